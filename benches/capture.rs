@@ -16,8 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, fcntl};
-use proctor::model::{ActionEnd, ActionLimits, Digest, StopStage};
-use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
+use proctor_model::{ActionEnd, ActionLimits, Digest, StopStage};
+use proctor_sandbox::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 

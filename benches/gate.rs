@@ -13,9 +13,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::project::ProjectRepository;
-use proctor::tree::committed_tree;
+use proctor_run::project::ProjectRepository;
+use proctor_tree::committed_tree;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
 
 const FILES: usize = 1_000;
 const DIRECTORIES: usize = 40;

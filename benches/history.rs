@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use proctor::api::{MatrixV1, TrendsV1};
-use proctor::evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
-use proctor::model::{
+use proctor_api::{MatrixV1, TrendsV1};
+use proctor_evidence::report::AttestedRun;
+use proctor_evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
+use proctor_model::{
     ActionId, Asker, Digest, EvidenceKind, LedgerBody, OverallResult, OverallStatus, ProjectId, RegistrationRecord, RunId,
     RunRecord, TaskId, Timestamp, TreeDigest,
 };
-use proctor::project::StoreReader;
-use proctor::report::AttestedRun;
+use proctor_run::project::StoreReader;
 use serde_json::{Value, json};
 
 const TESTS: u64 = 1000;

@@ -16,10 +16,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proctor::model::{
+use proctor_model::{
     Access, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, Sandbox, StopReason, StopStage, SystemCallFilter,
 };
-use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
+use proctor_sandbox::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use tempfile::TempDir;
 
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");

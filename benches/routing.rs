@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use proctor::model::{Digest, ExitCodeSource, Phase, RoutingSettings, RunId, TddState, Timestamp};
-use proctor::routing::{TestResult, verify_phase};
+use proctor_model::{Digest, ExitCodeSource, Phase, RoutingSettings, RunId, TddState, Timestamp};
+use proctor_plan::routing::{TestResult, verify_phase};
 
 const DECISIONS: u32 = 100_000;
 const WARM_UP: u32 = 300;

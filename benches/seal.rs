@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use proctor::evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
-use proctor::model::{Asker, Digest, EvidenceKind, OverallResult, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
-use proctor::report::AttestedRun;
+use proctor_evidence::report::AttestedRun;
+use proctor_evidence::{Ledger, RunDirectory, SealInput, Store, WaitDecision, publish_latest, recover, seal};
+use proctor_model::{Asker, Digest, EvidenceKind, OverallResult, OverallStatus, ProjectId, RunId, RunRecord, TaskId, Timestamp};
 
 const RUNS: u64 = 200;
 const FILES: usize = 8;

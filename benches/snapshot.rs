@@ -21,14 +21,14 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{
+use proctor_model::{
     Access, ActionEnd, ActionLimits, IsolationLevel, Place, Sandbox, SnapshotMount, StopStage, Timestamp, TreePath,
 };
-use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
-use proctor::project::LookedEnvironments;
-use proctor::snapshot::{CopyOutcome, ProjectCopy, RunLayers};
-use proctor::tree::TreeIndex;
+use proctor_run::project::LookedEnvironments;
+use proctor_sandbox::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
+use proctor_sandbox::snapshot::{CopyOutcome, ProjectCopy, RunLayers};
+use proctor_tree::TreeIndex;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 40;

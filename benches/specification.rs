@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use proctor::spec::specification::{SpecificationContext, read_specification};
+use proctor_plan::spec::specification::{SpecificationContext, read_specification};
 use serde_json::{Value, json};
 
 const ACTIONS: usize = 1000;

@@ -11,9 +11,9 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings, RulesFile};
-use proctor::model::{Timestamp, TreePath};
-use proctor::tree::{TreeIndex, compare};
+use proctor_model::{Timestamp, TreePath};
+use proctor_tree::ignore::{Matcher, MatcherSettings, RulesFile};
+use proctor_tree::{TreeIndex, compare};
 
 /// The content of a usual `.gitignore`.
 const RULES: &str = "*.py[cod]\n*$py.class\n*.so\nbuild/\ndist/\n*.egg-info/\n.env\n/coverage/\n*.log\n!keep.log\ndocs/_build/\n";

@@ -93,7 +93,7 @@ def notices():
         who = f"{package['name']} {package['version']}"
         heads.append(f"{who} · {package['license'] or 'see the text'} · {package['repository'] or 'https://crates.io/crates/' + package['name']}")
         add(who, texts_of(package) or standard_texts(package))
-    for path in sorted((ROOT / "src/page/assets/vendor").glob("LICENSE-*")):
+    for path in sorted((ROOT / "crates/api/src/page/assets/vendor").glob("LICENSE-*")):
         add(f"{path.name.removeprefix('LICENSE-')}, in the page", {path.name: path.read_text().strip("\n")})
     line = "=" * 100
     written = [

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 
 use crate::common::{
     Extent, Job, Living, Machine, Owner, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie, poll,

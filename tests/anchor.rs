@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proctor::evidence::FaultKind;
+use proctor_evidence::FaultKind;
 
 use crate::common::{Project, fake_tool, python_signatures};
 

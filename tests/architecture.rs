@@ -1,7 +1,7 @@
-//! Fails when a module imports a module that it may not import (architecture, Who may import whom).
+//! Fails when code imports what it may not import (architecture, Who may import whom).
 //!
-//! The rules are the table in the documentation of `src/lib.rs`, and this test reads the table from there. Rules that
-//! hold for every version of the table are in this file.
+//! Which crate may import which is what the crates' manifests say, and cargo refuses anything else. The rules within a crate, and
+//! those that hold for every version of the manifests, are in this file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,33 +9,62 @@ use std::fs;
 use syn::buffer::Cursor;
 use syn::parse::{ParseStream, Parser as _};
 
-use crate::common::{SourceFile, production_code, production_lines, repository, source_files};
+use crate::common::{SourceFile, production_code, production_lines, program_files, repository, source_files};
 
-/// A module and the modules it may import.
-type Graph = BTreeMap<String, BTreeSet<String>>;
+/// A module of a crate, and the other modules of the crate that it may import.
+type Module = (&'static str, &'static [&'static str]);
 
-/// Modules with effects on the world. They cannot import each other: plans and results pass between them as data.
-const DOERS: &[&str] = &["tree", "watch", "process", "evidence", "store"];
+/// What a crate's manifest cannot say: which of the crate's own modules may import which. The first module is the crate's root, which
+/// holds all files that lie in no other module of the row. A crate with one module has no row.
+const WITHIN: &[(&str, &[Module])] = &[
+    ("api", &[("api", &[]), ("page", &["api"])]),
+    ("app", &[("app", &[]), ("client", &[]), ("hook", &[])]),
+    ("evidence", &[("evidence", &["report"]), ("report", &[])]),
+    ("govern", &[("govern", &[]), ("governance", &[]), ("workflow", &["governance"])]),
+    (
+        "plan",
+        &[
+            ("plan", &[]),
+            ("condition", &[]),
+            ("config", &[]),
+            ("review", &[]),
+            ("routing", &[]),
+            ("spec", &["condition", "config"]),
+            ("verdict", &["condition"]),
+        ],
+    ),
+    ("run", &[("run", &["project"]), ("project", &[]), ("collaboration", &["run", "project"])]),
+    ("sandbox", &[("sandbox", &["process"]), ("process", &[]), ("snapshot", &["process"])]),
+    ("service", &[("service", &[]), ("mcp", &[])]),
+    ("tools", &[("tools", &["shell"]), ("shell", &[])]),
+    ("tree", &[("tree", &["ignore"]), ("ignore", &[]), ("watch", &["ignore"])]),
+];
 /// Modules that answer somebody else than a person at a terminal. They read through the routes of the service alone, so nothing that is
 /// written for one of them can read or change evidence by another way.
-const ASKERS: &[&str] = &["page", "mcp", "hook"];
-/// What holds evidence.
-const HOLDERS: &[&str] = &["store", "evidence", "project"];
+const ASKERS: &[&str] = &["crates/api/src/page/", "crates/app/src/hook/", "crates/service/src/mcp/"];
+/// What no asker may import.
+const HOLDERS: &[&str] = &["proctor_index", "proctor_run", "proctor_evidence::Store", "proctor_evidence::Ledger"];
+/// Crates that cannot see the world: what they judge is handed to them.
+const PURE: &[&str] = &["model", "tools", "plan"];
+/// What would let a pure crate see or change the world.
+const WORLD: &[&str] = &["std::fs", "std::net", "std::process", "std::thread", "std::os::unix::net", "nix::"];
+/// The files of pure crates that may see the world, each with the reason.
+const PURE_BUT: &[(&str, &str)] = &[];
 /// Texts that production code may contain only below a path: the text, the path, and the reason.
 const RESERVED: &[(&str, &str, &str)] = &[
     ("tokio::process", "nowhere", "the launcher starts children"),
     ("tokio::signal", "nowhere", "signals come from signal-hook, as events"),
     ("Arc<Mutex<", "nowhere", "a task owns its state, others hold a handle"),
-    ("unsafe ", "src/process/", "one module isolates what the compiler cannot check"),
+    ("unsafe ", "crates/sandbox/src/process/", "one module isolates what the compiler cannot check"),
     ("#[allow(", "nowhere", "a lint is silenced by `#[expect(lint, reason = …)]`"),
 ];
 /// The places that wait for the first of several events: the file, how many such places it has, and the reason. The
 /// scheduling has one such place, so the order of events is decided once for every caller of the loop.
 const SELECTS: &[(&str, usize, &str)] = &[
-    ("src/daemon/control/server.rs", 2, "accepts and serves connections until the server stops; decides nothing"),
-    ("src/daemon/control/page_server.rs", 1, "accepts browsers until the process ends; decides nothing"),
-    ("src/daemon/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
-    ("src/daemon/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
+    ("crates/service/src/control/server.rs", 2, "accepts and serves connections until the server stops; decides nothing"),
+    ("crates/service/src/control/page_server.rs", 1, "accepts browsers until the process ends; decides nothing"),
+    ("crates/service/src/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
+    ("crates/service/src/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
 ];
 
 /// Macros whose texts are for developers of proctor: assertions, panics, and the log.
@@ -61,52 +90,62 @@ const ITEMS: &[&str] = &["async fn ", "const ", "enum ", "fn ", "static ", "stru
 const MAIN_LINES: usize = 40;
 
 #[test]
-fn modules_import_only_what_the_table_allows() {
-    let graph = table();
-    let violations: Vec<String> = source_files("src/").iter().flat_map(|file| forbidden_imports(file, &graph)).collect();
+fn modules_of_a_crate_import_only_what_the_table_allows() {
+    let violations: Vec<String> = program_files().iter().flat_map(forbidden_imports).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 #[test]
-fn folders_rows_of_the_table_and_declared_modules_are_the_same() {
-    let rows: BTreeSet<String> = table().into_keys().collect();
-    let entries = fs::read_dir(repository().join("src")).expect("the source tree can be read").flatten();
-    let folders: BTreeSet<String> =
-        entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    let declared: BTreeSet<String> = library().lines().filter_map(declared_module).map(str::to_owned).collect();
-    assert_eq!(folders, rows, "folders of `src/` (left) and rows of the table in `src/lib.rs` (right)");
-    assert_eq!(declared, rows, "modules of `src/lib.rs` (left) and rows of its table (right)");
+fn the_rows_of_the_table_are_the_crates_own_modules() {
+    for (name, modules) in WITHIN {
+        for (module, imports) in &modules[1..] {
+            let source = repository().join("crates").join(name).join("src");
+            let exists = source.join(module).is_dir() || source.join(format!("{module}.rs")).is_file();
+            assert!(exists, "the crate `{name}` has no module `{module}`");
+            assert!(imports.iter().all(|import| modules.iter().any(|(other, _)| other == import)), "{name}: {imports:?}");
+        }
+    }
 }
 
 #[test]
-fn the_table_keeps_what_no_version_of_it_may_give_up() {
-    let graph = table();
-    assert!(graph["model"].is_empty(), "`model` is vocabulary and imports nothing");
-    for doer in DOERS {
-        let seen: Vec<&str> = DOERS.iter().copied().filter(|other| other != doer && graph[*doer].contains(*other)).collect();
-        assert!(seen.is_empty(), "`{doer}` must not see {seen:?}");
+fn who_answers_agents_and_browsers_cannot_reach_the_evidence() {
+    let mut violations = Vec::new();
+    for file in program_files().iter().filter(|file| !file.is_test() && ASKERS.iter().any(|asker| file.path.starts_with(asker))) {
+        for (number, line) in production_lines(&file.text) {
+            let found = HOLDERS.iter().filter(|holder| line.contains(**holder));
+            violations.extend(found.map(|holder| format!("{}:{number}: {holder}", file.path)));
+        }
     }
-    for asker in ASKERS {
-        let seen: Vec<&&str> = HOLDERS.iter().filter(|holder| reaches(&graph, asker, holder)).collect();
-        assert!(seen.is_empty(), "`{asker}` must not reach {seen:?}");
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+#[test]
+fn pure_crates_do_not_see_the_world() {
+    let is_pure = |path: &str| PURE.iter().any(|name| path.starts_with(&format!("crates/{name}/src/")));
+    let mut may: BTreeSet<&str> = PURE_BUT.iter().map(|(path, _)| *path).collect();
+    let mut violations = Vec::new();
+    for file in program_files().iter().filter(|file| is_pure(&file.path) && file.path.ends_with(".rs") && !file.is_test()) {
+        let lines = production_lines(&file.text).into_iter().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let seen: Vec<usize> =
+            lines.filter(|(_, line)| WORLD.iter().any(|world| line.contains(world))).map(|(number, _)| number).collect();
+        if !seen.is_empty() && !may.remove(file.path.as_str()) {
+            violations.push(format!("{}: lines {seen:?}", file.path));
+        }
     }
-    for (module, imports) in &graph {
-        assert!(module == "cli" || !imports.contains("cli"), "`{module}` must not import `cli`");
-        let circle: Vec<&String> = imports.iter().filter(|import| reaches(&graph, import, module)).collect();
-        assert!(circle.is_empty(), "`{module}` and {circle:?} may import each other");
-    }
+    assert!(violations.is_empty(), "these files of pure crates see the world:\n{}", violations.join("\n"));
+    assert!(may.is_empty(), "{may:?} do not see the world any more");
 }
 
 #[test]
 fn reserved_texts_stand_only_where_they_may() {
-    let violations: Vec<String> = source_files("src/").iter().flat_map(reserved_texts).collect();
+    let violations: Vec<String> = program_files().iter().flat_map(reserved_texts).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 #[test]
 fn scheduling_waits_in_one_place() {
     let found: BTreeMap<String, usize> =
-        source_files("src/").iter().map(|file| (file.path.clone(), selects(file))).filter(|(_, count)| *count > 0).collect();
+        program_files().iter().map(|file| (file.path.clone(), selects(file))).filter(|(_, count)| *count > 0).collect();
     let known: BTreeMap<String, usize> = SELECTS.iter().map(|(path, count, _)| ((*path).to_owned(), *count)).collect();
     assert_eq!(found, known, "`select!` in `src/` (left) and in the table of this test (right)");
 }
@@ -114,7 +153,7 @@ fn scheduling_waits_in_one_place() {
 #[test]
 #[ignore = "long tier"]
 fn what_people_read_and_what_is_stored_does_not_come_from_debug_output() {
-    let files = source_files("src/");
+    let files = program_files();
     let found: Vec<String> = production_code(&files)
         .iter()
         .flat_map(|(file, _)| debug_formats(&file.text).into_iter().map(|text| format!("{}: {text}", file.path)))
@@ -161,13 +200,13 @@ fn main_decides_nothing() {
 
 #[test]
 fn every_public_item_of_a_module_says_what_it_is() {
-    let missing: Vec<String> = source_files("src/").iter().flat_map(items_without_a_comment).collect();
+    let missing: Vec<String> = program_files().iter().flat_map(items_without_a_comment).collect();
     assert!(missing.is_empty(), "{} public items have no doc comment:\n{}", missing.len(), missing.join("\n"));
 }
 
 #[test]
 fn a_public_item_without_a_comment_is_found_and_one_behind_attributes_is_not() {
-    let file = |text: &str| SourceFile { path: "src/tree/mod.rs".to_owned(), text: text.to_owned() };
+    let file = |text: &str| SourceFile { path: "crates/tree/src/lib.rs".to_owned(), text: text.to_owned() };
     let described = "/// A digest.\n#[derive(\n    Debug,\n)]\npub struct Digest(u8);\n";
     assert_eq!(items_without_a_comment(&file(described)), Vec::<String>::new());
     for bare in [
@@ -183,48 +222,44 @@ fn a_public_item_without_a_comment_is_found_and_one_behind_attributes_is_not() {
 
 #[test]
 fn every_kind_of_forbidden_import_is_found() {
-    let graph = parse_table(
-        "//! hint → burst\n//! # Who may import whom\n//! model → –\n//! ignore → model\n//! tree, watch → model, ignore\n//! cli → everything\n",
-    );
     for (path, line, expected) in [
-        ("src/tree/sweep.rs", "use crate::watch::Hint;", "`tree` must not import `watch`"),
-        ("src/model/mod.rs", "pub use crate::ignore::Rule;", "`model` must not import `ignore`"),
-        ("src/ignore/rule.rs", "    crate::tree::digest();", "`ignore` must not import `tree`"),
-        ("src/watch/mod.rs", "use super::tree::Digest;", "`super::` leaves the module"),
-        ("src/tree/sweep.rs", "use super::super::watch::Hint;", "`super::super` hides where an import goes"),
+        ("crates/tree/src/sweep.rs", "use crate::watch::Hint;", "`tree` must not import `watch`"),
+        ("crates/tree/src/ignore/rule.rs", "    crate::digest();", "`ignore` must not import `tree`"),
+        ("crates/tree/src/watch/mod.rs", "use super::tree::Digest;", "`super::` leaves the module"),
+        ("crates/tree/src/sweep.rs", "use super::super::watch::Hint;", "`super::super` hides where an import goes"),
         ("src/cli/mod.rs", "use crate::{model, tree};", "one `use` for each module"),
-        ("src/cli/mod.rs", "use crate::model::*;", "import by name"),
-        ("src/other/mod.rs", "use crate::model::Digest;", "`other` is not in the table"),
+        ("src/cli/mod.rs", "use crate::screen::*;", "import by name"),
+        ("crates/evidence/src/report/build.rs", "use crate::Store;", "`report` must not import `evidence`"),
     ] {
         let file = SourceFile { path: path.to_owned(), text: format!("//! Doc.\n\n{line}\n") };
-        let found = forbidden_imports(&file, &graph);
+        let found = forbidden_imports(&file);
         assert_eq!(found.len(), 1, "{path}: {line}: {found:?}");
         assert!(found[0].starts_with(&format!("{path}:3: ")) && found[0].contains(expected), "{line}: {found:?}");
     }
     for (path, text) in [
+        ("crates/tree/src/sweep.rs", "use crate::ignore::Rule;\nuse crate::index::Index;\nuse super::Sweep;\n"),
+        ("src/cli/mod.rs", "use crate::screen::Line;\n"),
         (
-            "src/tree/sweep.rs",
-            "use crate::ignore::Rule;\nuse crate::model::Digest;\nuse crate::tree::index::Index;\nuse super::Sweep;\n",
+            "crates/tree/src/sweep.rs",
+            "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    use crate::watch::Hint;\n}\n",
         ),
-        ("src/cli/mod.rs", "use crate::watch::Hint;\n"),
-        ("src/tree/mod.rs", "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    use crate::watch::Hint;\n}\n"),
     ] {
         let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
-        assert_eq!(forbidden_imports(&file, &graph), Vec::<String>::new());
+        assert_eq!(forbidden_imports(&file), Vec::<String>::new());
     }
     let after = "#[cfg(test)]\nmod tests;\n\nuse crate::watch::Hint;\n";
-    let file = SourceFile { path: "src/tree/mod.rs".to_owned(), text: after.to_owned() };
-    assert_eq!(forbidden_imports(&file, &graph).len(), 1, "what follows a test module is production code");
+    let file = SourceFile { path: "crates/tree/src/sweep.rs".to_owned(), text: after.to_owned() };
+    assert_eq!(forbidden_imports(&file).len(), 1, "what follows a test module is production code");
 }
 
 #[test]
 fn a_reserved_text_is_found_and_a_comment_is_not() {
     let file = |path: &str, text: &str| SourceFile { path: path.to_owned(), text: text.to_owned() };
-    assert_eq!(reserved_texts(&file("src/run/mod.rs", "use tokio::process::Command;\n")).len(), 1);
-    assert_eq!(reserved_texts(&file("src/run/mod.rs", "    unsafe { f() }\n")).len(), 1);
-    assert_eq!(reserved_texts(&file("src/process/raw.rs", "    unsafe { f() }\n")).len(), 0);
-    assert_eq!(reserved_texts(&file("src/run/mod.rs", "//! An unsafe thing; see `tokio::process`.\n")).len(), 0);
-    assert_eq!(selects(&file("src/run/mod.rs", "//! Its `select!`.\nfn f() {\n    tokio::select! {}\n}\n")), 1);
+    assert_eq!(reserved_texts(&file("crates/run/src/lib.rs", "use tokio::process::Command;\n")).len(), 1);
+    assert_eq!(reserved_texts(&file("crates/run/src/lib.rs", "    unsafe { f() }\n")).len(), 1);
+    assert_eq!(reserved_texts(&file("crates/sandbox/src/process/raw.rs", "    unsafe { f() }\n")).len(), 0);
+    assert_eq!(reserved_texts(&file("crates/run/src/lib.rs", "//! An unsafe thing; see `tokio::process`.\n")).len(), 0);
+    assert_eq!(selects(&file("crates/run/src/lib.rs", "//! Its `select!`.\nfn f() {\n    tokio::select! {}\n}\n")), 1);
 }
 
 /// Returns how many places of a file wait for the first of several events (`select!`).
@@ -256,7 +291,8 @@ fn collect_debug_formats(tokens: Cursor<'_>, found: &mut Vec<String>) {
     while !rest.eof() {
         if let Some((inside, after)) = attribute(rest) {
             let words: String = inside.token_stream().to_string().split_whitespace().collect();
-            is_test_item |= words.starts_with("cfg(test)") || words.starts_with("cfg(all(test,");
+            is_test_item |=
+                words.starts_with("cfg(test)") || words.starts_with("cfg(any(test,") || words.starts_with("cfg(all(test,");
             if !words.starts_with("doc=") {
                 collect_debug_formats(inside, found);
             }
@@ -305,59 +341,20 @@ fn prints_by_debug(literal: &str) -> bool {
     literal.ends_with(['"', '#']) && places.any(|(name, form)| is_name(name) && form.ends_with('?'))
 }
 
-fn library() -> String {
-    fs::read_to_string(repository().join("src/lib.rs")).expect("the library has a root")
+/// Returns the modules of the crate that a file belongs to, and the file's module; `None` for a crate without a row in [`WITHIN`].
+fn module_of(path: &str) -> Option<(&'static [Module], &'static str)> {
+    let (name, rest) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    let (_, modules) = WITHIN.iter().find(|(row, _)| *row == name)?;
+    let own = modules[1..].iter().find(|(module, _)| rest.starts_with(&format!("{module}/")) || rest == format!("{module}.rs"));
+    Some((modules, own.unwrap_or(&modules[0]).0))
 }
 
-fn declared_module(line: &str) -> Option<&str> {
-    line.trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')
-}
-
-fn table() -> Graph {
-    let graph = parse_table(&library());
-    assert!(graph.len() > DOERS.len(), "the table was not found in `src/lib.rs`");
-    graph
-}
-
-/// Reads lines such as `a, b → c, d`. After the arrow, `–` means nothing; `everything` and `everything but x` are
-/// allowed too.
-fn parse_table(text: &str) -> Graph {
-    let section = text.lines().skip_while(|line| *line != "//! # Who may import whom");
-    let rows: Vec<(&str, &str)> = section
-        .filter_map(|line| line.strip_prefix("//! ")?.split_once('→'))
-        .map(|(left, right)| (left.trim(), right.trim()))
-        .collect();
-    let everything: BTreeSet<String> = rows.iter().flat_map(|(left, _)| names(left)).collect();
-    let allowed = |right: &str| match right.strip_prefix("everything") {
-        Some(rest) => {
-            let but: BTreeSet<String> = rest.trim().strip_prefix("but ").map(names).unwrap_or_default().into_iter().collect();
-            everything.difference(&but).cloned().collect()
-        }
-        None => names(right).into_iter().filter(|name| name != "–").collect::<BTreeSet<_>>(),
-    };
-    rows.iter()
-        .flat_map(|(left, right)| names(left).into_iter().map(move |name| (name, *right)))
-        .map(|(name, right)| {
-            let mut imports = allowed(right);
-            imports.remove(&name);
-            (name, imports)
-        })
-        .collect()
-}
-
-fn names(list: &str) -> Vec<String> {
-    list.split(',').map(|name| name.trim().to_owned()).collect()
-}
-
-fn reaches(graph: &Graph, from: &str, to: &str) -> bool {
-    from == to || graph.get(from).is_some_and(|imports| imports.iter().any(|import| reaches(graph, import, to)))
-}
-
-fn forbidden_imports(file: &SourceFile, graph: &Graph) -> Vec<String> {
-    let Some((module, name)) = file.path.strip_prefix("src/").and_then(|rest| rest.split_once('/')) else { return Vec::new() };
+fn forbidden_imports(file: &SourceFile) -> Vec<String> {
+    let name = file.path.rsplit('/').next().unwrap_or_default();
     if !file.path.ends_with(".rs") || file.is_test() {
         return Vec::new();
     }
+    let within = module_of(&file.path).filter(|_| name != "lib.rs");
     let mut violations = Vec::new();
     for (number, line) in production_lines(&file.text) {
         let mut report = |what: String| violations.push(format!("{}:{number}: {what}", file.path));
@@ -366,21 +363,21 @@ fn forbidden_imports(file: &SourceFile, graph: &Graph) -> Vec<String> {
         } else if name == "mod.rs" && line.contains("super::") {
             report("`super::` leaves the module; say `crate::`".to_owned());
         }
-        if line.trim_start().starts_with("use ") && line.contains("::*")
-            || line.trim_start().starts_with("pub use ") && line.contains("::*")
-        {
+        let is_import = ["use ", "pub use "].iter().any(|start| line.trim_start().starts_with(start));
+        if is_import && line.contains("::*") {
             report("import by name, not by `*`".to_owned());
         }
         for rest in line.split("crate::").skip(1) {
             let used =
                 rest.split(|character: char| !(character.is_alphanumeric() || character == '_')).next().unwrap_or_default();
-            match graph.get(module) {
-                None => report(format!("`{module}` is not in the table of `src/lib.rs`")),
-                Some(_) if used.is_empty() => report("write one `use` for each module: `use crate::{…}` hides edges".to_owned()),
-                Some(imports) if used != module && !imports.contains(used) => {
-                    report(format!("`{module}` must not import `{used}`"))
+            if used.is_empty() {
+                report("write one `use` for each module: `use crate::{…}` hides edges".to_owned());
+            } else if let Some((modules, module)) = within {
+                let used = modules[1..].iter().find(|(other, _)| *other == used).map_or(modules[0].0, |(other, _)| *other);
+                let imports = modules.iter().find(|(other, _)| *other == module).map_or(&[][..], |(_, imports)| *imports);
+                if used != module && !imports.contains(&used) {
+                    report(format!("`{module}` must not import `{used}`"));
                 }
-                Some(_) => {}
             }
         }
     }
@@ -403,26 +400,34 @@ fn reserved_texts(file: &SourceFile) -> Vec<String> {
 /// The types that the outcome of one action passes through, from the wait status to JSON: each with its file, and why
 /// it is not the same as the type before it. `docs/design/architecture.md` has the same list.
 const FORMS: &[(&str, &str, &str)] = &[
-    ("EndedChild", "src/process/protocol.rs", "crosses two process borders: keeper, launcher, supervisor"),
+    ("EndedChild", "crates/sandbox/src/process/protocol.rs", "crosses two process borders: keeper, launcher, supervisor"),
     (
         "EndedAction",
-        "src/model/process.rs",
+        "crates/model/src/process.rs",
         "the supervisor adds what only it knows: its own stops, limits, output, and what never started",
     ),
-    ("Interpretation", "src/model/interpretation.rs", "what the tool's output and report say, before anybody doubts it"),
-    ("ActionJudgement", "src/model/outcome.rs", "what the judge makes of end and interpretation; nobody judges again"),
+    ("Interpretation", "crates/model/src/interpretation.rs", "what the tool's output and report say, before anybody doubts it"),
+    ("ActionJudgement", "crates/model/src/outcome.rs", "what the judge makes of end and interpretation; nobody judges again"),
     (
         "ActionResult",
-        "src/report/action_result.rs",
+        "crates/evidence/src/report/action_result.rs",
         "all of the above for one action, or why it was not run, and the files that it left",
     ),
     (
         "ActionResultV2",
-        "src/report/wire/action.rs",
+        "crates/evidence/src/report/wire/action.rs",
         "version border: the action in the report, on screens, and in reports of earlier runs",
     ),
-    ("ExecutionV1", "src/report/wire/record.rs", "version border: the end of the process in the action's own record"),
-    ("JudgementV1", "src/report/wire/exchange.rs", "version border: what a look at a file or a server shows, in its own record"),
+    (
+        "ExecutionV1",
+        "crates/evidence/src/report/wire/record.rs",
+        "version border: the end of the process in the action's own record",
+    ),
+    (
+        "JudgementV1",
+        "crates/evidence/src/report/wire/exchange.rs",
+        "version border: what a look at a file or a server shows, in its own record",
+    ),
 ];
 /// The most types that [`FORMS`] may list.
 const MOST_FORMS: usize = 8;
@@ -503,7 +508,7 @@ fn owned_names(types: &str) -> impl Iterator<Item = &str> {
 fn an_outcome_has_at_most_eight_forms_between_wait_status_and_json() {
     assert!(FORMS.len() <= MOST_FORMS, "{} forms: let two that say the same become one", FORMS.len());
     let page = fs::read_to_string(repository().join("docs/design/architecture.md")).expect("the page can be read");
-    let files = source_files("src/");
+    let files = program_files();
     let defined: BTreeSet<(&str, String)> =
         files.iter().flat_map(|file| owned_facts(&file.text).into_iter().map(|(name, _)| (file.path.as_str(), name))).collect();
     for (form, path, why) in FORMS {
@@ -524,7 +529,7 @@ fn whoever_owns_a_fact_of_an_outcome_is_listed() {
     let listed: BTreeSet<&str> = FORMS.iter().map(|(form, _, _)| *form).chain(PARTS.iter().map(|(part, _)| *part)).collect();
     let mut beside: BTreeSet<&str> = BESIDE.iter().map(|(name, _)| *name).collect();
     let mut violations = Vec::new();
-    for folder in ["src/verdict/", "src/run/", "src/report/", "src/api/"] {
+    for folder in ["crates/plan/src/verdict/", "crates/run/src/", "crates/evidence/src/report/", "crates/api/src/"] {
         for file in source_files(folder).iter().filter(|file| file.path.ends_with(".rs") && !file.is_test()) {
             for (name, facts) in owned_facts(&file.text).into_iter().filter(|(_, facts)| !facts.is_empty()) {
                 let is_beside = BESIDE.iter().any(|(other, _)| *other == name);

@@ -13,7 +13,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
 
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 use serde::Deserialize;
 
 use crate::attacks::expected::{Cell, ROWS};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use proctor::evidence::CommitClaim;
+use proctor_evidence::CommitClaim;
 use serde_json::{Value, json};
 
 use crate::common::{Output, Project, fake_tool, poll, python_attestations, python_plain};

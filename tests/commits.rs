@@ -8,10 +8,10 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings, OwnLink};
-use proctor::model::{Timestamp, TreeDigest, TreePath};
-use proctor::project::ProjectRepository;
-use proctor::tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
+use proctor_model::{Timestamp, TreeDigest, TreePath};
+use proctor_run::project::ProjectRepository;
+use proctor_tree::ignore::{Matcher, MatcherSettings, OwnLink};
+use proctor_tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use tempfile::TempDir;
 

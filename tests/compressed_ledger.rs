@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use proctor::evidence::{Ledger, Store, WaitDecision};
-use proctor::model::{Asker, LedgerBody, ProjectId, Serving, ServingRecord, Timestamp};
+use proctor_evidence::{Ledger, Store, WaitDecision};
+use proctor_model::{Asker, LedgerBody, ProjectId, Serving, ServingRecord, Timestamp};
 
 use crate::common::Project;
 

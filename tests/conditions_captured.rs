@@ -7,8 +7,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::thread;
 
-use proctor::condition::{Field, FieldRow, ValueKind, fields_of};
-use proctor::model::ActionType;
+use proctor_model::ActionType;
+use proctor_plan::condition::{Field, FieldRow, ValueKind, fields_of};
 use serde_json::{Value, json};
 
 use crate::common::Project;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Fields, Item, Visibility};
 
-use crate::common::{SourceFile, is_for_tests, production_code, source_files};
+use crate::common::{SourceFile, is_for_tests, production_code, program_files};
 
 /// Two types look alike if they have at least this many members in common, and [`PERCENT_SHARED`] holds too.
 const FEWEST_SHARED: usize = 3;
@@ -51,7 +51,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
 
 /// The folders of types that are written to files or sent. Such a type may have the same name as the type that it
 /// represents.
-const WIRE: &[&str] = &["src/report/wire/", "src/api/"];
+const WIRE: &[&str] = &["crates/evidence/src/report/wire/", "crates/api/src/"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -74,7 +74,7 @@ struct Declared {
 
 #[test]
 fn no_name_is_taken_twice() {
-    let types = declared_types(&source_files("src/"));
+    let types = declared_types(&program_files());
     let doubled = doubled_names(&types);
     let named: Vec<String> = doubled.iter().map(|(name, paths)| format!("`{name}`: {}", paths.join(", "))).collect();
     assert!(named.is_empty(), "each of these names has more than one type; rename all but one:\n{}", named.join("\n"));
@@ -83,7 +83,7 @@ fn no_name_is_taken_twice() {
 #[test]
 #[ignore = "long tier"]
 fn types_that_look_alike_say_why_they_are_two() {
-    let types = declared_types(&source_files("src/"));
+    let types = declared_types(&program_files());
     let pairs = look_alikes(&types);
     let listed: Vec<(&str, &str)> = LOOK_ALIKES.iter().map(|(first, second, _)| (*first, *second)).collect();
     let names = |(first, second): &(&Declared, &Declared)| (first.name.clone(), second.name.clone());
@@ -113,7 +113,7 @@ fn doubled_names_and_look_alikes_are_found() {
         file("src/c.rs", "pub struct More { pub a: u16, pub b: u16, pub c: u16, pub d: u16 }\n#[cfg(test)]\nmod samples;"),
         file("src/c/samples.rs", "pub struct More { a: u8, b: u8, c: u8 }"),
         file("src/d.rs", "enum Few { A, B, C, D, E, F, G }\nenum Many { A, B, C, X, Y }"),
-        file("src/api/seen.rs", "pub struct Kept;\npub struct Sent;"),
+        file("crates/api/src/seen.rs", "pub struct Kept;\npub struct Sent;"),
         file("src/e.rs", "pub struct Kept;"),
     ]);
     assert_eq!(doubled_names(&types).into_keys().collect::<Vec<_>>(), ["Seen"], "{types:?}");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use proctor::evidence::DurableStep;
+use proctor_evidence::DurableStep;
 
 use crate::common::{Committed, KeptEvidence, Output, Project, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
 

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proctor::model::Tool;
+use proctor_model::Tool;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::sample::Index;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use proctor::git::{GitReadError, GitStorage, ObjectId, ObjectProblem, RevisionError};
+use proctor_git::{GitReadError, GitStorage, ObjectId, ObjectProblem, RevisionError};
 use tempfile::TempDir;
 
 use crate::tracked::git;
@@ -15,7 +15,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn open(root: &Path) -> GitStorage {
-    let (git_directory, common) = proctor::git::find_git_directories(root).expect("a repository");
+    let (git_directory, common) = proctor_git::find_git_directories(root).expect("a repository");
     GitStorage::open(&git_directory, &common).expect("a repository that can be read")
 }
 
@@ -156,7 +156,7 @@ fn worktrees_upstreams_and_unknown_revisions_are_told_apart() {
     assert!(matches!(open(root).resolve("HEAD"), Err(RevisionError::NothingCommitted)));
     let sha256 = TempDir::new().unwrap();
     git(sha256.path(), &["init", "-q", "--object-format", "sha256"]);
-    let (git_directory, common) = proctor::git::find_git_directories(sha256.path()).unwrap();
+    let (git_directory, common) = proctor_git::find_git_directories(sha256.path()).unwrap();
     assert!(matches!(GitStorage::open(&git_directory, &common), Err(GitReadError::Format { .. })));
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::common::{SourceFile, production_lines, source_files};
+use crate::common::{SourceFile, production_lines, program_files, source_files};
 
 /// The most lines of a file (house style S12). Lines of tests are not counted.
 const FILE_LINES: usize = 500;
@@ -65,14 +65,14 @@ fn every_rust_file_says_what_it_owns() {
 
 #[test]
 fn no_rust_file_is_forgotten() {
-    let files: Vec<SourceFile> = ["src/", "tests/"].into_iter().flat_map(source_files).collect();
+    let files: Vec<SourceFile> = ["src/", "crates/", "tests/"].into_iter().flat_map(source_files).collect();
     let forgotten = forgotten_files(&files);
     assert!(forgotten.is_empty(), "no `mod` leads to:\n{}", forgotten.join("\n"));
 }
 
 #[test]
 fn tests_stand_apart_from_production_code() {
-    let within: Vec<String> = source_files("src/").iter().flat_map(tests_within_items).collect();
+    let within: Vec<String> = program_files().iter().flat_map(tests_within_items).collect();
     assert!(within.is_empty(), "`cfg(test)` belongs on whole items, never inside one:\n{}", within.join("\n"));
 }
 
@@ -163,9 +163,15 @@ fn looks_like_code(comment: &str) -> bool {
     !comment.contains('`') && (statement || comment == "}" || comment == "});")
 }
 
-/// Returns the files that no chain of `mod` declarations reaches from `src/lib.rs`, `src/main.rs` or `tests/main.rs`.
+/// Returns the files that no chain of `mod` declarations reaches from `tests/main.rs` or a crate's `lib.rs`, `main.rs` or program.
 fn forgotten_files(files: &[SourceFile]) -> Vec<String> {
-    let mut known: BTreeSet<String> = ["src/lib.rs", "src/main.rs", "tests/main.rs"].map(str::to_owned).into();
+    let is_root = |path: &str| {
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+        directory.ends_with("src/bin")
+            || ["lib.rs", "main.rs"].contains(&name) && directory.ends_with("src")
+            || path == "tests/main.rs"
+    };
+    let mut known: BTreeSet<String> = files.iter().map(|file| file.path.clone()).filter(|path| is_root(path)).collect();
     let mut waiting: Vec<String> = known.iter().cloned().collect();
     while let Some(path) = waiting.pop() {
         let Some(file) = files.iter().find(|file| file.path == path) else { continue };

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 
 use crate::common::{
     Committed, Invocation, KeptEvidence, LEVELS, Machine, Owner, Project, WRITES_TO_SHARED, Watch, children_of,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use proctor::model::Digest;
+use proctor_model::Digest;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 

@@ -87,7 +87,7 @@ fn the_pictures_of_the_guide_can_be_made() {
 /// An export joins the modules in the order of `ORDER`, without the lines that import and the words that export.
 #[test]
 fn the_modules_of_the_page_can_be_joined_to_one_script() {
-    let assets = repository().join("src/page/assets");
+    let assets = repository().join("crates/api/src/page/assets");
     let said = run_script(Command::new("node").arg(script("modules.mjs")).arg(&assets));
     assert!(said.contains("modules"), "{said}");
 }
@@ -95,14 +95,14 @@ fn the_modules_of_the_page_can_be_joined_to_one_script() {
 /// Which bytes of a log are shown, what colours mean, which run is the one before: what needs no browser.
 #[test]
 fn the_modules_of_the_page_decide_as_they_should() {
-    let assets = repository().join("src/page/assets");
+    let assets = repository().join("crates/api/src/page/assets");
     let said = run_script(Command::new("node").arg(script("logic.mjs")).arg(&assets));
     assert!(said.contains("decisions hold"), "{said}");
 }
 
 #[test]
 fn what_others_wrote_is_what_its_list_of_hashes_says() {
-    let vendor = repository().join("src/page/assets/vendor");
+    let vendor = repository().join("crates/api/src/page/assets/vendor");
     let said = run_script(Command::new("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(&vendor));
     for name in ["preact.js", "uplot.js", "LICENSE-preact", "LICENSE-htm", "LICENSE-uplot"] {
         assert!(said.contains(&format!("{name}: OK")), "{name}: {said}");

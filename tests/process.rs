@@ -17,8 +17,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use proctor::model::{ActionLimits, EndedAction, IsolationLevel, Sandbox, SnapshotMount, StopReason, StopStage};
-use proctor::process::{
+use proctor_model::{ActionLimits, EndedAction, IsolationLevel, Sandbox, SnapshotMount, StopReason, StopStage};
+use proctor_sandbox::process::{
     ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError,
     supervise,
 };

@@ -193,7 +193,7 @@ fn scenarios_have_names_of_their_own_and_expect_categories_that_exist() {
     for scenario in scenarios() {
         assert!(!scenario.expected.is_empty(), "{}", scenario.name);
         for category in scenario.expected {
-            let known: Result<proctor::model::CategoryCode, _> = serde_json::from_str(&format!("\"{category}\""));
+            let known: Result<proctor_model::CategoryCode, _> = serde_json::from_str(&format!("\"{category}\""));
             assert!(known.is_ok(), "{}: {category}", scenario.name);
         }
     }

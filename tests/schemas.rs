@@ -78,7 +78,7 @@ fn everything_is_valid(many: u64) {
     let store = |name: &'static str| files_named(&state.join("evidence"), &move |found: &str| found == name);
     let reports = store("execution-report.json");
     assert!(reports.len() as u64 > many, "{}", reports.len());
-    let golden = |name: &str| repository().join("src/report/golden").join(name);
+    let golden = |name: &str| repository().join("crates/evidence/src/report/golden").join(name);
     let verified = project.proctor(["verify", "--all", "--json"]).success().stdout;
     let verified = write(&project, "verified", &verified);
     let shown = write(&project, "status", &project.proctor(["status", "--json"]).success().stdout);
@@ -105,7 +105,8 @@ fn everything_is_valid(many: u64) {
 #[ignore = "long tier"]
 fn a_document_that_is_another_one_is_refused_by_its_schema() {
     let project = Project::new();
-    let golden = fs::read_to_string(repository().join("src/report/golden/execution-report.json")).expect("it is there");
+    let golden =
+        fs::read_to_string(repository().join("crates/evidence/src/report/golden/execution-report.json")).expect("it is there");
     let schema = write(&project, "schema", &project.proctor(["schema", "report"]).success().stdout);
     for (from, to) in [("\"overallStatus\": \"", "\"overallStatus\": \"X"), ("\"reportVersion\"", "\"reportVersions\"")] {
         assert!(golden.contains(from), "{from}");

@@ -16,9 +16,11 @@ mod whole_run;
 use std::collections::BTreeSet;
 use std::fs;
 
-use proctor::api::AgentRequestV1;
-use proctor::report::{ActionRecordV1, ActionResultV2, DebtItemV1, ExchangeRecordV1, ExecutionReportV2, TestResultsRecordV1};
-use proctor::spec::specification::{RawGlobalConfiguration, RawMetadata, RawValidationPolicy};
+use proctor_api::AgentRequestV1;
+use proctor_evidence::report::{
+    ActionRecordV1, ActionResultV2, DebtItemV1, ExchangeRecordV1, ExecutionReportV2, TestResultsRecordV1,
+};
+use proctor_plan::spec::specification::{RawGlobalConfiguration, RawMetadata, RawValidationPolicy};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

@@ -137,7 +137,7 @@ fn a_project_without_files_has_nothing_to_check() {
 #[test]
 fn the_schema_is_the_one_that_is_committed_and_specifications_are_held_to() {
     let printed = Project::new().proctor(["schema"]).success();
-    let committed = repository().join("src/spec/specification/schema-2.0.0.json");
+    let committed = repository().join("crates/plan/src/spec/specification/schema-2.0.0.json");
     assert_eq!(printed.stdout, fs::read_to_string(committed).expect("the schema is part of the repository"));
     let schema: Value = serde_json::from_str(&printed.stdout).expect("it is JSON");
     assert_eq!(schema["$schema"], "http://json-schema.org/draft-07/schema#");

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use proctor::ignore::MatcherSettings;
+use proctor_tree::ignore::MatcherSettings;
 use tempfile::TempDir;
 
 use crate::commits::{assert_same_digest, commit_all, digest_of_commit, matcher_of, word_of_commit, write};

@@ -15,7 +15,7 @@ mod victim;
 
 use std::collections::BTreeSet;
 
-use proctor::evidence::FaultKind;
+use proctor_evidence::FaultKind;
 
 use crate::common::Extent;
 use crate::tamper::rows::ROWS;

@@ -1,31 +1,31 @@
-//! Counts the places in `src/` that name a tool. Adding a tool may touch its row in `src/model/tool.rs`, its row in
-//! `src/tools/table.rs`, its own folder, and at most one more place.
+//! Counts the places in `src/` that name a tool. Adding a tool may touch its row in `crates/model/src/tool.rs`, its row in
+//! `crates/tools/src/table.rs`, its own folder, and at most one more place.
 
 use std::collections::BTreeSet;
 
-use proctor::model::Tool;
+use proctor_model::Tool;
 
-use crate::common::{SourceFile, production_lines, source_files};
+use crate::common::{SourceFile, production_lines, program_files};
 
-/// The most places that may name a tool. A folder below `src/tools/` is one place.
+/// The most places that may name a tool. A folder below `crates/tools/src/` is one place.
 const MOST_PLACES: usize = 4;
 
 /// The directory with a folder for each tool, or for several tools whose output is read in the same way.
-const FOLDERS: &str = "src/tools/";
+const FOLDERS: &str = "crates/tools/src/";
 
 /// Names of tools that are ordinary words too. Of these, only `Tool::NAME` is counted.
 const COMMON_WORDS: &[&str] = &["compile", "generic", "review"];
 
 /// Files that decide nothing about a tool: words that agents write, and one row of options for each test runner.
-const NO_DECISIONS: &[&str] = &["src/hook/claim", "src/report/failed/rerun_options.rs"];
+const NO_DECISIONS: &[&str] = &["crates/app/src/hook/claim", "crates/evidence/src/report/failed/rerun_options.rs"];
 
 #[test]
 fn a_tool_is_named_in_at_most_four_places() {
     let decides = |file: &SourceFile| !is_for_tests(&file.path) && !NO_DECISIONS.iter().any(|other| file.path.starts_with(other));
-    let files: Vec<SourceFile> = source_files("src/").into_iter().filter(decides).collect();
+    let files: Vec<SourceFile> = program_files().into_iter().filter(decides).collect();
     for tool in Tool::ALL {
         let places: BTreeSet<&str> = files.iter().filter(|file| names_tool(file, tool)).map(|file| place(&file.path)).collect();
-        for row in ["src/model/tool.rs", "src/tools/table.rs"] {
+        for row in ["crates/model/src/tool.rs", "crates/tools/src/table.rs"] {
             assert!(places.contains(row), "{tool:?} has no row in {row}");
         }
         assert!(
@@ -55,8 +55,11 @@ fn names_of_tools_are_found_in_code_and_not_in_sentences() {
     ] {
         assert!(!names("src/a.rs", text), "{text}");
     }
-    assert!(names("src/config/default.toml", "[policy.jest]"));
-    assert_eq!([place("src/tools/jest/mod.rs"), place("src/tools/table.rs")], ["src/tools/jest", "src/tools/table.rs"]);
+    assert!(names("crates/plan/src/config/default.toml", "[policy.jest]"));
+    assert_eq!(
+        [place("crates/tools/src/jest/mod.rs"), place("crates/tools/src/table.rs")],
+        ["crates/tools/src/jest", "crates/tools/src/table.rs"]
+    );
 }
 
 /// Returns whether a file is compiled for tests alone, or holds data for tests.
@@ -67,7 +70,7 @@ fn is_for_tests(path: &str) -> bool {
     is_test || is_material || path.contains("/golden/") || path.contains("/snapshots/")
 }
 
-/// Returns the place that a file belongs to: all files of a folder of `src/tools/` are one place.
+/// Returns the place that a file belongs to: all files of a folder of `crates/tools/src/` are one place.
 fn place(path: &str) -> &str {
     let folder = path.strip_prefix(FOLDERS).and_then(|rest| rest.split_once('/')).map(|(folder, _)| folder);
     folder.map_or(path, |folder| &path[..FOLDERS.len() + folder.len()])

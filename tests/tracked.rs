@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor::git::{GitIndexProblem, parse_index, read_git_index};
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{Timestamp, TreePath};
-use proctor::tree::TreeIndex;
+use proctor_git::{GitIndexProblem, parse_index, read_git_index};
+use proctor_model::{Timestamp, TreePath};
+use proctor_tree::TreeIndex;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use serde_json::Value;
 use tempfile::TempDir;

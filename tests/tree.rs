@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{Timestamp, TreePath};
-use proctor::tree::TreeIndex;
+use proctor_model::{Timestamp, TreePath};
+use proctor_tree::TreeIndex;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 

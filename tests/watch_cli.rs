@@ -15,9 +15,9 @@ mod triggers;
 use std::fs;
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
-use proctor::model::Timestamp;
-use proctor::tree::TreeIndex;
+use proctor_model::Timestamp;
+use proctor_tree::TreeIndex;
+use proctor_tree::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 use serde_json::Value;
 
 use crate::common::{Project, WRITES_TO_SHARED, Watch, poll};

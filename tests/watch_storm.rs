@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::daemon::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish, SavedContent};
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{OnChange, OnDisk, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
-use proctor::tree::{TreeHints, TreeIndex, compare};
-use proctor::watch::{Pace, Watcher};
+use proctor_model::{OnChange, OnDisk, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
+use proctor_service::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish, SavedContent};
+use proctor_tree::ignore::{Matcher, MatcherSettings};
+use proctor_tree::watch::{Pace, Watcher};
+use proctor_tree::{TreeHints, TreeIndex, compare};
 use tempfile::TempDir;
 
 use crate::tree::digest_in_python;
@@ -238,7 +238,7 @@ fn storm(seed: u64) {
         on_change: OnChange::Restart,
         max_restarts: 3,
         git_wait: Duration::ZERO,
-        tasks: vec![proctor::model::TaskId::default_task()],
+        tasks: vec![proctor_model::TaskId::default_task()],
     };
     let mut engine = Engine::new(settings);
     let first = engine.begin();

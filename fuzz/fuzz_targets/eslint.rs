@@ -7,6 +7,6 @@ mod interpretation;
 #[path = "../properties/project.rs"]
 mod project;
 
-use proctor::model::Tool;
+use proctor_model::Tool;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| interpretation::hold(Some(Tool::Eslint), bytes));

@@ -1,7 +1,7 @@
 //! Notes and bundles with attestations are read or refused, and nobody's line counts without a signature by a trusted key.
 
-use proctor::evidence::{AcceptedChanges, AttestationReader, CommitClaim, PublicKey, ReadAttestation, parse_attestation_bundle};
-use proctor::model::ClaimSigner;
+use proctor_evidence::{AcceptedChanges, AttestationReader, CommitClaim, PublicKey, ReadAttestation, parse_attestation_bundle};
+use proctor_model::ClaimSigner;
 
 /// A key whose private half nobody has kept.
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea";

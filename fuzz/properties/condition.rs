@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use proctor::condition::{
+use proctor_model::{ActionId, ActionType};
+use proctor_plan::condition::{
     Condition, ConditionContext, ConditionFault, ConditionTruth, Constancy, FIELDS, Field, FieldValue, OutputText, ValueKind,
     check, evaluate,
 };
-use proctor::model::{ActionId, ActionType};
 use serde_json::Value;
 
 /// The line between the condition and the text that is used as an action's body and output and as the seed of its numbers.

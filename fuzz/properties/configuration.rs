@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use proctor::config::read;
-use proctor::model::Problem;
-use proctor::spec::{check_digest, plan, plan_digest};
-use proctor::tools::prepare;
+use proctor_model::Problem;
+use proctor_plan::config::read;
+use proctor_plan::spec::{check_digest, plan, plan_digest};
+use proctor_tools::prepare;
 
 use super::project::Parts;
 

@@ -1,7 +1,7 @@
 //! Objects of git repositories, files of attributes and submodules, and indexes are read or refused, and what is read is what was written.
 
-use proctor::git::{GitObject, ObjectKind, SubmoduleNames, parse_index};
-use proctor::ignore::{AttributesFile, checkout_changes};
+use proctor_git::{GitObject, ObjectKind, SubmoduleNames, parse_index};
+use proctor_tree::ignore::{AttributesFile, checkout_changes};
 
 /// Checks the rules for one input, which is taken as each of the formats.
 ///

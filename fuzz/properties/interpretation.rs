@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use proctor::config::Configuration;
-use proctor::model::{
+use proctor_model::{
     Action, ActionEnd, CategoryCode, CoverageTarget, Interpretation, StreamExcerpt, Tool, ToolClass, ToolReport,
 };
-use proctor::spec::plan_command;
-use proctor::tools::{Input, interpret, prepare};
+use proctor_plan::config::Configuration;
+use proctor_plan::spec::plan_command;
+use proctor_tools::{Input, interpret, prepare};
 
 use super::project::Parts;
 

@@ -1,6 +1,6 @@
 //! Checks that a report of pytest alone has an interpretation under each exit code that can come with a report.
 
-use proctor::model::Tool;
+use proctor_model::Tool;
 
 use super::interpretation;
 

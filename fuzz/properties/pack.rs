@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use proctor::git::{GitStorage, ObjectId};
+use proctor_git::{GitStorage, ObjectId};
 
 /// How many bytes say how long the index is, at the beginning of an input.
 const HEAD: usize = 4;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proctor::spec::ProjectFiles;
+use proctor_plan::spec::ProjectFiles;
 
 /// An input in parts: the text before the first line `<<< NAME >>>`, and the text after each such line. The captured outputs under
 /// `fixtures/tools/` have this form, so they can be used as inputs.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use proctor::config::Configuration;
-use proctor::model::TaskId;
-use proctor::spec::specification::{SpecificationContext, read_specification};
-use proctor::spec::{TaskContext, plan_digest, resolve_task};
+use proctor_model::TaskId;
+use proctor_plan::config::Configuration;
+use proctor_plan::spec::specification::{SpecificationContext, read_specification};
+use proctor_plan::spec::{TaskContext, plan_digest, resolve_task};
 
 use super::project::Parts;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
@@ -23,8 +23,8 @@ use crate::cli::service_arguments::{
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::cli::value_arguments::ValueOptions;
-use crate::model::{NextNode, Phase};
-use crate::project::IdentityAnswer;
+use proctor_model::{NextNode, Phase};
+use proctor_run::project::IdentityAnswer;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
 ///
@@ -116,7 +116,7 @@ pub(crate) struct RunOptions {
     #[arg(long = "check", value_name = "NAME")]
     pub(crate) checks: Vec<String>,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
-    #[arg(long, value_enum, ignore_case = true)]
+    #[arg(long, value_parser = one_of(PHASES), ignore_case = true)]
     pub(crate) phase: Option<Phase>,
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
@@ -244,13 +244,13 @@ pub(crate) enum TddVerb {
         #[arg(default_value = "default", value_name = "TASK")]
         task: String,
         /// The phase to begin in
-        #[arg(long, value_enum, ignore_case = true, default_value = "RED")]
+        #[arg(long, value_parser = one_of(PHASES), ignore_case = true, default_value = "RED")]
         phase: Phase,
     },
     /// Set the phase of a started cycle
     Phase {
         /// The phase
-        #[arg(value_enum, ignore_case = true)]
+        #[arg(value_parser = one_of(PHASES), ignore_case = true)]
         phase: Phase,
         /// The task
         #[arg(default_value = "default", value_name = "TASK")]
@@ -277,7 +277,7 @@ pub(crate) enum TddVerb {
         #[arg(default_value = "default", value_name = "TASK")]
         task: String,
         /// The node to go to
-        #[arg(long, value_enum, ignore_case = true)]
+        #[arg(long, value_parser = one_of(NODES), ignore_case = true)]
         to: NextNode,
         /// Why, in your words; it is kept in the ledger
         #[arg(long)]
@@ -354,35 +354,20 @@ pub(crate) struct WhyOptions {
     pub(crate) json: bool,
 }
 
-impl ValueEnum for Phase {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Red, Self::Green, Self::Refactor]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(match self {
-            Self::Red => "RED",
-            Self::Green => "GREEN",
-            Self::Refactor => "REFACTOR",
-        }))
-    }
-}
+/// The phases that the command line takes.
+const PHASES: &[(&str, Phase)] = &[("RED", Phase::Red), ("GREEN", Phase::Green), ("REFACTOR", Phase::Refactor)];
 
 /// The nodes to which a person may send a task that waits at HUMAN_REVIEW. HUMAN_REVIEW itself is no choice.
-impl ValueEnum for NextNode {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::N2, Self::N3, Self::N4, Self::NextPhase]
-    }
+const NODES: &[(&str, NextNode)] =
+    &[("N2", NextNode::N2), ("N3", NextNode::N3), ("N4", NextNode::N4), ("NEXT_PHASE", NextNode::NextPhase)];
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::N2 => Some(PossibleValue::new("N2")),
-            Self::N3 => Some(PossibleValue::new("N3")),
-            Self::N4 => Some(PossibleValue::new("N4")),
-            Self::NextPhase => Some(PossibleValue::new("NEXT_PHASE")),
-            Self::HumanReview => None,
-        }
-    }
+/// Returns what reads one of these words, in upper or lower case, into its value. The values belong to other crates, so clap's
+/// own trait cannot be implemented for them.
+fn one_of<Value: Copy + Send + Sync>(words: &'static [(&'static str, Value)]) -> impl TypedValueParser<Value = Value> {
+    PossibleValuesParser::new(words.iter().map(|(word, _)| *word)).try_map(|given| {
+        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(&given));
+        found.map(|(_, value)| *value).ok_or_else(|| format!("`{given}` is not one of the words"))
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

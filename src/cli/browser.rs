@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::environment::Environment;
-use crate::process::start_apart;
+use proctor_sandbox::process::start_apart;
 
 /// How long a browser that cannot start may take to say so.
 const STARTING: Duration = Duration::from_secs(2);

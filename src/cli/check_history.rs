@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use crate::cli::environment::Environment;
 use crate::cli::screen::{self, BlockCharacters};
 use crate::cli::style::{Line, Style};
-use crate::model::{ProjectId, TaskId};
-use crate::project::StoreReader;
+use proctor_model::{ProjectId, TaskId};
+use proctor_run::project::StoreReader;
 
 /// Where the last runs of checks are read from, and how they are shown.
 pub(crate) struct CheckHistory {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::PROPOSED_MAX_BYTES;
+use proctor_model::PROPOSED_MAX_BYTES;
 
 /// The size of the evidence in the store, and how many projects let it grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]

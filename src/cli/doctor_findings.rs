@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode};
-use crate::process::KernelSwitches;
-use crate::project::Examination;
+use proctor_model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode};
+use proctor_run::project::Examination;
+use proctor_sandbox::process::KernelSwitches;
 
 /// The AppArmor profile in proctor's sources.
 const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
@@ -319,7 +319,7 @@ fn level_means(level: IsolationLevel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project::{InotifyLimits, LevelFound, Machine};
+    use proctor_run::project::{InotifyLimits, LevelFound, Machine};
 
     fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> DoctorFacts {
         let levels = IsolationLevel::ALL.into_iter().zip(obstacles);

@@ -10,9 +10,9 @@ use serde::{Serialize, Serializer};
 use crate::cli::doctor_evidence::EvidenceSize;
 use crate::cli::doctor_snapshots;
 use crate::cli::installation::advice::Finding;
-use crate::model::{ProjectId, SpawnFailure};
-use crate::project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
-use crate::watch::find_eventless;
+use proctor_model::{ProjectId, SpawnFailure};
+use proctor_run::project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
+use proctor_tree::watch::find_eventless;
 
 /// The usual file systems for projects and stores (`linux/magic.h`).
 const LOCAL: &[(i64, &str)] = &[
@@ -385,8 +385,8 @@ fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ProjectId, Tool};
-    use crate::project::{InotifyLimits, KernelLimit, Space};
+    use proctor_model::{ProjectId, Tool};
+    use proctor_run::project::{InotifyLimits, KernelLimit, Space};
 
     fn project() -> ProjectFound {
         let found = ToolFound {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::cli::doctor_machine::MachineFacts;
-use crate::model::ProjectId;
-use crate::project::{ProjectFound, SnapshotUsage};
+use proctor_model::ProjectId;
+use proctor_run::project::{ProjectFound, SnapshotUsage};
 
 /// The disk space of all snapshots in the store, in bytes.
 #[derive(Debug, Serialize)]

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use crate::cli::error::CommandError;
-use crate::config::FileVariables;
-use crate::evidence::read_regular_text;
-use crate::model::CommandExit;
+use proctor_evidence::read_regular_text;
+use proctor_model::CommandExit;
+use proctor_plan::config::FileVariables;
 
 /// The longest file of variables that is read, in bytes.
 const LONGEST: u64 = 1 << 20;

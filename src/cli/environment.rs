@@ -7,17 +7,17 @@ use std::sync::{Arc, OnceLock};
 
 use crate::cli::error::CommandError;
 use crate::cli::terminal;
-use crate::config::SHORTEST_SECRET;
 #[cfg(feature = "test-fakes")]
-use crate::evidence::FailureInjection;
-use crate::evidence::{agents_directory, read_boot_id};
-use crate::model::{Asker, CommandExit, IsolationLevel};
-use crate::process::find_agent_above;
-use crate::project::{self, StepObserver};
-use crate::report::OutgoingRedactor;
-use crate::run::SQLITE_ARGUMENT;
-use crate::sandbox::real_path;
-use crate::workflow::PointObserver;
+use proctor_evidence::FailureInjection;
+use proctor_evidence::report::OutgoingRedactor;
+use proctor_evidence::{agents_directory, read_boot_id};
+use proctor_govern::workflow::PointObserver;
+use proctor_model::{Asker, CommandExit, IsolationLevel};
+use proctor_plan::config::SHORTEST_SECRET;
+use proctor_run::SQLITE_ARGUMENT;
+use proctor_run::project::{self, StepObserver};
+use proctor_sandbox::process::find_agent_above;
+use proctor_sandbox::real_path;
 
 /// The variables and paths with which the process was started.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ pub(crate) fn is_hook_run() -> bool {
 /// Returns the process that started this one as a command of its own, and that this one must not outlive.
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 pub(crate) fn starter() -> Option<i32> {
-    std::env::var(crate::process::STARTED_BY).ok()?.parse().ok()
+    std::env::var(proctor_sandbox::process::STARTED_BY).ok()?.parse().ok()
 }
 
 /// Returns the arguments of a process that queries a database of SQLite; `None` if this process does not. proctor starts itself
@@ -94,7 +94,7 @@ pub(crate) fn strongest_isolation() -> IsolationLevel {
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment and the working directory")]
 fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
     // Who started this process is of no interest to what this one starts.
-    let variables = std::env::vars_os().filter(|(name, _)| name != crate::process::STARTED_BY);
+    let variables = std::env::vars_os().filter(|(name, _)| name != proctor_sandbox::process::STARTED_BY);
     (variables.collect(), std::env::current_dir())
 }
 
@@ -126,14 +126,14 @@ impl Environment {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
         let (fail_at, die_at) = (text("PROCTOR_TEST_FAIL_AT"), text("PROCTOR_TEST_DIE_AT"));
         let passed = self.variable("PROCTOR_TEST_PASSED").map(Path::new);
-        if let Some(injection) = FailureInjection::parse(fail_at, die_at, passed, crate::process::kill_self) {
+        if let Some(injection) = FailureInjection::parse(fail_at, die_at, passed, proctor_sandbox::process::kill_self) {
             injection.install();
         }
         let set_back = text("PROCTOR_TEST_CLOCK_BACK").and_then(|text| text.split_once(':'));
         if let Some((reading, millis)) = set_back
             && let (Ok(reading), Ok(millis)) = (reading.parse(), millis.parse())
         {
-            crate::process::clock::stepped::set_back(reading, millis);
+            proctor_sandbox::process::clock::stepped::set_back(reading, millis);
         }
     }
 
@@ -269,7 +269,7 @@ impl Environment {
         Arc::new(move |step| {
             FailureInjection::log_step(step);
             if fatal.as_deref() == Some(step.name()) {
-                crate::process::kill_self();
+                proctor_sandbox::process::kill_self();
             }
         })
     }
@@ -290,7 +290,7 @@ impl Environment {
         Box::new(move || {
             passed.set(passed.get() + 1);
             if fatal == Some(passed.get()) {
-                crate::process::kill_self();
+                proctor_sandbox::process::kill_self();
             }
         })
     }

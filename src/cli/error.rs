@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use crate::model::{CommandExit, ServiceTrouble};
+use proctor_model::{CommandExit, ServiceTrouble};
 
 /// Why a command failed, its exit code, and hints what to do next.
 #[derive(Debug, Clone)]

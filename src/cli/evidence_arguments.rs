@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::cli::project_place::ProjectPlace;
-use crate::model::ExportFormat;
-use clap::builder::PossibleValue;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use proctor_model::ExportFormat;
 
 /// Hash all evidence again and name every fault
 ///
@@ -79,7 +79,7 @@ pub(crate) struct ExportOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Option<PathBuf>,
     /// Write the run in this form instead
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "anchor")]
+    #[arg(long, value_parser = export_format(), value_name = "FORMAT", conflicts_with = "anchor")]
     pub(crate) format: Option<ExportFormat>,
     /// The directory to make, or the file where it ends in `.tar.zst`; otherwise the run's id in the current directory,
     /// or beside the project where that is inside of it
@@ -90,22 +90,23 @@ pub(crate) struct ExportOptions {
     pub(crate) project: PathBuf,
 }
 
-impl ValueEnum for ExportFormat {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (word, _) = Self::WORDS.into_iter().find(|(_, format)| format == self)?;
-        Some(PossibleValue::new(word).help(match self {
-            Self::Junit => "JUnit XML: one suite for each check",
-            Self::Ctrf => "CTRF, the Common Test Report Format: every test in one JSON document",
-            Self::Sarif => "SARIF 2.1.0: findings of linters and type checkers, and the tests that failed",
-            Self::Github => "Workflow commands of GitHub Actions, which become annotations",
-            Self::Markdown => "A summary in Markdown",
-            Self::Html => "One HTML file that opens without a network",
-        }))
-    }
+/// Returns what reads the word of a form in which a run can be written. The form belongs to another crate, so clap's own trait
+/// cannot be implemented for it.
+fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
+    let values = ExportFormat::WORDS.into_iter().map(|(word, format)| {
+        PossibleValue::new(word).help(match format {
+            ExportFormat::Junit => "JUnit XML: one suite for each check",
+            ExportFormat::Ctrf => "CTRF, the Common Test Report Format: every test in one JSON document",
+            ExportFormat::Sarif => "SARIF 2.1.0: findings of linters and type checkers, and the tests that failed",
+            ExportFormat::Github => "Workflow commands of GitHub Actions, which become annotations",
+            ExportFormat::Markdown => "A summary in Markdown",
+            ExportFormat::Html => "One HTML file that opens without a network",
+        })
+    });
+    PossibleValuesParser::new(values).try_map(|given| {
+        let found = ExportFormat::WORDS.into_iter().find(|(word, _)| *word == given);
+        found.map(|(_, format)| format).ok_or_else(|| format!("`{given}` is no form of a run"))
+    })
 }
 
 /// Show, replace or hand out the key that signs evidence

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::hook::{AGENTS, AgentRow};
+use proctor_app::hook::{AGENTS, AgentRow};
 
 /// Keep a coding agent from ending its turn with failing checks
 ///

@@ -8,7 +8,7 @@ use nix::sys::termios::{LocalFlags, SetArg, SpecialCharacterIndices, Termios, tc
 use nix::unistd::read;
 
 use crate::cli::terminal;
-use crate::daemon::{Key, QuestionNumber, Typed};
+use proctor_service::{Key, QuestionNumber, Typed};
 
 /// How many bytes are read at once.
 const READ_AT_ONCE: usize = 256;

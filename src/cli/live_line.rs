@@ -3,13 +3,13 @@
 
 use std::thread::{self, JoinHandle};
 
-use crate::api::EventV1;
 use crate::cli::render;
 use crate::cli::service::ServedProject;
 use crate::cli::show_progress::under_way_line;
 use crate::cli::style::{Style, Tone};
-use crate::client::{Events, EventsStopper};
-use crate::model::{ActionId, ProjectId};
+use proctor_api::EventV1;
+use proctor_app::client::{Events, EventsStopper};
+use proctor_model::{ActionId, ProjectId};
 
 /// A live line that is being shown by a thread of its own.
 pub(crate) struct LiveLine {
@@ -105,7 +105,7 @@ impl ActionsOfRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{RunId, TestProgress, Timestamp};
+    use proctor_model::{RunId, TestProgress, Timestamp};
 
     #[test]
     fn an_action_that_has_ended_is_not_shown_while_others_go_on() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::fmt::time::SystemTime;
 
-use crate::model::shown_line;
+use proctor_model::shown_line;
 
 const KEPT_FILES: usize = 7;
 
@@ -72,7 +72,7 @@ mod tests {
         written.extend_from_slice(&file.lock().expect("no test panics with it"));
         let text = String::from_utf8(written).expect("it is text");
         assert_eq!(text.lines().count(), 1, "{text}");
-        assert!(!crate::model::has_hidden_characters(text.trim_end_matches('\n')), "{text}");
+        assert!(!proctor_model::has_hidden_characters(text.trim_end_matches('\n')), "{text}");
         assert!(text.contains("ERROR forged"), "{text}");
     }
 }

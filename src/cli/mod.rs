@@ -55,21 +55,21 @@ use std::process::ExitCode;
 use crate::cli::arguments::{Arguments, Command, ErrorAudience};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
-use crate::model::CommandExit;
+use proctor_model::CommandExit;
 
 /// Runs the command that the arguments name, and returns the exit status.
 pub fn main() -> ExitCode {
     if environment::is_launcher() {
-        return crate::process::launcher_main();
+        return proctor_sandbox::process::launcher_main();
     }
     if let Some(arguments) = environment::sqlite_arguments() {
         return ExitCode::from(render::rows_of_sqlite(&arguments));
     }
-    if let Err(error) = crate::process::report_file_size_limit() {
+    if let Err(error) = proctor_sandbox::process::report_file_size_limit() {
         tracing::warn!("a limit on file sizes would end this process without a message: {error}");
     }
     if let Some(starter) = environment::starter()
-        && let Err(error) = crate::process::end_with_starter(starter)
+        && let Err(error) = proctor_sandbox::process::end_with_starter(starter)
     {
         tracing::warn!("the process that started this one has ended: {error}");
         return ExitCode::from(CommandExit::Terminated.code());

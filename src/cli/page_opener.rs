@@ -10,8 +10,8 @@ use crate::cli::browser::start_browser;
 use crate::cli::commands::open;
 use crate::cli::environment::Environment;
 use crate::cli::service;
-use crate::model::{ProjectId, RunId};
-use crate::process::Companion;
+use proctor_model::{ProjectId, RunId};
+use proctor_sandbox::process::Companion;
 
 /// Opens the page in a thread of its own, since a browser may take seconds to start.
 pub(crate) struct PageOpener {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::cli::error::CommandError;
 use crate::cli::style::{Line, Tone};
 use crate::cli::terminal;
-use crate::model::{CommandExit, shown_json, shown_line, shown_lines};
-use crate::run::query_sqlite;
+use proctor_model::{CommandExit, shown_json, shown_line, shown_lines};
+use proctor_run::query_sqlite;
 
 /// What can be printed as one line.
 pub(crate) trait Printable {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::geteuid;
 
 use crate::cli::setup::CONFIGURATION_FILE;
-use crate::evidence::evidence_directory;
+use proctor_evidence::evidence_directory;
 
 /// The name of a project's evidence link, unless its `proctor.toml` sets another name.
 const DEFAULT_LINK: &str = "evidence";

@@ -14,11 +14,11 @@ use std::time::Duration;
 use crate::cli::render;
 use crate::cli::show_progress::Audience;
 use crate::cli::style::{Style, Tone};
-use crate::evidence::read_regular_file;
-use crate::model::{ActionId, DurationMs};
-use crate::process::clock::{self, Monotonic};
-use crate::report;
-use crate::run::LogFollower;
+use proctor_evidence::read_regular_file;
+use proctor_evidence::report;
+use proctor_model::{ActionId, DurationMs};
+use proctor_run::LogFollower;
+use proctor_sandbox::process::clock::{self, Monotonic};
 
 /// How often running actions are looked at.
 const TICK: Duration = Duration::from_secs(1);

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::api::{ErrorKindV1, MethodV1, PageRequestV1, PageTicketV1, ProjectV1, ProjectsV1};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::client::{Client, ClientError};
-use crate::evidence::serving_process;
-use crate::model::{CommandExit, Serving};
+use proctor_api::{ErrorKindV1, MethodV1, PageRequestV1, PageTicketV1, ProjectV1, ProjectsV1};
+use proctor_app::client::{Client, ClientError};
+use proctor_evidence::serving_process;
+use proctor_model::{CommandExit, Serving};
 
 /// The time limit for requests that the service answers at once.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);

@@ -8,8 +8,8 @@ use crate::cli::value_arguments::ValueOptions;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::arguments::IdentityArgument;
-use crate::config::parse_duration;
-use crate::model::CompletionStatus;
+use proctor_model::CompletionStatus;
+use proctor_plan::config::parse_duration;
 
 /// Say how the last verdict stands to the tree as it is now
 ///

@@ -9,11 +9,11 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::root_search;
 use crate::cli::specification_files;
-use crate::config::{self, Configuration, UserAllowance};
-use crate::evidence::read_regular_file;
-use crate::model::{CommandExit, Plan, Problem};
-use crate::project::{MissingOwnPlan, PlanlessReason};
-use crate::spec::{self, DiskFiles};
+use proctor_evidence::read_regular_file;
+use proctor_model::{CommandExit, Plan, Problem};
+use proctor_plan::config::{self, Configuration, UserAllowance};
+use proctor_plan::spec::{self, DiskFiles};
+use proctor_run::project::{MissingOwnPlan, PlanlessReason};
 
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
 

@@ -6,8 +6,8 @@ use crate::cli::render;
 use crate::cli::running_actions::RunningActions;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::style::{Line, Style};
-use crate::model::ActionId;
-use crate::project::Progress;
+use proctor_model::ActionId;
+use proctor_run::project::Progress;
 
 pub(crate) struct ProgressScreen {
     style: Style,

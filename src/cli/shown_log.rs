@@ -1,6 +1,6 @@
 //! Escapes the bytes of a log for a terminal, piece by piece. Pure.
 
-use crate::model::shown_lines;
+use proctor_model::shown_lines;
 
 /// The number of bytes that the longest UTF-8 characters have.
 const LONGEST_CHARACTER: usize = 4;

@@ -8,12 +8,12 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, LoadedProject, Planless};
-use crate::config::{Configuration, judged_settings};
-use crate::model::{CommandExit, TaskId};
-use crate::process::clock;
-use crate::project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
-use crate::spec::{self, first_settings, specification::SPECIFICATION_SUFFIX, weaker_settings};
-use crate::tree::TreeIndex;
+use proctor_model::{CommandExit, TaskId};
+use proctor_plan::config::{Configuration, judged_settings};
+use proctor_plan::spec::{self, first_settings, specification::SPECIFICATION_SUFFIX, weaker_settings};
+use proctor_run::project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
+use proctor_sandbox::process::clock;
+use proctor_tree::TreeIndex;
 
 /// What reading a task's specification gave: a plan, or the errors.
 pub(crate) enum FoundPlan {

@@ -6,7 +6,7 @@ use std::os::fd::AsFd as _;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::termios::{FlushArg, tcflush};
 
-use crate::process::{Control, WokenBy};
+use proctor_sandbox::process::{Control, WokenBy};
 
 #[expect(clippy::disallowed_methods, reason = "it asks what the output is, and prints nothing")]
 pub(crate) fn is_output_terminal() -> bool {

@@ -7,20 +7,20 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::api::{
-    AnswerTexts, FailureChoice, FailureSubject, FailuresV1, build_failures, chosen_failure_names, count_failures, is_place,
-};
 use crate::cli::commands::history::not_one;
 use crate::cli::commands::opening::open_registered;
 use crate::cli::commands::{from_run_error, history};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::setup;
-use crate::mcp::{CallStop, ChosenFailures, ToolAnswers, ToolCall, ToolRefusal};
-use crate::model::{ActionId, CommandExit, TaskId, TestOutcome, has_hidden_characters, shown_line, shown_lines};
-use crate::process::{OwnAnswer, run_own_command};
-use crate::project::{ProjectError, RecordedRun, StoreReader, TaskError, TestSearch};
-use crate::report::{ActionOutcomeV2, ExecutionReportV2, cut_line, plain_text, redact_text};
+use proctor_api::{
+    AnswerTexts, FailureChoice, FailureSubject, FailuresV1, build_failures, chosen_failure_names, count_failures, is_place,
+};
+use proctor_evidence::report::{ActionOutcomeV2, ExecutionReportV2, cut_line, plain_text, redact_text};
+use proctor_model::{ActionId, CommandExit, TaskId, TestOutcome, has_hidden_characters, shown_line, shown_lines};
+use proctor_run::project::{ProjectError, RecordedRun, StoreReader, TaskError, TestSearch};
+use proctor_sandbox::process::{OwnAnswer, run_own_command};
+use proctor_service::mcp::{CallStop, ChosenFailures, ToolAnswers, ToolCall, ToolRefusal};
 
 /// The most bytes of a command's answer that are read.
 const LONGEST_ANSWER: usize = 64 << 20;
@@ -205,7 +205,7 @@ fn choose(found: &mut FoundRun, word: &str) -> Result<Chosen, CommandError> {
 struct FoundRun {
     root: PathBuf,
     archive: StoreReader,
-    project: crate::model::ProjectId,
+    project: proctor_model::ProjectId,
     run: RecordedRun,
 }
 
@@ -235,7 +235,7 @@ impl ToolAnswers for OwnCommands {
                 }
             }
             ToolCall::Failures(asked) => {
-                let run = asked.run.as_ref().map(crate::mcp::RunWord::text);
+                let run = asked.run.as_ref().map(proctor_service::mcp::RunWord::text);
                 let word = asked.test.as_deref().filter(|word| !word.is_empty());
                 let bytes = (asked.max_bytes.is_some() || word.is_some()).then(|| asked.bytes());
                 self.failures(run.as_deref(), word, bytes).map_err(|error| refusal(&error))

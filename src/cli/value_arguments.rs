@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::config::is_placeholder_name;
+use proctor_plan::config::is_placeholder_name;
 
 // This is no doc comment, because clap would use it as the command's help.
 #[derive(Debug, Clone, Default, Args)]

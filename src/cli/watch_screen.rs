@@ -12,13 +12,13 @@ use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
-use crate::daemon::{
+use proctor_git::read_git_index;
+use proctor_model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
+use proctor_run::project::{Progress, RunOutcome, SealedReport};
+use proctor_service::{
     FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
     ignore_advice, notify_desktop,
 };
-use crate::git::read_git_index;
-use crate::model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
-use crate::project::{Progress, RunOutcome, SealedReport};
 
 pub(crate) struct WatchScreenSettings {
     pub(crate) style: Style,
@@ -311,7 +311,7 @@ fn waiting(standing: LastRunState, is_terminal: bool) -> String {
     }
 }
 
-fn listed(paths: &std::collections::BTreeSet<crate::model::TreePath>) -> String {
+fn listed(paths: &std::collections::BTreeSet<proctor_model::TreePath>) -> String {
     let mut names: Vec<_> = paths.iter().take(3).map(ToString::to_string).collect();
     if paths.len() > names.len() {
         names.push(format!("{} more", paths.len() - names.len()));

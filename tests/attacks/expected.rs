@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 
 use crate::common::{User, inside};
 

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use proctor::model::{Access, Place, Sandbox};
+use proctor_model::{Access, Place, Sandbox};
 use tempfile::NamedTempFile;
 
 use crate::common::{Supervised, User, poll};

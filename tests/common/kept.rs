@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proctor::model::Digest;
+use proctor_model::Digest;
 use serde_json::Value;
 
 /// The evidence of a project's task `default`, and the project's ledger.

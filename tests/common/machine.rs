@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use nix::unistd::geteuid;
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 use tempfile::TempDir;
 
 use crate::common::{fake_tool, proctor, repository};

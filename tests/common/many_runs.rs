@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use proctor::evidence::{
+use proctor_evidence::report::{ExecutionReportV2, RunStartDetailsV1, attested, parse, parse_run_start, seal_hash, to_bytes};
+use proctor_evidence::{
     Ledger, RunDirectory, START_RECORD_NAME, SealInput, Store, WaitDecision, list_projects, publish_latest, read_file,
     read_lines, read_report, recover, seal,
 };
-use proctor::model::{Asker, EvidenceFile, LedgerBody, ProjectId, RunId, RunRecord};
-use proctor::report::{ExecutionReportV2, RunStartDetailsV1, attested, parse, parse_run_start, seal_hash, to_bytes};
+use proctor_model::{Asker, EvidenceFile, LedgerBody, ProjectId, RunId, RunRecord};
 
 /// The ending of the name of the file whose size is chosen.
 const LOG: &str = ".log";

@@ -38,7 +38,7 @@ pub(crate) use project::{
     proctor,
 };
 pub(crate) use redact::{Redactions, redact};
-pub(crate) use sources::{SourceFile, is_for_tests, production_code, production_lines, repository, source_files};
+pub(crate) use sources::{SourceFile, is_for_tests, production_code, production_lines, program_files, repository, source_files};
 pub(crate) use supervised::{Job, LEVELS, Living, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};
 pub(crate) use sweep::Extent;
 pub(crate) use terminal::{APPROVAL_QUESTION, Terminal};

@@ -25,6 +25,9 @@ impl SourceFile {
     }
 }
 
+/// Marks what the tests of other crates use too; see the feature `testing` of a crate.
+const FOR_OTHER_TESTS: &str = "#[cfg(any(test, feature = \"testing\"))]";
+
 /// Returns the repository's root.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -44,6 +47,11 @@ pub(crate) fn source_files(below: &str) -> Vec<SourceFile> {
     paths.into_iter().filter_map(to_file).collect()
 }
 
+/// Returns the text files of the program and of its crates, sorted by path within each.
+pub(crate) fn program_files() -> Vec<SourceFile> {
+    ["src/", "crates/"].into_iter().flat_map(source_files).filter(|file| file.path.contains("src/")).collect()
+}
+
 /// Returns the lines of a Rust file that are not tests, with their numbers, which begin at 1.
 ///
 /// An item after a `#[cfg(test)]` in the first column is left out. It ends at the next closing brace or semicolon in the first column, where
@@ -52,7 +60,7 @@ pub(crate) fn production_lines(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let mut test_item = false;
     for (index, line) in text.lines().enumerate() {
-        if line == "#[cfg(test)]" {
+        if line == "#[cfg(test)]" || line == FOR_OTHER_TESTS {
             test_item = true;
         }
         if !test_item {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
-use proctor::model::{IsolationLevel, Sandbox};
+use proctor_model::{IsolationLevel, Sandbox};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use proctor::condition::FIELDS;
+use proctor_plan::condition::FIELDS;
 
 use crate::common::{repository, source_files};
 use crate::docs::page;

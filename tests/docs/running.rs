@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use proctor::config::read_allowed;
+use proctor_plan::config::read_allowed;
 
 use crate::common::{Project, proctor, redact};
 use crate::docs::{Block, Page, blocks, pages, run_of};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use proctor::evidence::DurableStep;
+use proctor_evidence::DurableStep;
 use serde_json::Value;
 
 use crate::common::{Extent, KeptEvidence, Output, Project, fake_tool, poll, processes_of, production_lines, source_files};
@@ -27,10 +27,10 @@ const FAN: &str = "/<fan>";
 
 /// The files that may change the disk directly: the one that defines the operations, the one that records them, and two for tests only.
 const MAY_CHANGE: &[&str] = &[
-    "src/evidence/attestation/vectors.rs",
-    "src/evidence/changes.rs",
-    "src/evidence/failure_injection/planned.rs",
-    "src/evidence/testing.rs",
+    "crates/evidence/src/attestation/vectors.rs",
+    "crates/evidence/src/changes.rs",
+    "crates/evidence/src/failure_injection/planned.rs",
+    "crates/evidence/src/testing.rs",
 ];
 /// Calls that change something on disk. Other files must not contain them.
 const CHANGES: &[&str] = &[
@@ -266,7 +266,9 @@ fn every_durable_step_is_passed_by_a_run_and_none_is_without_an_operation_that_m
 fn nothing_of_evidence_is_changed_but_by_an_operation_that_may_fail() {
     let is_changing = |line: &str| !line.trim_start().starts_with("//") && CHANGES.iter().any(|call| line.contains(call));
     let mut found = Vec::new();
-    for file in source_files("src/evidence/").iter().filter(|file| !file.is_test() && !MAY_CHANGE.contains(&file.path.as_str())) {
+    for file in
+        source_files("crates/evidence/src/").iter().filter(|file| !file.is_test() && !MAY_CHANGE.contains(&file.path.as_str()))
+    {
         let lines = production_lines(&file.text).into_iter().filter(|(_, line)| is_changing(line));
         found.extend(lines.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
     }

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use proctor::model::{ActionEnd, SpawnFailure, StopReason, StopStage};
-use proctor::process::{ALL_REASONS, Sinks, supervise};
+use proctor_model::{ActionEnd, SpawnFailure, StopReason, StopStage};
+use proctor_sandbox::process::{ALL_REASONS, Sinks, supervise};
 
 use super::{Bench, FAKE_TOOL, assert_nobody, read_pid, stdout_text};
 

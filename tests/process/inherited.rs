@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use nix::sys::signal::{SigSet, Signal};
-use proctor::model::{ActionEnd, IsolationLevel};
+use proctor_model::{ActionEnd, IsolationLevel};
 
 use super::{Bench, FAKE_TOOL, stdout_text, supervised_from_shell};
 

@@ -6,8 +6,8 @@ use std::thread;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use proctor::model::ActionEnd;
-use proctor::process::SuperviseError;
+use proctor_model::ActionEnd;
+use proctor_sandbox::process::SuperviseError;
 
 use super::{Bench, FAKE_TOOL, alive_with, read_pid, until};
 

@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::path::Path;
 use std::thread;
 
-use proctor::model::{ActionEnd, Digest, StreamExcerpt};
-use proctor::process::{ALL_REASONS, CaptureError, Sinks, SuperviseError, supervise};
+use proctor_model::{ActionEnd, Digest, StreamExcerpt};
+use proctor_sandbox::process::{ALL_REASONS, CaptureError, Sinks, SuperviseError, supervise};
 
 use super::{Bench, FAKE_TOOL, assert_nobody, supervised_from_shell, until};
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::thread;
 
-use proctor::model::{Access, ActionEnd, Place, Sandbox, StopReason};
+use proctor_model::{Access, ActionEnd, Place, Sandbox, StopReason};
 
 use super::{Bench, alive_with, until};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use proctor::model::{Access, EnvironmentMount, Place, Sandbox, SnapshotMount, WrittenLayer};
+use proctor_model::{Access, EnvironmentMount, Place, Sandbox, SnapshotMount, WrittenLayer};
 
 use crate::process::{Bench, stdout_text};
 

@@ -4,8 +4,8 @@ use std::thread;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use proctor::model::{ActionEnd, LimitKind, StopReason, StopStage};
-use proctor::process::Control;
+use proctor_model::{ActionEnd, LimitKind, StopReason, StopStage};
+use proctor_sandbox::process::Control;
 
 use super::{Bench, until};
 

@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Read as _};
 use std::net::TcpListener;
 use std::time::Duration;
 
-use proctor::model::{ActionKind, EvidenceCapture, FileCheck, HttpRequest, Script, StopReason};
-use proctor::project::Progress;
+use proctor_model::{ActionKind, EvidenceCapture, FileCheck, HttpRequest, Script, StopReason};
+use proctor_run::project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::free_port;
@@ -239,7 +239,7 @@ fn a_request_that_is_not_answered_in_time_is_a_time_out_and_a_stop_ends_it_at_on
 
     let (address, listener) = silent();
     let stopped = project(&(checks(2) + &cleanup("end", &[])));
-    let shape = |plan: &mut proctor::model::Plan| {
+    let shape = |plan: &mut proctor_model::Plan| {
         plan.steps[0] = http(&plan.steps[0], HttpRequest::get(format!("http://{address}/")));
     };
     let report = carry_out_and_tell(&stopped, shape, &mut |progress, control| {

@@ -1,6 +1,6 @@
 //! Tests the environment in which a check starts: an allow-list of variables, no input, no other descriptors (E12).
 
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 
 use crate::common::{Project, levels, name_of};
 use crate::run::{check, prerequisite, project};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use proctor::model::{ActionId, FileCheck, Plan};
+use proctor_model::{ActionId, FileCheck, Plan};
 use serde_json::{Value, json};
 
 use crate::common::{Project, WRITES_TO_SHARED};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use proctor::model::IsolationLevel;
+use proctor_model::IsolationLevel;
 use serde_json::Value;
 
 use crate::common::{Output, Project, WRITES_TO_SHARED, Watch, children_of, family_of, name_of, poll, processes_of};

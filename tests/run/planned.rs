@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use proctor::config::{self, Configuration};
-use proctor::ignore::MatcherSettings;
-use proctor::model::{
+use proctor_evidence::report::to_bytes;
+use proctor_model::{
     Action, ActionKind, Asker, FileCheck, FileValidation, HttpRequest, IsolationLevel, ParallelChecks, Plan, RoutingSettings,
     Trigger, TriggerKind,
 };
-use proctor::process::{Control, ControlHandle, LauncherHandle};
-use proctor::project::{
+use proctor_plan::config::{self, Configuration};
+use proctor_plan::spec::{self, DiskFiles};
+use proctor_run::project::{
     Progress, ProjectScope, ProjectSettings, QueueLimits, Registration, RunOutcome, RunRequest, Selection, Workspace,
 };
-use proctor::report::to_bytes;
-use proctor::sandbox::EnvironmentAdditions;
-use proctor::spec::{self, DiskFiles};
-use proctor::tree::TreeHints;
+use proctor_sandbox::EnvironmentAdditions;
+use proctor_sandbox::process::{Control, ControlHandle, LauncherHandle};
+use proctor_tree::TreeHints;
+use proctor_tree::ignore::MatcherSettings;
 use serde_json::Value;
 
 use crate::common::{Project, fake_tool};

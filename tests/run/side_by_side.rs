@@ -4,8 +4,8 @@
 use std::fs;
 use std::time::Duration;
 
-use proctor::model::{ActionId, FileCheck, Plan, StopReason};
-use proctor::project::Progress;
+use proctor_model::{ActionId, FileCheck, Plan, StopReason};
+use proctor_run::project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::{Project, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of};
@@ -186,7 +186,7 @@ fn after_a_failure_what_goes_on_ends_and_what_has_not_started_is_skipped() {
 fn an_interrupt_stops_all_that_go_on_and_nothing_is_started_any_more() {
     let project = meeting(&[("a", "never"), ("b", "never"), ("c", "never"), ("d", "never"), ("e", "never")]);
     let mut started = 0;
-    let mut tell = |progress: &Progress, control: &proctor::process::ControlHandle| {
+    let mut tell = |progress: &Progress, control: &proctor_sandbox::process::ControlHandle| {
         started += usize::from(matches!(progress, Progress::ActionStarted(_)));
         if started == 4 {
             started += 1;

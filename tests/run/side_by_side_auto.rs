@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use proctor::model::{ParallelChecks, StopReason};
-use proctor::project::Progress;
+use proctor_model::{ParallelChecks, StopReason};
+use proctor_run::project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::{Project, WRITES_TO_SHARED, children_of, poll, processes_of};
@@ -153,7 +153,7 @@ fn an_interrupt_stops_all_that_go_on_and_leaves_nothing() {
     let checks = of_tool("a", "mypy", &["a", "never"], "") + &of_tool("b", "pytest", &["b", "never"], "");
     let project = with_tools(MEETS, &(checks + &of_tool("c", "pytest", &["c", "never"], "")));
     let mut started = 0;
-    let mut tell = |progress: &Progress, control: &proctor::process::ControlHandle| {
+    let mut tell = |progress: &Progress, control: &proctor_sandbox::process::ControlHandle| {
         started += usize::from(matches!(progress, Progress::ActionStarted(_)));
         if started == 2 {
             started += 1;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use proctor::model::FileCheck;
+use proctor_model::FileCheck;
 
 use crate::common::{Output, Project, node_modules, poll, python_checkers, python_plain};
 use crate::run::planned::{file, run_plan};

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use proctor::evidence::FaultKind;
+use proctor_evidence::FaultKind;
 use tar::{Builder, EntryType, Header};
 
 use crate::common::Extent;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proctor::evidence::FaultKind;
-use proctor::model::Digest;
+use proctor_evidence::FaultKind;
+use proctor_model::Digest;
 use tempfile::TempDir;
 
 use crate::common::{Extent, Project, fake_tool};

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use proctor::evidence::FaultKind;
+use proctor_evidence::FaultKind;
 use serde_json::Value;
 
 use crate::common::{Extent, python_signatures, repository};

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proctor::model::Digest;
+use proctor_model::Digest;
 use serde_json::Value;
 
 use crate::common::{Project, fake_tool, proctor};

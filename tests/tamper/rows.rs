@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use nix::unistd::{Gid, Uid, chown, geteuid};
-use proctor::evidence::FaultKind;
+use proctor_evidence::FaultKind;
 
 use crate::tamper::victim::{Act, Victim, entries, replace, write};
 
@@ -205,9 +205,9 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("a log and the manifest are edited together", FaultKind::ManifestChanged, "SHA256SUMS", |it| {
         let (log, manifest) = (it.run(0).join(LOG), it.run(0).join("SHA256SUMS"));
-        let old = proctor::model::Digest::of(&fs::read(&log).expect("it is there")).hex();
+        let old = proctor_model::Digest::of(&fs::read(&log).expect("it is there")).hex();
         put(&log, b"forged");
-        replace(&manifest, &old, &proctor::model::Digest::of(b"forged").hex())
+        replace(&manifest, &old, &proctor_model::Digest::of(b"forged").hex())
     }),
     row("a log, the manifest and the ledger are edited together", FaultKind::LineSignature, "ledger/", |it| {
         put(&it.run(0).join(LOG), b"forged");

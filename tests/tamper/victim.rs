@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use proctor::model::Digest;
+use proctor_model::Digest;
 use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -9,9 +9,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::TreePath;
-use proctor::tree::{TreeIndex, compare};
+use proctor_model::TreePath;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
+use proctor_tree::{TreeIndex, compare};
 use tempfile::TempDir;
 
 use super::{digest_in_python, now};

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
-use proctor::model::Digest;
+use proctor_model::Digest;
 
 use crate::common::{Project, expect_all_to_be_gone, family_of, poll, processes_of, stat_fields, status_number};
 use crate::watch_cli::{LATE, hold, project, release, status_of, steps, tree_digest, wait_for_steps, wait_until_it_watches};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use proctor::model::{WatchHint, WatchProblem};
+use proctor_model::{WatchHint, WatchProblem};
 
 use super::{Watched, about, removed, saved};
 

@@ -8,10 +8,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor::ignore::{Matcher, MatcherSettings, Selects};
-use proctor::model::{SyncId, Timestamp, WatchHint};
-use proctor::snapshot::{CopyOutcome, ProjectCopy};
-use proctor::tree::{TreeHints, TreeIndex};
+use proctor_model::{SyncId, Timestamp, WatchHint};
+use proctor_sandbox::snapshot::{CopyOutcome, ProjectCopy};
+use proctor_tree::ignore::{Matcher, MatcherSettings, Selects};
+use proctor_tree::{TreeHints, TreeIndex};
 use tempfile::TempDir;
 
 use super::{Watched, path};

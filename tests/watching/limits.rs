@@ -5,9 +5,9 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{PollReason, SyncId, WatchHint, WatchProblem};
-use proctor::watch::{Pace, Watcher};
+use proctor_model::{PollReason, SyncId, WatchHint, WatchProblem};
+use proctor_tree::ignore::{Matcher, MatcherSettings};
+use proctor_tree::watch::{Pace, Watcher};
 
 use super::{PATIENCE, Watched, about, path, removed, saved};
 

@@ -4,9 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use proctor::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-use proctor::model::{GitOperation, SyncId, WatchHint, WatchProblem};
-use proctor::watch::{GIT_MARKS, GitFiles, Pace, Watcher};
+use proctor_model::{GitOperation, SyncId, WatchHint, WatchProblem};
+use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
+use proctor_tree::watch::{GIT_MARKS, GitFiles, Pace, Watcher};
 use tempfile::TempDir;
 
 use super::{PACE, Watched, last, path, saved};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use proctor::ignore::{MatcherSettings, OwnLink};
-use proctor::model::{WatchHint, WatchProblem};
+use proctor_model::{WatchHint, WatchProblem};
+use proctor_tree::ignore::{MatcherSettings, OwnLink};
 
 use super::{Watched, path, saved};
 use crate::tracked::git;

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use proctor::model::{WatchHint, WatchProblem};
+use proctor_model::{WatchHint, WatchProblem};
 
 use super::{PATIENCE, Watched, about, path, removed, saved};
 

@@ -10,11 +10,11 @@ use crate::cli::commands::{approve, attest, gate_policy, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
-use crate::git::ObjectId;
-use crate::model::{CommandExit, Digest};
-use crate::process::clock;
-use crate::project::ProjectRepository;
+use proctor_evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
+use proctor_git::ObjectId;
+use proctor_model::{CommandExit, Digest};
+use proctor_run::project::ProjectRepository;
+use proctor_sandbox::process::clock;
 
 /// How much of the commit's name the person types.
 const TYPED: usize = 8;

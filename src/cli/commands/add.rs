@@ -1,6 +1,5 @@
 //! `proctor add`: the service begins to watch a project. The ledger records this, and a running service is told.
 
-use crate::api::{AddRequestV1, AddedV1, MethodV1};
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -9,8 +8,9 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::AddOptions;
 use crate::cli::setup;
 use crate::cli::specification_files;
-use crate::model::{CommandExit, Serving};
-use crate::project::record_serving;
+use proctor_api::{AddRequestV1, AddedV1, MethodV1};
+use proctor_model::{CommandExit, Serving};
+use proctor_run::project::record_serving;
 
 pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     // The launcher must be started while the process has a single thread.

@@ -7,10 +7,10 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor, write_git_anchor};
-use crate::git::GitReadError;
-use crate::model::CommandExit;
-use crate::process::clock;
+use proctor_evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor, write_git_anchor};
+use proctor_git::GitReadError;
+use proctor_model::CommandExit;
+use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.file.is_none() && !options.git {

@@ -10,12 +10,12 @@ use crate::cli::commands::key::from_evidence_error;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
-use crate::evidence::{
+use proctor_evidence::{
     AcceptedKeys, Anchor, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
     read_git_anchors,
 };
-use crate::git::GitReadError;
-use crate::model::{CommandExit, Digest, ProjectId};
+use proctor_git::GitReadError;
+use proctor_model::{CommandExit, Digest, ProjectId};
 
 /// An anchor holds if the ledger still begins with the lines that the anchor signed. At most this many anchors that
 /// hold are shown one by one. If there are more, their number and the anchor with the most lines are shown.

@@ -3,9 +3,9 @@
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service_arguments::ApiOptions;
-use crate::model::CommandExit;
+use proctor_model::CommandExit;
 
 pub(crate) fn execute(_options: &ApiOptions) -> Result<CommandExit, CommandError> {
-    render::text(&crate::api::page());
+    render::text(&proctor_api::routes_page());
     Ok(CommandExit::Proceed)
 }

@@ -12,10 +12,10 @@ use crate::cli::screen;
 use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
-use crate::evidence::read_regular_text;
-use crate::model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command, shown_line};
-use crate::process::Control;
-use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
+use proctor_evidence::read_regular_text;
+use proctor_model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command, shown_line};
+use proctor_run::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
+use proctor_sandbox::process::Control;
 
 /// The size in bytes above which a signature file is refused. Signatures are far shorter.
 const SIGNATURE_CAP: u64 = 64 * 1024;

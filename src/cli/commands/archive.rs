@@ -9,9 +9,9 @@ use crate::cli::evidence_arguments::ArchiveOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::evidence::ArchiveRequest;
-use crate::model::{CommandExit, ProjectId, RetentionLimits, TaskId};
-use crate::project::{ArchivedRunSize, ArchivingOutcome, ProjectScope, StoreReader, archive, plan_archiving};
+use proctor_evidence::ArchiveRequest;
+use proctor_model::{CommandExit, ProjectId, RetentionLimits, TaskId};
+use proctor_run::project::{ArchivedRunSize, ArchivingOutcome, ProjectScope, StoreReader, archive, plan_archiving};
 
 pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
@@ -49,7 +49,7 @@ fn wish(
     Ok(ArchiveRequest::Old { days, task })
 }
 
-fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<crate::model::RunId, CommandError> {
+fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<proctor_model::RunId, CommandError> {
     let found = archive.find(project, Some(wanted)).map_err(|error| super::from_run_error(&error))?;
     let run = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")

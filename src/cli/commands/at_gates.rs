@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use crate::cli::environment::Environment;
 use crate::cli::render;
 use crate::cli::terminal;
-use crate::governance::Slug;
-use crate::process::{Control, resolve_program, run_at_terminal};
-use crate::workflow::{EditorFailure, Person};
+use proctor_govern::governance::Slug;
+use proctor_govern::workflow::{EditorFailure, Person};
+use proctor_sandbox::process::{Control, resolve_program, run_at_terminal};
 
 /// The program name of VS Code. A seed prescribes the message for a missing VS Code (N1 step 1).
 const VS_CODE: &str = "code";

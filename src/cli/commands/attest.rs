@@ -21,16 +21,16 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{
+use proctor_evidence::report::OutgoingRedactor;
+use proctor_evidence::{
     ATTESTATIONS, Attestor, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError, NoteChange, Store,
     VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
 };
-use crate::git::ObjectId;
-use crate::model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
-use crate::process::clock;
-use crate::project::{ProjectError, ProvingRun};
-use crate::report::OutgoingRedactor;
-use crate::verdict::GateState;
+use proctor_git::ObjectId;
+use proctor_model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
+use proctor_plan::verdict::GateState;
+use proctor_run::project::{ProjectError, ProvingRun};
+use proctor_sandbox::process::clock;
 
 /// The revision that is meant where none is named.
 const CHECKED_OUT: &str = "HEAD";

@@ -1,8 +1,8 @@
 //! `proctor check`: shows all errors of a project's specifications and configuration. Nothing is run or recorded.
 
-use crate::model::Gravity;
-use crate::model::Problem;
-use crate::report::SpecificationErrorV2;
+use proctor_evidence::report::SpecificationErrorV2;
+use proctor_model::Gravity;
+use proctor_model::Problem;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
 use crate::cli::specification_files::{self, unreadable};
-use crate::config::{self, Configuration, SpecificationSettings};
-use crate::model::{CommandExit, quoted_text};
-use crate::project::read_text;
-use crate::spec::specification::{
+use proctor_model::{CommandExit, quoted_text};
+use proctor_plan::config::{self, Configuration, SpecificationSettings};
+use proctor_plan::spec::specification::{
     FilledPlaceholder, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_filled_specification,
 };
-use crate::spec::{self, DiskFiles, compare_with_project};
+use proctor_plan::spec::{self, DiskFiles, compare_with_project};
+use proctor_run::project::read_text;
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]

@@ -10,12 +10,12 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{
+use proctor_evidence::{
     LedgerLog, LogDirectoryError, SignedCheckpoint, Store, read_anchor, read_key_ring, read_log, verifier_key,
     write_log_directory,
 };
-use crate::model::{CommandExit, ProjectId};
-use crate::project::StoreReader;
+use proctor_model::{CommandExit, ProjectId};
+use proctor_run::project::StoreReader;
 
 pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

@@ -7,7 +7,7 @@ use crate::cli::arguments::Arguments;
 use crate::cli::error::CommandError;
 use crate::cli::package_arguments::{CompletionsOptions, ShellName};
 use crate::cli::render;
-use crate::model::CommandExit;
+use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &CompletionsOptions) -> Result<CommandExit, CommandError> {
     let shell = match options.shell {

@@ -12,14 +12,14 @@ use crate::cli::logging;
 use crate::cli::render;
 use crate::cli::service_arguments::DaemonOptions;
 use crate::cli::setup::{self, LastSettings, Planless};
-use crate::config::Configuration;
-use crate::daemon::{
+use proctor_evidence::ServiceLockError;
+use proctor_model::CommandExit;
+use proctor_plan::config::Configuration;
+use proctor_sandbox::process::{PassedSocket, replace_program, take_passed_socket};
+use proctor_service::{
     ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceEnd, ServiceError, ServiceHost,
     ServiceManager, ServiceSettings,
 };
-use crate::evidence::ServiceLockError;
-use crate::model::CommandExit;
-use crate::process::{PassedSocket, replace_program, take_passed_socket};
 
 pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let path = environment.control_socket().ok_or_else(|| {

@@ -1,6 +1,5 @@
 //! `proctor diff`: compares two runs.
 
-use crate::api::ComparisonV1;
 use crate::cli::commands::{history, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -8,8 +7,9 @@ use crate::cli::history_arguments::DiffOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::model::{CommandExit, ProjectId, RunId};
-use crate::project::{RecordedRun, RunFilter, StoreReader};
+use proctor_api::ComparisonV1;
+use proctor_model::{CommandExit, ProjectId, RunId};
+use proctor_run::project::{RecordedRun, RunFilter, StoreReader};
 
 pub(crate) fn execute(options: &DiffOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

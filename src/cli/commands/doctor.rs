@@ -15,11 +15,13 @@ use crate::cli::setup;
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::CommandExit;
-use crate::process::{KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals};
-use crate::project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
-use crate::sandbox::EnvironmentAdditions;
-use crate::spec::{self, DiskFiles};
+use proctor_model::CommandExit;
+use proctor_plan::spec::{self, DiskFiles};
+use proctor_run::project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
+use proctor_sandbox::EnvironmentAdditions;
+use proctor_sandbox::process::{
+    KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals,
+};
 
 pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.apparmor_profile {

@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::api::{MatrixV1, TrendsV1};
 use crate::cli::commands::hook_files::replace_file;
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
@@ -14,11 +13,12 @@ use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
-use crate::model::{CommandExit, ExportFormat, ProjectId};
-use crate::page::{OfflineRun, offline_page, run_answers};
-use crate::project::{ProjectError, RecordedRun, StoreReader, last_test_record};
-use crate::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, export_texts};
+use proctor_api::page::{OfflineRun, offline_page, run_answers};
+use proctor_api::{MatrixV1, TrendsV1};
+use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, export_texts};
+use proctor_evidence::{SignedCheckpoint, Store, export_run, read_anchor};
+use proctor_model::{CommandExit, ExportFormat, ProjectId};
+use proctor_run::project::{ProjectError, RecordedRun, StoreReader, last_test_record};
 
 /// How many runs and tests the page as one file knows of its task, as the page asks the service for.
 const MATRIX_RUNS: u32 = 60;

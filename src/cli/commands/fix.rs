@@ -8,10 +8,10 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::CONFIGURATION_FILE;
 use crate::cli::terminal;
-use crate::config::SpecificationSettings;
-use crate::evidence::{ReplaceOutcome, read_project_file, replace_project_file};
-use crate::model::CommandExit;
-use crate::spec::specification::{Correction, CorrectionBasis, TextEdit, apply_corrections, plan_corrections};
+use proctor_evidence::{ReplaceOutcome, read_project_file, replace_project_file};
+use proctor_model::CommandExit;
+use proctor_plan::config::SpecificationSettings;
+use proctor_plan::spec::specification::{Correction, CorrectionBasis, TextEdit, apply_corrections, plan_corrections};
 
 /// Whether a correction waits for an answer that nobody could give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

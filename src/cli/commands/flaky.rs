@@ -1,6 +1,5 @@
 //! `proctor flaky`: names the tests that passed and failed on equal trees.
 
-use crate::api::FlakyTestsV1;
 use crate::cli::commands::{history, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -8,7 +7,8 @@ use crate::cli::history_arguments::FlakyOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::model::CommandExit;
+use proctor_api::FlakyTestsV1;
+use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &FlakyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use crate::api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
 use crate::cli::arguments::{RunOptions, WatchOptions};
 use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::run::RunOutput;
@@ -18,9 +17,10 @@ use crate::cli::project_place::ProjectPlace;
 use crate::cli::render;
 use crate::cli::service;
 use crate::cli::setup::LoadedProject;
-use crate::client::EventsStopper;
-use crate::daemon::{Key, Typed};
-use crate::model::{CommandExit, ProjectId, RunId, TaskId};
+use proctor_api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
+use proctor_app::client::EventsStopper;
+use proctor_model::{CommandExit, ProjectId, RunId, TaskId};
+use proctor_service::{Key, Typed};
 
 /// Shows the runs that the service makes of the project, until the service stops or this process is interrupted. Returns
 /// `None` if this process must watch by itself: the service does not watch the project, or the command line asks for

@@ -17,14 +17,14 @@ use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::evidence::{AcceptedChanges, evidence_directory};
-use crate::git::ObjectId;
-use crate::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-use crate::model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
-use crate::process::clock;
-use crate::project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
-use crate::tree::committed_tree;
-use crate::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
+use proctor_evidence::{AcceptedChanges, evidence_directory};
+use proctor_git::ObjectId;
+use proctor_model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
+use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
+use proctor_run::project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
+use proctor_sandbox::process::clock;
+use proctor_tree::committed_tree;
+use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 
 /// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
 const ANY_FILE: &[u8] = b"\x01proctor\x01";

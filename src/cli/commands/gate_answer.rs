@@ -10,11 +10,11 @@ use crate::cli::commands::gate_notes::{NotesAsked, RefusedAttestation};
 use crate::cli::commands::gate_policy::WEAKER_THAN_DEFAULTS;
 use crate::cli::commands::gate_run::is_mended_by_a_run;
 use crate::cli::style::{Line, Style, Tone};
-use crate::config::duration_text;
-use crate::git::ObjectId;
-use crate::model::{Digest, GatePolicy, RunId, TreeDigest};
-use crate::tree::CommitRefusal;
-use crate::verdict::{GateJudgement, GateReason, GateState, GateSubject};
+use proctor_git::ObjectId;
+use proctor_model::{Digest, GatePolicy, RunId, TreeDigest};
+use proctor_plan::config::duration_text;
+use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
+use proctor_tree::CommitRefusal;
 
 /// The most files beside the tree that an answer names.
 const NAMED: usize = 8;

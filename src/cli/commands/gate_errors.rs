@@ -1,8 +1,8 @@
 //! Errors of reading a git repository, as errors of commands.
 
 use crate::cli::error::CommandError;
-use crate::git::{GitReadError, GitStorage, ObjectProblem, RevisionError};
-use crate::model::CommandExit;
+use proctor_git::{GitReadError, GitStorage, ObjectProblem, RevisionError};
+use proctor_model::CommandExit;
 
 /// What to do where a clone lacks objects.
 pub(super) const WHOLE_CLONE: &str = "`git fetch --unshallow` fetches a whole history; or clone without `--depth` and `--filter`";

@@ -16,11 +16,11 @@ use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::{GateHook, GateOptions};
 use crate::cli::render;
 use crate::cli::terminal;
-use crate::evidence::read_regular_text;
-use crate::git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
-use crate::model::CommandExit;
-use crate::project::ProjectRepository;
-use crate::verdict::worst_state;
+use proctor_evidence::read_regular_text;
+use proctor_git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
+use proctor_model::CommandExit;
+use proctor_plan::verdict::worst_state;
+use proctor_run::project::ProjectRepository;
 
 /// The line by which a hook of proctor is known.
 const MARK: &str = "# Written by `proctor gate --install`; `proctor gate --uninstall` removes it.";

@@ -9,15 +9,15 @@ use crate::cli::commands::gate_policy::is_in_own_repository;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateOptions;
-use crate::evidence::{
+use proctor_evidence::{
     ATTESTATIONS, AcceptedChanges, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS,
     ReadAttestation, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
-use crate::git::{ObjectId, find_git_location};
-use crate::model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
-use crate::project::{GateSigners, ProjectRepository};
-use crate::spec::{self, StatementSigners};
-use crate::verdict::{GateReason, GateRules, judge_gate};
+use proctor_git::{ObjectId, find_git_location};
+use proctor_model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
+use proctor_plan::spec::{self, StatementSigners};
+use proctor_plan::verdict::{GateReason, GateRules, judge_gate};
+use proctor_run::project::{GateSigners, ProjectRepository};
 
 /// The largest file of signers, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;

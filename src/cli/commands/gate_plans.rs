@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::cli::commands::gate_errors::from_git_read_error;
 use crate::cli::error::CommandError;
-use crate::config::Configuration;
-use crate::git::ObjectId;
-use crate::ignore::{IgnoredClass, class_of};
-use crate::model::{Digest, GatePolicy, Plan, TaskId};
-use crate::project::{CommittedFiles, ProjectRepository, Specifications};
-use crate::spec::specification::SPECIFICATION_SUFFIX;
-use crate::spec::{self, DiskFiles, ProjectFiles, plan_digest, plan_terms, weaker_actions};
-use crate::verdict::RequiredPlan;
+use proctor_git::ObjectId;
+use proctor_model::{Digest, GatePolicy, Plan, TaskId};
+use proctor_plan::config::Configuration;
+use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
+use proctor_plan::spec::{self, DiskFiles, ProjectFiles, plan_digest, plan_terms, weaker_actions};
+use proctor_plan::verdict::RequiredPlan;
+use proctor_run::project::{CommittedFiles, ProjectRepository, Specifications};
+use proctor_tree::ignore::{IgnoredClass, class_of};
 
 /// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
 struct WithPackages<'a> {

@@ -9,13 +9,13 @@ use crate::cli::commands::gate_plans;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
-use crate::config::{self, Configuration, ENV_FILE, lowered};
-use crate::evidence::read_regular_file;
-use crate::git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_location};
-use crate::model::{CommandExit, GatePolicy};
-use crate::project::{CommittedFile, ProjectRepository};
-use crate::spec::{self, StatementSigners};
-use crate::tree::CommitRefusal;
+use proctor_evidence::read_regular_file;
+use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_location};
+use proctor_model::{CommandExit, GatePolicy};
+use proctor_plan::config::{self, Configuration, ENV_FILE, lowered};
+use proctor_plan::spec::{self, StatementSigners};
+use proctor_run::project::{CommittedFile, ProjectRepository};
+use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;

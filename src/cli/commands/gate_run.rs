@@ -22,17 +22,17 @@ use crate::cli::screen::FailuresShown;
 use crate::cli::setup::LoadedProject;
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::value_arguments::ValueOptions;
-use crate::config::Configuration;
-use crate::git::find_git_location;
-use crate::ignore::{IgnoredClass, class_of};
-use crate::model::{CommandExit, Digest, RunConditions, TaskId};
-use crate::process::LauncherHandle;
-use crate::project::{
+use proctor_git::find_git_location;
+use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
+use proctor_plan::config::Configuration;
+use proctor_plan::verdict::{GateReason, GateState, GateSubject};
+use proctor_run::project::{
     IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, discard_snapshots,
 };
-use crate::snapshot::remove_directory;
-use crate::tree::check_out;
-use crate::verdict::{GateReason, GateState, GateSubject};
+use proctor_sandbox::process::LauncherHandle;
+use proctor_sandbox::snapshot::remove_directory;
+use proctor_tree::check_out;
+use proctor_tree::ignore::{IgnoredClass, class_of};
 
 /// The directory beside the store that has the checkouts. It is not in the store, which no action sees.
 const PLACE: &str = "proctor-commits";

@@ -12,9 +12,9 @@ use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::model::{ActionId, ExportFormat};
-use crate::project::ProjectError;
-use crate::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
+use proctor_evidence::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
+use proctor_model::{ActionId, ExportFormat};
+use proctor_run::project::ProjectError;
 
 /// The variable with the file for the summary of a step.
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";

@@ -13,19 +13,19 @@ use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
 use crate::cli::setup::{self, LoadedProject};
-use crate::collaboration::{ModelRequest, OwnToolRequest};
-use crate::config::{Configuration, GovernSettings};
-use crate::evidence::Store;
-use crate::git::find_git_location;
-use crate::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
-use crate::model::{Action, ActionEnd, CommandExit, EndedAction, GovernanceRecord, Prompt, Review, StopReason};
-use crate::process::Control;
-use crate::project::{Progress, ProjectError, ProjectScope, ProjectSettings, Workspace};
-use crate::spec;
-use crate::workflow::{
+use proctor_evidence::Store;
+use proctor_git::find_git_location;
+use proctor_govern::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
+use proctor_govern::workflow::{
     Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowModels,
     WorkflowProject, WorkflowRunner, WorkflowSettings,
 };
+use proctor_model::{Action, ActionEnd, CommandExit, EndedAction, GovernanceRecord, Prompt, Review, StopReason};
+use proctor_plan::config::{Configuration, GovernSettings};
+use proctor_plan::spec;
+use proctor_run::collaboration::{ModelRequest, OwnToolRequest};
+use proctor_run::project::{Progress, ProjectError, ProjectScope, ProjectSettings, Workspace};
+use proctor_sandbox::process::Control;
 
 /// Variables that make the tracker's command-line tool ask nothing and print only the result.
 const TRACKER_ENVIRONMENT: &[(&str, &str)] =
@@ -112,7 +112,7 @@ fn beginning(options: &GovernOptions, environment: &Environment) -> Result<Workf
 }
 
 fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<WorkflowSettings, CommandError> {
-    let model = |key: &str, settings: &crate::config::ModelSettings| match &settings.command {
+    let model = |key: &str, settings: &proctor_plan::config::ModelSettings| match &settings.command {
         Some(command) => Ok(ModelCommand { name: settings.name.clone(), command: command.clone() }),
         None => Err(CommandError::new(CommandExit::SpecificationWrong, format!("no {key} is configured")).hint(format!(
             "write `[govern.{key}]` with a `command` into proctor.toml: a program that reads a prompt and prints its answer"
@@ -129,7 +129,7 @@ fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<Wo
     })
 }
 
-fn plan(model: &ModelCommand, configuration: &Configuration, root: &Path) -> Result<crate::model::Plan, CommandError> {
+fn plan(model: &ModelCommand, configuration: &Configuration, root: &Path) -> Result<proctor_model::Plan, CommandError> {
     let review = Review { prompt: Prompt::Nothing, accept_split_emphasis: false };
     spec::plan_review(&model.command, review, configuration, &setup::directory_name(root))
         .map_err(|problems| setup::from_problems(&problems))

@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
-use crate::api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening;
 use crate::cli::commands::run::{RunEnd, RunOutput, name_of};
@@ -18,11 +17,12 @@ use crate::cli::service;
 use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::client::ClientError;
-use crate::model::{CommandExit, Digest, OverallStatus, PlanNote, PlanOrigin, ProjectId};
-use crate::project::{ProjectSettings, RecordedRun, StoreReader};
-use crate::report::EXECUTION_REPORT_FILE;
-use crate::sandbox::{EnvironmentAdditions, passed_on};
+use proctor_api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
+use proctor_app::client::ClientError;
+use proctor_evidence::report::EXECUTION_REPORT_FILE;
+use proctor_model::{CommandExit, Digest, OverallStatus, PlanNote, PlanOrigin, ProjectId};
+use proctor_run::project::{ProjectSettings, RecordedRun, StoreReader};
+use proctor_sandbox::{EnvironmentAdditions, passed_on};
 
 /// The longest wait for a run in the service. The time limits of the checks end any run long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);

@@ -1,6 +1,5 @@
 //! `proctor history`: tells the past of a test. Also says for other commands which test a word means.
 
-use crate::api::TestPastV1;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -9,8 +8,9 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
 use crate::cli::specification_files;
-use crate::model::{CommandExit, NamedTest, ProjectId};
-use crate::project::{StoreReader, TestSearch};
+use proctor_api::TestPastV1;
+use proctor_model::{CommandExit, NamedTest, ProjectId};
+use proctor_run::project::{StoreReader, TestSearch};
 
 /// At most this many tests are named where a word may mean several.
 const SHOWN: usize = 10;
@@ -74,7 +74,7 @@ pub(crate) fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{TaskId, TestKey};
+    use proctor_model::{TaskId, TestKey};
 
     #[test]
     fn each_test_that_a_word_may_mean_has_a_line_of_its_own() {

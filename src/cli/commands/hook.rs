@@ -4,7 +4,7 @@ use crate::cli::commands::{hook_install, hook_report, hook_run};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::hook_arguments::{HookOptions, HookVerb};
-use crate::model::CommandExit;
+use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &HookOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     match &options.verb {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::evidence::{WaitDecision, lock_hooks, read_regular_file};
-use crate::hook::{AddedPart, HookLine, SessionState};
-use crate::model::Digest;
-use crate::process::clock;
+use proctor_app::hook::{AddedPart, HookLine, SessionState};
+use proctor_evidence::{WaitDecision, lock_hooks, read_regular_file};
+use proctor_model::Digest;
+use proctor_sandbox::process::clock;
 
 /// The largest file that is read, in bytes.
 const LONGEST_FILE: u64 = 8 << 20;
@@ -169,7 +169,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::hook::TurnState;
+    use proctor_app::hook::TurnState;
 
     #[test]
     fn hooks_of_one_session_at_once_lose_no_update() {

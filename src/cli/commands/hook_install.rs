@@ -11,8 +11,8 @@ use crate::cli::gate_arguments::GateHook;
 use crate::cli::hook_arguments::{HookAgent, HookTarget};
 use crate::cli::render;
 use crate::cli::setup;
-use crate::hook::{AGENTS, AgentRow, entries_there, install_hooks, off_switch, uninstall_hooks};
-use crate::model::CommandExit;
+use proctor_app::hook::{AGENTS, AgentRow, entries_there, install_hooks, off_switch, uninstall_hooks};
+use proctor_model::CommandExit;
 
 /// The most lines of a file on each side that are compared to show a change.
 const MOST_COMPARED: usize = 2_000;

@@ -10,9 +10,9 @@ use nix::unistd::geteuid;
 use crate::cli::commands::hook_files::replace_file;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
-use crate::evidence::read_regular_file;
-use crate::hook::{AgentRow, SettingsProblem};
-use crate::model::CommandExit;
+use proctor_app::hook::{AgentRow, SettingsProblem};
+use proctor_evidence::read_regular_file;
+use proctor_model::CommandExit;
 
 /// The largest settings file that is edited, in bytes.
 const LONGEST_SETTINGS: u64 = 4 << 20;

@@ -9,9 +9,9 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen::counted;
 use crate::cli::setup;
-use crate::hook::{HookFigures, HookLine};
-use crate::model::CommandExit;
-use crate::process::clock;
+use proctor_app::hook::{HookFigures, HookLine};
+use proctor_model::CommandExit;
+use proctor_sandbox::process::clock;
 
 pub(super) fn report(all: bool, json: bool, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = if all { None } else { Some(project(environment)?) };

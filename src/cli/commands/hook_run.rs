@@ -5,7 +5,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::api::{AnswerV1, MethodV1, ProjectStatusV1};
 use crate::cli::commands::hook_files::HookFiles;
 use crate::cli::commands::{opening, status};
 use crate::cli::environment::Environment;
@@ -14,16 +13,17 @@ use crate::cli::render;
 use crate::cli::root_search;
 use crate::cli::service::{self, ServedProject};
 use crate::cli::setup;
-use crate::config::Configuration;
-use crate::evidence::read_boot_id;
-use crate::hook::{
+use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1};
+use proctor_app::hook::{
     AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookStanding, HookVerdictReader,
     RefutedClaim, SaidText, SessionState, TurnState, decide, form_output, join_answers, needs_waiting, read_input,
 };
-use crate::model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId, TreeDigest};
-use crate::process::clock::Monotonic;
-use crate::process::{clock, register_agent, run_own_command};
-use crate::project::{ProjectScope, record_claim};
+use proctor_evidence::read_boot_id;
+use proctor_model::{ClaimRecord, CommandExit, ProjectId, Serving, TaskId, TreeDigest};
+use proctor_plan::config::Configuration;
+use proctor_run::project::{ProjectScope, record_claim};
+use proctor_sandbox::process::clock::Monotonic;
+use proctor_sandbox::process::{clock, register_agent, run_own_command};
 
 /// The longest input that is read, in bytes. An agent's last message is in it.
 const LONGEST_INPUT: u64 = 8 << 20;

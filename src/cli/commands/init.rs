@@ -9,9 +9,9 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
-use crate::config::{Configuration, default_text};
-use crate::model::CommandExit;
-use crate::spec::{self, DiskFiles};
+use proctor_model::CommandExit;
+use proctor_plan::config::{Configuration, default_text};
+use proctor_plan::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.print {

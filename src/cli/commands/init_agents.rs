@@ -7,8 +7,8 @@ use crate::cli::agents_section::{SectionPlan, plan_section};
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::terminal;
-use crate::evidence::{ReplaceOutcome, read_project_file, replace_project_file};
-use crate::model::CommandExit;
+use proctor_evidence::{ReplaceOutcome, read_project_file, replace_project_file};
+use proctor_model::CommandExit;
 
 /// The file that most agents read. It is made where neither file is there.
 const AGENTS: &str = "AGENTS.md";

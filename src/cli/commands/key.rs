@@ -7,13 +7,13 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
-use crate::evidence::{
+use proctor_evidence::{
     Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, can_endorse,
     exported_keys, list_projects, read_key_ring, rotate_key,
 };
-use crate::model::{CommandExit, ProjectId};
-use crate::process::clock::{self, Monotonic};
-use crate::project::{ProjectError, check_ledgers, registrar};
+use proctor_model::{CommandExit, ProjectId};
+use proctor_run::project::{ProjectError, check_ledgers, registrar};
+use proctor_sandbox::process::clock::{self, Monotonic};
 
 /// How long `rotate` waits for processes that write evidence.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);

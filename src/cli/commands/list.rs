@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use crate::api::{ProjectV1, ProjectsV1};
 use crate::cli::commands::gate_run::is_checkout;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -12,9 +11,10 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
-use crate::daemon::list_by_ledger;
-use crate::model::CommandExit;
-use crate::project::{RegisteredProject, StoreReader};
+use proctor_api::{ProjectV1, ProjectsV1};
+use proctor_model::CommandExit;
+use proctor_run::project::{RegisteredProject, StoreReader};
+use proctor_service::list_by_ledger;
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let mut archive = opening::open_archive(environment);

@@ -1,7 +1,6 @@
 //! `proctor log`: lists the runs of a project, newest first. The evidence link in the project is not used, because anybody can change that
 //! link (S1). Every listed run has a line in the ledger, which is checked.
 
-use crate::api::RunListV1;
 use crate::cli::commands::{history, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -10,10 +9,11 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
 use crate::cli::specification_files;
-use crate::config::parse_duration;
-use crate::model::{CommandExit, DurationMs, LoggedRun, Timestamp};
-use crate::process::clock;
-use crate::project::{RunFilter, TestSearch};
+use proctor_api::RunListV1;
+use proctor_model::{CommandExit, DurationMs, LoggedRun, Timestamp};
+use proctor_plan::config::parse_duration;
+use proctor_run::project::{RunFilter, TestSearch};
+use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;

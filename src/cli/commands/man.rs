@@ -8,7 +8,7 @@ use crate::cli::arguments::Arguments;
 use crate::cli::error::CommandError;
 use crate::cli::package_arguments::ManOptions;
 use crate::cli::render;
-use crate::model::CommandExit;
+use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &ManOptions) -> Result<CommandExit, CommandError> {
     let directory = &options.directory;

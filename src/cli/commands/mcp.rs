@@ -15,10 +15,10 @@ use crate::cli::render;
 use crate::cli::service_arguments::McpOptions;
 use crate::cli::setup;
 use crate::cli::tool_answers::OwnCommands;
-use crate::evidence::read_boot_id;
-use crate::mcp::{CallStop, StdioTransport, ToolServer, TransportEnd};
-use crate::model::CommandExit;
-use crate::process::{register_agent, signal_pipe};
+use proctor_evidence::read_boot_id;
+use proctor_model::CommandExit;
+use proctor_sandbox::process::{register_agent, signal_pipe};
+use proctor_service::mcp::{CallStop, StdioTransport, ToolServer, TransportEnd};
 
 /// How many calls are answered at once, each on a thread of its own.
 const THREADS: usize = 32;

@@ -71,10 +71,10 @@ pub(crate) mod watch;
 pub(crate) mod why;
 
 use crate::cli::error::CommandError;
-use crate::daemon::health_of;
-use crate::model::{HealthProblem, PruneReason, RunId};
-use crate::process::clock;
-use crate::project::ProjectError;
+use proctor_model::{HealthProblem, PruneReason, RunId};
+use proctor_run::project::ProjectError;
+use proctor_sandbox::process::clock;
+use proctor_service::health_of;
 
 /// Converts an error of a run into a command error.
 pub(crate) fn from_run_error(error: &ProjectError) -> CommandError {

@@ -7,7 +7,6 @@ use std::thread;
 use nix::sys::signal::{Signal, raise};
 use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::api::{ErrorV1, PageTicketV1};
 use crate::cli::browser::start_browser;
 use crate::cli::commands::{opening, status};
 use crate::cli::environment::Environment;
@@ -16,10 +15,11 @@ use crate::cli::render;
 use crate::cli::service;
 use crate::cli::service_arguments::OpenOptions;
 use crate::cli::setup;
-use crate::daemon::{LookAtProject, PageAlone, PageAloneError, make_private_directory, serve_page_alone};
-use crate::model::{CommandExit, ProjectId, RunId, TaskId};
-use crate::page::RawOutput;
-use crate::project::StoreReader;
+use proctor_api::page::RawOutput;
+use proctor_api::{ErrorV1, PageTicketV1};
+use proctor_model::{CommandExit, ProjectId, RunId, TaskId};
+use proctor_run::project::StoreReader;
+use proctor_service::{LookAtProject, PageAlone, PageAloneError, make_private_directory, serve_page_alone};
 
 /// How many places in the page may wait until the browser has been started for the ones before. Then the reading of the input waits.
 const PLACES: usize = 16;

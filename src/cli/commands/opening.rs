@@ -12,16 +12,16 @@ use crate::cli::render;
 use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::config::{Configuration, EnvironmentSettings};
-use crate::evidence::evidence_directory;
-use crate::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
-use crate::model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
-use crate::process::LauncherHandle;
-use crate::project::{
+use proctor_evidence::evidence_directory;
+use proctor_model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
+use proctor_plan::config::{Configuration, EnvironmentSettings};
+use proctor_run::project::{
     ExportSettings, IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject,
     StoreReader, Workspace, new_matcher,
 };
-use crate::sandbox::EnvironmentAdditions;
+use proctor_sandbox::EnvironmentAdditions;
+use proctor_sandbox::process::LauncherHandle;
+use proctor_tree::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 
 /// The opened store, the project and its settings: what a run needs in addition to its plan.
 pub(crate) struct RunResources {

@@ -10,8 +10,8 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::specification_arguments::PlanOptions;
 use crate::cli::specification_files;
-use crate::config::duration_text;
-use crate::model::{Action, CommandExit, JudgedBy, Plan, PlanNote, PlanOrigin, TaskId};
+use proctor_model::{Action, CommandExit, JudgedBy, Plan, PlanNote, PlanOrigin, TaskId};
+use proctor_plan::config::duration_text;
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]

@@ -11,9 +11,9 @@ use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::config::judged_settings;
-use crate::model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
-use crate::project::{
+use proctor_model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
+use proctor_plan::config::judged_settings;
+use proctor_run::project::{
     ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots,
 };
 

@@ -10,12 +10,12 @@ use crate::cli::screen;
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::ProgressScreen;
 use crate::cli::specification_files::WrongSpecification;
-use crate::config::Configuration;
-use crate::model::{CommandExit, TaskId, Trigger, TriggerKind};
-use crate::process::LauncherHandle;
-use crate::project::SealedReport;
-use crate::run::RefusedRequest;
-use crate::spec;
+use proctor_model::{CommandExit, TaskId, Trigger, TriggerKind};
+use proctor_plan::config::Configuration;
+use proctor_plan::spec;
+use proctor_run::RefusedRequest;
+use proctor_run::project::SealedReport;
+use proctor_sandbox::process::LauncherHandle;
 
 /// Seals the refusal and shows the errors.
 ///
@@ -35,7 +35,7 @@ pub(super) fn refuse(
     let sealed = seal(options, environment, &mut resources, (&task, &loaded.configuration), output)?;
     let Some(sealed) = sealed else { return Err(error) };
     if output == RunOutput::Report {
-        render::stored_document(&crate::report::to_bytes(&sealed.report));
+        render::stored_document(&proctor_evidence::report::to_bytes(&sealed.report));
         return Ok(sealed.exit);
     }
     show(&loaded, &resources, &task, &sealed);

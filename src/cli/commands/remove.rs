@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::api::{MethodV1, ProjectV1};
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -14,11 +13,12 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
 use crate::cli::setup;
 use crate::cli::terminal;
-use crate::config::Configuration;
-use crate::evidence::PurgePlan;
-use crate::model::{CommandExit, Serving, shown_line};
-use crate::process::Control;
-use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, make_room, purge, record_serving, survey_purge};
+use proctor_api::{MethodV1, ProjectV1};
+use proctor_evidence::PurgePlan;
+use proctor_model::{CommandExit, Serving, shown_line};
+use proctor_plan::config::Configuration;
+use proctor_run::project::{ProjectScope, RegisteredProject, discard_snapshots, make_room, purge, record_serving, survey_purge};
+use proctor_sandbox::process::Control;
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, options.named.as_ref().unwrap_or(&options.project))?;

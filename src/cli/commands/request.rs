@@ -5,7 +5,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::api::{AgentAnswerV1, AgentRequestV1, MethodV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse::refuse;
@@ -21,10 +20,11 @@ use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
 use crate::cli::specification_files::{self, FoundPlan, unreadable};
 use crate::cli::value_arguments::ValueOptions;
-use crate::client::ClientError;
-use crate::collaboration::{Proposal, review_specification};
-use crate::model::{CommandExit, CompletionStatus, Freshness, ProjectStatus, TaskId};
-use crate::project::{DescribedProject, read_text};
+use proctor_api::{AgentAnswerV1, AgentRequestV1, MethodV1};
+use proctor_app::client::ClientError;
+use proctor_model::{CommandExit, CompletionStatus, Freshness, ProjectStatus, TaskId};
+use proctor_run::collaboration::{Proposal, review_specification};
+use proctor_run::project::{DescribedProject, read_text};
 
 /// The longest wait for the service's answer. The service first finishes a run that is under way, and a retest is a run
 /// itself.

@@ -14,12 +14,12 @@ use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::evidence::open_regular_file;
-use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, RunId, TriggerKind};
-use crate::project::{RunOutcome, RunRequest, SealedReport};
-use crate::report::ExecutionReportV2;
-use crate::review::NO_VERDICT_HINT;
-use crate::spec;
+use proctor_evidence::open_regular_file;
+use proctor_evidence::report::ExecutionReportV2;
+use proctor_model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, RunId, TriggerKind};
+use proctor_plan::review::NO_VERDICT_HINT;
+use proctor_plan::spec;
+use proctor_run::project::{RunOutcome, RunRequest, SealedReport};
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]

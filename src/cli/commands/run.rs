@@ -21,16 +21,16 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::daemon::health_behind;
-use crate::model::{
+use proctor_evidence::report::ExecutionReportV2;
+use proctor_model::{
     Action, AfterMovedRun, CachesMode, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId,
     TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
-use crate::process::{Control, clock, signal_controls};
-use crate::project::{
+use proctor_run::project::{
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency, Workspace, decides_the_verdict,
 };
-use crate::report::ExecutionReportV2;
+use proctor_sandbox::process::{Control, clock, signal_controls};
+use proctor_service::health_behind;
 
 /// How long the Python modules that the checks used may be compiled for later runs, while the verdict is on the screen.
 const COMPILING: Duration = Duration::from_millis(300);
@@ -218,7 +218,7 @@ fn show(
     match output {
         RunOutput::Screen => {}
         RunOutput::Report => {
-            render::stored_document(&crate::report::to_bytes(&sealed.report));
+            render::stored_document(&proctor_evidence::report::to_bytes(&sealed.report));
             return path;
         }
         RunOutput::Nothing => return path,

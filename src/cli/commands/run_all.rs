@@ -18,11 +18,11 @@ use crate::cli::render;
 use crate::cli::screen::{self, TaskSummary};
 use crate::cli::setup::{self, LoadedProject};
 use crate::cli::specification_files::{self, FoundPlan, SpecifiedProject};
-use crate::model::{CommandExit, RunId, TaskId, TreeDigest};
-use crate::process::Control;
-use crate::report::ExecutionReportV2;
-use crate::spec;
-use crate::tree::TreeHints;
+use proctor_evidence::report::ExecutionReportV2;
+use proctor_model::{CommandExit, RunId, TaskId, TreeDigest};
+use proctor_plan::spec;
+use proctor_sandbox::process::Control;
+use proctor_tree::TreeHints;
 
 /// The word for `--task` that means every task of every test specification.
 pub(super) const EVERY_TASK: &str = "*";

@@ -4,8 +4,8 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::schemas;
 use crate::cli::specification_arguments::{SchemaOptions, SchemaSubject};
-use crate::model::CommandExit;
-use crate::spec::specification::SCHEMA_TEXT;
+use proctor_model::CommandExit;
+use proctor_plan::spec::specification::SCHEMA_TEXT;
 
 pub(crate) fn execute(options: &SchemaOptions) -> Result<CommandExit, CommandError> {
     render::text(match options.what {

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::api::{DoingV1, HealthV1, MethodV1, ServiceV1, StatusV1};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::installation::advice::{
@@ -22,9 +21,10 @@ use crate::cli::service::{self, AT_ONCE};
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Line, Style, Tone};
 use crate::cli::terminal;
-use crate::model::{CommandExit, Serving};
-use crate::process::clock;
-use crate::project::StoreReader;
+use proctor_api::{DoingV1, HealthV1, MethodV1, ServiceV1, StatusV1};
+use proctor_model::{CommandExit, Serving};
+use proctor_run::project::StoreReader;
+use proctor_sandbox::process::clock;
 
 /// The longest wait for the end of the runs under way before the service is restarted with another program.
 const LONGEST_RUN: Duration = Duration::from_secs(300);

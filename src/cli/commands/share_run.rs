@@ -6,7 +6,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 
-use crate::api::{RunAnswerV1, RunOutcomeV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over;
 use crate::cli::commands::opening::RunResources;
@@ -16,8 +15,9 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::LoadedProject;
 use crate::cli::show_progress::ProgressScreen;
-use crate::process::Control;
-use crate::project::DescribedProject;
+use proctor_api::{RunAnswerV1, RunOutcomeV1};
+use proctor_run::project::DescribedProject;
+use proctor_sandbox::process::Control;
 
 /// If another process is running the task, waits for it and shows its result, as far as that is the result this run would have.
 /// Returns `None` if the checks are to be run here.

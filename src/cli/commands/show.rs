@@ -10,10 +10,10 @@ use crate::cli::setup;
 use crate::cli::shown_log::ShownLog;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::evidence::RunForm;
-use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
-use crate::project::{ProjectError, RecordedRun, StoreReader};
-use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
+use proctor_evidence::RunForm;
+use proctor_evidence::report::{ActionResultV2, EXECUTION_REPORT_FILE};
+use proctor_model::{CommandExit, ProjectId, PruneReason, RunId};
+use proctor_run::project::{ProjectError, RecordedRun, StoreReader};
 
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

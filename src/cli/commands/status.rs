@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
 use crate::cli::commands::gate_run::is_checkout;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -15,9 +14,10 @@ use crate::cli::setup::{self, Planless};
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{ClaimRecord, CommandExit, OverallResult, ProjectStatus, Serving, TaskId};
-use crate::process::clock;
-use crate::project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
+use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
+use proctor_model::{ClaimRecord, CommandExit, OverallResult, ProjectStatus, Serving, TaskId};
+use proctor_run::project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
+use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);

@@ -11,9 +11,9 @@ use crate::cli::render;
 use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_files;
-use crate::config;
-use crate::model::CommandExit;
-use crate::project::{ProjectScope, keep_task_list, read_text};
+use proctor_model::CommandExit;
+use proctor_plan::config;
+use proctor_run::project::{ProjectScope, keep_task_list, read_text};
 
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { place, file } = &options.verb;

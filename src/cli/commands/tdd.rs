@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use crate::api::{CycleV1, MethodV1};
 use crate::cli::arguments::{TddOptions, TddVerb};
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
@@ -14,10 +13,11 @@ use crate::cli::screen;
 use crate::cli::service::{self, MARGIN};
 use crate::cli::setup;
 use crate::cli::specification_files;
-use crate::client::ClientError;
-use crate::config::Configuration;
-use crate::model::{CommandExit, CycleRequest, TaskId, TddState};
-use crate::project::{PersonPresence, ProjectError};
+use proctor_api::{CycleV1, MethodV1};
+use proctor_app::client::ClientError;
+use proctor_model::{CommandExit, CycleRequest, TaskId, TddState};
+use proctor_plan::config::Configuration;
+use proctor_run::project::{PersonPresence, ProjectError};
 
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let request = match &options.verb {

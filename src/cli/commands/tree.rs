@@ -10,10 +10,10 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
-use crate::process::clock;
-use crate::project::ProjectError;
-use crate::tree::{TreeEntry, TreeIndex};
+use proctor_model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
+use proctor_run::project::ProjectError;
+use proctor_sandbox::process::clock;
+use proctor_tree::{TreeEntry, TreeIndex};
 
 /// The document that `--json` prints.
 #[derive(Serialize)]

@@ -12,19 +12,19 @@ use crate::cli::evidence_arguments::VerifyOptions;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::evidence::{
+use proctor_evidence::{
     AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
     VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
     find_registered_project, find_replaced_link, is_archive_name, list_projects, name_links, names_a_key, open_regular_file,
     projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause, verify_copy, verify_keys,
     verify_project,
 };
-use crate::model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
-use crate::project::{
+use proctor_index::IndexReader;
+use proctor_model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
+use proctor_run::project::{
     VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error, ledger_file,
     line_from_the_future, verify_steadily,
 };
-use crate::store::IndexReader;
 
 /// The longest proof of progress that is read, in bytes. A proof has at most some hundred hashes.
 const LONGEST_PROOF: u64 = 1 << 20;
@@ -251,7 +251,7 @@ fn project(
 
 /// Interprets the argument WHAT of the command line: a run by its id or number, or else a task.
 fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<VerificationScope, CommandError> {
-    let known = crate::evidence::known_runs(store, project).map_err(|error| from_evidence_error(&error))?;
+    let known = proctor_evidence::known_runs(store, project).map_err(|error| from_evidence_error(&error))?;
     let number = what.parse::<u64>().ok();
     if let Some((run_id, _)) = known.iter().find(|(run_id, _)| run_id.as_str() == what || number == Some(run_id.number())) {
         return Ok(VerificationScope::Run(run_id.clone()));

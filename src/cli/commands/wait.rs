@@ -5,7 +5,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::run_all::EVERY_TASK;
 use crate::cli::commands::{run, status};
@@ -20,10 +19,11 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::client::ClientError;
-use crate::model::{CommandExit, Freshness, ProjectStatus, ServiceTrouble, Serving, StopReason, TaskId, TriggerKind, WaitStep};
-use crate::process::{Control, ControlHandle, clock};
-use crate::project::{ProjectError, RunOutcome, RunRequest, Selection, Specifications, StoreReader};
+use proctor_api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
+use proctor_app::client::ClientError;
+use proctor_model::{CommandExit, Freshness, ProjectStatus, ServiceTrouble, Serving, StopReason, TaskId, TriggerKind, WaitStep};
+use proctor_run::project::{ProjectError, RunOutcome, RunRequest, Selection, Specifications, StoreReader};
+use proctor_sandbox::process::{Control, ControlHandle, clock};
 
 /// How often the state is read again while another process runs the checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -257,7 +257,7 @@ enum RunStep {
 /// Runs the checks in this process. A wait that needs no run never makes a `Runner`.
 struct Runner {
     /// The process that starts actions; `None` after the first run has handed it to `opening`.
-    launcher: Option<crate::process::LauncherHandle>,
+    launcher: Option<proctor_sandbox::process::LauncherHandle>,
     opening: Option<RunResources>,
     control: Control,
 }
@@ -287,7 +287,7 @@ impl Runner {
         alarm.cancel();
         match carried {
             // The run of another process took all the time that was left. The next round reads the state.
-            Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(RunStep::LookAgain),
+            Err(ProjectError::Lock(proctor_evidence::LockError::Busy { .. })) => Ok(RunStep::LookAgain),
             Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(RunStep::LookAgain),
             Err(error) => Err(super::from_run_error(&error)),
             // Time is left, so the run was stopped by a person and not by the alarm. The whole command ends.

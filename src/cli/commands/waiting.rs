@@ -8,9 +8,9 @@ use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::governance::{IssueVerdict, WorkflowCounters, WorkflowGate, WorkflowState, WorkflowTurn};
-use crate::model::{CommandExit, Timestamp};
-use crate::workflow::{WaitingWorkflow, list_waiting_workflows};
+use proctor_govern::governance::{IssueVerdict, WorkflowCounters, WorkflowGate, WorkflowState, WorkflowTurn};
+use proctor_govern::workflow::{WaitingWorkflow, list_waiting_workflows};
+use proctor_model::{CommandExit, Timestamp};
 
 const SCHEMA: &str = "proctor-workflows-v1";
 

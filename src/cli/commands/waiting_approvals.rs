@@ -11,8 +11,8 @@ use crate::cli::error::{CommandError, indented};
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup;
-use crate::model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan, quote_word};
-use crate::project::{RegisteredProject, StoreReader, WaitingApprovals};
+use proctor_model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan, quote_word};
+use proctor_run::project::{RegisteredProject, StoreReader, WaitingApprovals};
 
 /// The document of `proctor approve --list --json`.
 #[derive(Debug, Serialize)]

@@ -18,16 +18,16 @@ use crate::cli::setup::{self, LastSettings, LoadedProject, Planless};
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
-use crate::config::{SpecifiedTasks, WatchSettings, WatchedTasks};
-use crate::daemon::{
+use proctor_model::{CommandExit, TaskId};
+use proctor_plan::config::{SpecifiedTasks, WatchSettings, WatchedTasks};
+use proctor_plan::spec::{self, DiskFiles};
+use proctor_sandbox::process::ignores_hang_up;
+use proctor_service::{
     EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectDefinition, ReloadProject, Typed, watch_in_foreground,
     watched_tasks,
 };
-use crate::model::{CommandExit, TaskId};
-use crate::process::ignores_hang_up;
-use crate::spec::{self, DiskFiles};
-use crate::tree::TreeHints;
-use crate::watch::{Pace, WatchError};
+use proctor_tree::TreeHints;
+use proctor_tree::watch::{Pace, WatchError};
 
 /// How many pressed keys may wait until the event loop handles them. If this queue is full, the thread that reads keys
 /// waits.

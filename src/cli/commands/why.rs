@@ -7,7 +7,6 @@ use std::path::Path;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use crate::api::{MethodV1, PathEventV1, PathHistoryV1};
 use crate::cli::arguments::WhyOptions;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -15,9 +14,10 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service::{self, AT_ONCE, ServedProject};
 use crate::cli::setup;
-use crate::ignore::{Explanation, IgnoreRule, IgnoreVerdict, IgnoredClass, Matcher, RuleSource, VIRTUAL_ENVIRONMENT};
-use crate::model::{CommandExit, TreePath};
-use crate::watch::learn_rules_on_the_way;
+use proctor_api::{MethodV1, PathEventV1, PathHistoryV1};
+use proctor_model::{CommandExit, TreePath};
+use proctor_tree::ignore::{Explanation, IgnoreRule, IgnoreVerdict, IgnoredClass, Matcher, RuleSource, VIRTUAL_ENVIRONMENT};
+use proctor_tree::watch::learn_rules_on_the_way;
 
 pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

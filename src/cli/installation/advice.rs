@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::api::HealthV1;
 use crate::cli::installation::manager::UnitStates;
 use crate::cli::installation::unit_file::Ownership;
+use proctor_api::HealthV1;
 
 /// The oldest version of systemd with which the unit files were tested.
 const OLDEST_TRIED: u32 = 252;
@@ -200,7 +200,7 @@ pub(crate) fn missing_directories(shell: &str, other: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::cli::installation::manager::UnitState;
-    use crate::model::{HealthProblem, Timestamp};
+    use proctor_model::{HealthProblem, Timestamp};
 
     fn well() -> InstallationFacts {
         let service = [

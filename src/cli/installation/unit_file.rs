@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::model::Digest;
+use proctor_model::Digest;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnitFile {

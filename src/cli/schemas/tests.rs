@@ -8,10 +8,10 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
 use super::{DEBT, LEDGER, REPORT, STATUS, VERIFY};
-use crate::api::StatusV1;
-use crate::evidence::{FaultKind, UnfinishedKind};
-use crate::model::LedgerLine;
-use crate::report::{ExecutionReportV2, TechnicalDebtV1};
+use proctor_api::StatusV1;
+use proctor_evidence::report::{ExecutionReportV2, TechnicalDebtV1};
+use proctor_evidence::{FaultKind, UnfinishedKind};
+use proctor_model::LedgerLine;
 
 /// Leaves out what readers of a schema do not need: texts about the types, defaults, and formats of numbers.
 #[derive(Debug, Clone)]
@@ -155,8 +155,8 @@ fn the_committed_schemas_are_those_of_the_types() {
 
 #[test]
 fn every_schema_accepts_its_golden_document_and_refuses_another_key() {
-    let report = include_str!("../../report/golden/execution-report.json");
-    let debt = include_str!("../../report/golden/technical-debt-data.json");
+    let report = include_str!("../../../crates/evidence/src/report/golden/execution-report.json");
+    let debt = include_str!("../../../crates/evidence/src/report/golden/technical-debt-data.json");
     for (schema, golden) in [(REPORT, report), (DEBT, debt)] {
         let schema: Value = serde_json::from_str(schema).expect("it is JSON");
         let validator = jsonschema::validator_for(&schema).expect("it is a schema");

@@ -3,9 +3,9 @@
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TestResults, TreeDigest, shown_line};
-use crate::report::{ActionResultV2, DispositionV2, SkipReason, last_output};
-use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
+use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, last_output};
+use proctor_model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TestResults, TreeDigest, shown_line};
+use proctor_plan::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
 /// The minimum widths of the columns for name and summary.
 const NAME_WIDTH: usize = 20;
@@ -255,7 +255,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FurtherTestCounts, TestCounts};
+    use proctor_model::{FurtherTestCounts, TestCounts};
 
     #[test]
     fn durations_are_short_and_exact_enough() {

@@ -1,8 +1,8 @@
 //! Lines for people about the answers to agents. Pure.
 
-use crate::api::AgentAnswerV1;
 use crate::cli::error::indented;
-use crate::model::{SpecificationChange, TaskId};
+use proctor_api::AgentAnswerV1;
+use proctor_model::{SpecificationChange, TaskId};
 
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
     match answer {

@@ -1,6 +1,6 @@
 //! The lines about a task's red, green, refactor cycle.
 
-use crate::model::{TaskId, TddState};
+use proctor_model::{TaskId, TddState};
 
 pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
     match (state.started, &state.paused) {

@@ -1,9 +1,9 @@
 //! Lines for people about what failed in the run of a verdict, below the line of its task: the first failure with what the tool
 //! printed, and the others with a line each. Pure.
 
-use crate::api::{FailureKindV1, FailureV1, FailuresV1, StateV1, TaskStatusV1};
 use crate::cli::screen::failures::barred;
 use crate::cli::style::{Line, Style, Tone};
+use proctor_api::{FailureKindV1, FailureV1, FailuresV1, StateV1, TaskStatusV1};
 
 /// Returns the lines about what failed; none unless the verdict is for the present tree.
 pub(crate) fn task_failures(task: &TaskStatusV1, style: Style) -> Vec<Line> {
@@ -60,8 +60,8 @@ fn more(failures: &FailuresV1) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::FailingSinceV1;
-    use crate::model::{ActionId, RunId, Timestamp};
+    use proctor_api::FailingSinceV1;
+    use proctor_model::{ActionId, RunId, Timestamp};
 
     #[test]
     fn the_first_failure_is_shown_with_what_the_tool_printed_and_the_others_with_a_line() {

@@ -2,12 +2,12 @@
 
 use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
-use crate::evidence::RunForm;
-use crate::model::{
+use proctor_evidence::RunForm;
+use proctor_model::{
     CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, OverallStatus,
     PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
-use crate::project::RecordedRun;
+use proctor_run::project::RecordedRun;
 
 /// At most this many tests of one kind are shown; the document of `--json` has all.
 const SHOWN: usize = 20;
@@ -205,8 +205,8 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
         None => "",
     };
     let mut lines = vec![Line::from(format!("{} → {}{trees}", comparison.from, comparison.to))];
-    let status = |status: Option<crate::model::ResultType>| status.map_or("no result", crate::model::ResultType::word);
-    let changed = |check: &crate::model::ComparedCheck| {
+    let status = |status: Option<proctor_model::ResultType>| status.map_or("no result", proctor_model::ResultType::word);
+    let changed = |check: &proctor_model::ComparedCheck| {
         Line::from(format!("  {}: {} → {}", check.check, status(check.before), status(check.after)))
     };
     lines.extend(comparison.checks.iter().map(changed));
@@ -316,14 +316,14 @@ pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, sty
 }
 
 /// Returns hour and minute of a time in UTC, as all times are shown.
-fn minute(time: crate::model::Timestamp) -> String {
+fn minute(time: proctor_model::Timestamp) -> String {
     time.to_string().get(11..16).map(|minute| format!("{minute} UTC")).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Timestamp;
+    use proctor_model::Timestamp;
 
     fn text(line: &Line) -> String {
         line.pieces().iter().map(|piece| piece.text.as_str()).collect()

@@ -25,15 +25,17 @@ pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, 
 pub(crate) use self::unmet::unmet;
 use crate::cli::environment;
 use crate::cli::style::{Line, Style, Tone};
-use crate::daemon::{WayIntoProject, ignore_advice};
-use crate::git::read_git_index;
-use crate::model::{
+use proctor_evidence::report::{
+    ActionResultV2, ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks,
+};
+use proctor_git::read_git_index;
+use proctor_model::{
     ApprovalWay, AsksFor, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult,
     OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
     UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
-use crate::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
-use crate::report::{ActionResultV2, ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
+use proctor_run::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
+use proctor_service::{WayIntoProject, ignore_advice};
 
 /// At most this many findings of one action are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;

@@ -1,9 +1,9 @@
 //! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
-use crate::api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{
+use proctor_api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
+use proctor_model::{
     CheckStanding, CheckState, Digest, IsolationLevel, OverallResult, Serving, StaleReason, TaskId, TreeDigest, approve_command,
     checks_sentence,
 };
@@ -192,7 +192,7 @@ fn tree(digest: Option<&TreeDigest>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{OverallStatus, RunId, TestedPlace, Timestamp};
+    use proctor_model::{OverallStatus, RunId, TestedPlace, Timestamp};
 
     fn task(state: StateV1, result: Option<OverallResult>) -> TaskStatusV1 {
         let tree = Some(TreeDigest(Digest::of(b"tree")));

@@ -2,8 +2,8 @@
 
 use crate::cli::screen::verdict_word;
 use crate::cli::style::{Line, Style, Tone};
-use crate::model::{CompletionStatus, OverallResult, TaskId};
-use crate::report::ExecutionReportV2;
+use proctor_evidence::report::ExecutionReportV2;
+use proctor_model::{CompletionStatus, OverallResult, TaskId};
 
 /// How one of several tasks ended.
 pub(crate) enum TaskSummary<'r> {

@@ -1,8 +1,8 @@
 //! The criteria of a task that are not met: conditions, expectations on the output, declared failures, and what a complete task needs
 //! besides. Without these lines a screen could show only checks that passed above the word FAILED.
 
-use crate::model::{CompletionStatus, OverallResult, shown_line};
-use crate::report::ExecutionReportV2;
+use proctor_evidence::report::ExecutionReportV2;
+use proctor_model::{CompletionStatus, OverallResult, shown_line};
 
 /// The column at which the findings of an action begin too.
 const INDENT: &str = "       ";
@@ -70,7 +70,8 @@ mod tests {
 
     /// Returns a report with these sections about a task's criteria.
     fn report(validation: Value, completion: Value) -> ExecutionReportV2 {
-        let mut report: Value = serde_json::from_str(include_str!("../../report/golden/execution-report.json")).unwrap();
+        let mut report: Value =
+            serde_json::from_str(include_str!("../../../crates/evidence/src/report/golden/execution-report.json")).unwrap();
         report["validationCriteriaEvaluation"] = validation;
         report["completionCriteriaEvaluation"] = completion;
         serde_json::from_value(report).unwrap()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 
-use crate::report::{
+use proctor_evidence::report::{
     ActionResultV2, ReportedFailure, cut_line, readable_output, reported_failures, rerun_command, shortened_output,
     unlisted_failures,
 };

@@ -1,0 +1,137 @@
+//! Requests that list, add and remove projects, and their answers.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::health::HealthV1;
+use crate::status::{VerdictV1, clock_problem};
+use proctor_model::{ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, Timestamp, VerdictStatus};
+
+/// The answer of `GET /v1/projects`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProjectsV1 {
+    /// Every registered project, sorted by id.
+    pub projects: Vec<ProjectV1>,
+}
+
+/// A registered project, and whether the service watches it (`serving`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProjectV1 {
+    pub id: ProjectId,
+    /// The absolute path of the project's root.
+    pub root: String,
+    pub serving: Serving,
+    /// What is known about the project without reading its tree. `None` except in answers that list projects.
+    #[serde(default)]
+    pub standing: Option<ListedV1>,
+}
+
+/// What is known about a project without reading its tree. Only `GET /v1/status` says whether the verdict is for the present tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListedV1 {
+    /// How the service notices changes.
+    pub watching: WatchingV1,
+    pub doing: DoingV1,
+    /// The last verdict in the ledger for the first task of `tasks`.
+    pub verdict: Option<VerdictV1>,
+    /// The tasks: first that of the project's own checks, then those that the service runs after a save, then the others
+    /// that have a verdict. The key is absent if only the project's own checks are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<ListedTaskV1>,
+    pub problems: Vec<String>,
+    /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthV1>,
+}
+
+/// A task in a list of projects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListedTaskV1 {
+    pub task: TaskId,
+    /// The last verdict in the ledger for the task; `None` if it has none.
+    pub verdict: Option<VerdictV1>,
+}
+
+/// How the service notices changes in a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WatchingV1 {
+    /// The kernel reports each change with an event.
+    Events,
+    /// At least a part of the tree is scanned at intervals, because the kernel reports no events for it; `problems`
+    /// says why.
+    Polling,
+    NotWatched,
+}
+
+/// What the service is doing for a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DoingV1 {
+    Idle,
+    /// A run is under way.
+    Running,
+    /// A run waits for its turn.
+    Queued,
+    /// The project is being opened or closed.
+    Changing,
+    /// The project could not be opened; the service tries again. `problems` says why.
+    Closed,
+    /// Only the service knows what it is doing, and this answer was computed without the service.
+    Unknown,
+}
+
+impl ProjectV1 {
+    /// Returns a project as it is registered, without the state of its runs and verdicts.
+    pub fn new(id: ProjectId, root: &Path, serving: Serving) -> Self {
+        Self { id, root: root.display().to_string(), serving, standing: None }
+    }
+}
+
+impl ListedV1 {
+    /// Returns what a list says about a project. `now` is compared with the times of the last verdicts, to find a clock that is
+    /// far off.
+    pub fn new(standing: &ProjectStatus, watching: WatchingV1, doing: DoingV1, now: Timestamp) -> Self {
+        let verdict = standing.tasks.first().and_then(|task| task.verdict.as_ref()).map(VerdictV1::from);
+        let is_known = standing.tasks.iter().any(|task| task.task != TaskId::default_task());
+        let listed =
+            |task: &VerdictStatus| ListedTaskV1 { task: task.task.clone(), verdict: task.verdict.as_ref().map(VerdictV1::from) };
+        let tasks = standing.tasks.iter().filter(|_| is_known).map(listed).collect();
+        let health = clock_problem(standing, now).as_ref().map(HealthV1::from);
+        Self { watching, doing, verdict, tasks, problems: standing.problems.clone(), health }
+    }
+
+    /// Says that the project's directory is not there. Nothing is watched then, whatever was before.
+    pub fn with_missing_root(mut self) -> Self {
+        self.watching = WatchingV1::NotWatched;
+        self.problems.insert(0, "root missing: the project's directory is not there".to_owned());
+        self
+    }
+
+    /// Names what keeps the service from judging the project, if anything does.
+    pub fn with_health(self, health: Option<&ServiceTrouble>) -> Self {
+        Self { health: health.map(HealthV1::from).or(self.health), ..self }
+    }
+}
+
+/// The body of `POST /v1/projects`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddRequestV1 {
+    /// The absolute path of the project's root.
+    pub root: String,
+}
+
+/// The answer of `POST /v1/projects`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AddedV1 {
+    pub project: ProjectV1,
+    /// Notes for people about opening and registering the project; empty if the service watched the project already.
+    pub notes: Vec<String>,
+}

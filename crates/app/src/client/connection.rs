@@ -1,0 +1,144 @@
+//! Sends one request on a connection of its own, and reads the answer.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::client::answer::{Answer, AnswerProgress, parse_answer};
+use proctor_api::{ErrorDocumentV1, ErrorV1, MethodV1};
+
+/// The longest answer that is read, in bytes.
+const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
+/// How long each write of a request may take.
+const WRITING: Duration = Duration::from_secs(5);
+
+/// A client of the service. It opens a new connection for each request.
+#[derive(Debug, Clone)]
+pub struct Client {
+    socket: PathBuf,
+}
+
+/// Why a request has no successful answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// No process listens on the socket.
+    #[error("no service listens on `{}`", socket.display())]
+    Absent { socket: PathBuf },
+    /// The connection broke or took too long.
+    #[error("failed to ask the service")]
+    Connection(#[source] io::Error),
+    #[error("the service did not answer within {} s", within.as_secs())]
+    Late {
+        /// The time limit.
+        within: Duration,
+    },
+    /// The bytes received are not a valid answer.
+    #[error("the service's answer is not understood: {0}")]
+    Answer(String),
+    /// The service answered with an error.
+    #[error("{}", .0.message)]
+    Refused(ErrorV1),
+}
+
+impl Client {
+    /// Returns a client for the service at this socket. It does not connect yet.
+    pub fn new(socket: &Path) -> Self {
+        Self { socket: socket.to_owned() }
+    }
+
+    /// Sends a request without a body and reads the answer.
+    ///
+    /// # Errors
+    /// When no process listens on the socket, the answer is late or is not understood, or the service answers with an
+    /// error.
+    pub fn ask<T: DeserializeOwned>(&self, method: MethodV1, path: &str, within: Duration) -> Result<T, ClientError> {
+        self.exchange(method, path, &[], within)
+    }
+
+    /// Sends a request with a body and reads the answer.
+    ///
+    /// # Errors
+    /// The same as for [`Client::ask`].
+    pub fn send<T: DeserializeOwned>(
+        &self,
+        method: MethodV1,
+        path: &str,
+        body: &impl Serialize,
+        within: Duration,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| ClientError::Answer(error.to_string()))?;
+        self.exchange(method, path, &body, within)
+    }
+
+    fn exchange<T: DeserializeOwned>(
+        &self,
+        method: MethodV1,
+        path: &str,
+        body: &[u8],
+        within: Duration,
+    ) -> Result<T, ClientError> {
+        let mut stream = self.connect()?;
+        // Rust refuses a time-out of zero for a socket as an error.
+        let within = within.max(Duration::from_millis(1));
+        stream.set_read_timeout(Some(within)).map_err(ClientError::Connection)?;
+        stream.set_write_timeout(Some(WRITING)).map_err(ClientError::Connection)?;
+        let head = format!(
+            "{} {path} HTTP/1.1\r\nhost: proctor\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            method.word(),
+            body.len()
+        );
+        stream.write_all(&[head.as_bytes(), body].concat()).map_err(ClientError::Connection)?;
+        read_answer(&mut stream, within).and_then(|answer| understand(&answer))
+    }
+
+    pub(super) fn connect(&self) -> Result<UnixStream, ClientError> {
+        UnixStream::connect(&self.socket).map_err(|error| {
+            // A process that died leaves its socket file behind, and connecting to the file is refused. If there is no
+            // file, the error is "not found". Both mean that no service listens.
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) {
+                ClientError::Absent { socket: self.socket.clone() }
+            } else {
+                ClientError::Connection(error)
+            }
+        })
+    }
+}
+
+/// Reads an answer. The service sends nothing before the answer is ready, and then writes the whole answer at once. So
+/// the socket's time limit, which holds for one read, limits in effect the wait for the whole answer.
+fn read_answer(stream: &mut UnixStream, within: Duration) -> Result<Answer, ClientError> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        match parse_answer(&bytes) {
+            AnswerProgress::Whole(answer) => return Ok(answer),
+            AnswerProgress::Wrong(why) => return Err(ClientError::Answer(why.to_owned())),
+            AnswerProgress::Unfinished if bytes.len() > LONGEST_ANSWER => {
+                return Err(ClientError::Answer("it is too long".to_owned()));
+            }
+            AnswerProgress::Unfinished => {}
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) => return Err(ClientError::Answer("it was cut short".to_owned())),
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return Err(ClientError::Late { within });
+            }
+            Err(error) => return Err(ClientError::Connection(error)),
+        }
+    }
+}
+
+fn understand<T: DeserializeOwned>(answer: &Answer) -> Result<T, ClientError> {
+    let wrong = |error: serde_json::Error| ClientError::Answer(error.to_string());
+    if (200..300).contains(&answer.status) {
+        return serde_json::from_slice(&answer.body).map_err(wrong);
+    }
+    let document: ErrorDocumentV1 = serde_json::from_slice(&answer.body).map_err(wrong)?;
+    Err(ClientError::Refused(document.error))
+}

@@ -1,0 +1,277 @@
+//! Decides what proctor says at an event of an agent. It blocks rarely: what blocks a turn without reason is soon removed.
+//!
+//! An agent is kept from stopping only if the tree changed in this turn and something fails, or cannot be judged, that did not before it;
+//! or if its last message says that the tests pass and the verdict for the same tree says that they fail. What is not known blocks
+//! nothing.
+
+use crate::hook::message::{BlockReason, FailureAge, block_text, old_failures_text, standing_line};
+use crate::hook::{
+    Claim, ClaimSubject, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
+    HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_admission, find_claim,
+};
+use proctor_model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
+
+/// The most times in a row that an agent is kept from stopping. After that the person is told. Agents have limits of their own, but
+/// these begin anew with every call of a tool.
+pub const MOST_BLOCKS: u32 = 3;
+
+/// A claim that the verdict contradicts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefutedClaim {
+    pub claim: Claim,
+    pub task: TaskId,
+    pub run_id: RunId,
+    pub tree: TreeDigest,
+}
+
+/// What proctor says at an event, and what it records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookDecision {
+    pub answer: HookAnswer,
+    /// `None` if there was no claim, or the verdict does not contradict it.
+    pub refuted: Option<RefutedClaim>,
+    /// What is recorded for the next event.
+    pub state: TurnState,
+    pub outcome: HookOutcome,
+}
+
+/// Returns whether the decision needs a verdict that is not there yet: at the end of a turn that changed something, or whose message
+/// makes a claim.
+pub fn needs_waiting(event: HookEvent, input: &HookInput, state: &TurnState, standing: &HookStanding) -> bool {
+    let is_end = matches!(event, HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone);
+    if !is_end || input.in_background || input.is_aborted || standing.judgement != HookJudgement::Pending {
+        return false;
+    }
+    let has_changed = changed_in_turn(state.start.as_ref(), standing) != Some(false) && state.start.is_some();
+    has_changed && event != HookEvent::SubagentEnd || claim_of(input, state).is_some()
+}
+
+/// Decides what is said at an event. `state` is what was recorded at the events before it.
+pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: &HookStanding, now: Timestamp) -> HookDecision {
+    let state = state.clone();
+    match event {
+        HookEvent::SessionStart if input.is_compaction => silent(state, HookOutcome::Silent),
+        HookEvent::SessionStart => begin(state, standing, now, true),
+        HookEvent::Prompt => begin(state, standing, now, false),
+        HookEvent::Reply => {
+            let reply = input.message.as_deref().and_then(find_claim);
+            let reply_admits = input.message.as_deref().is_some_and(find_admission);
+            silent(TurnState { reply, reply_admits, ..state }, HookOutcome::Silent)
+        }
+        HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => end(event, input, state, standing),
+    }
+}
+
+fn silent(state: TurnState, outcome: HookOutcome) -> HookDecision {
+    HookDecision { answer: HookAnswer::Silence, refuted: None, state, outcome }
+}
+
+/// Records the beginning of a turn. The agent is given one line if the verdict is another one than it was told last; at the beginning
+/// of a session always.
+fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: bool) -> HookDecision {
+    let result = result_of(standing);
+    let start = TurnStart {
+        at: now,
+        tree: standing.tree,
+        judgeable: !matches!(standing.judgement, HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_)),
+        before: standing.last.clone(),
+    };
+    let ToldState { failed_before, person, .. } = state.told;
+    let told = ToldState { failed_before, person, ..ToldState::default() };
+    let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
+    let last_result = result.or(state.last_result);
+    let state = TurnState { start: Some(start), last_result, told, ..TurnState::default() };
+    match result.filter(|_| is_news) {
+        Some(result) => {
+            let line = standing_line(standing, result == OverallResult::Passed);
+            HookDecision { answer: HookAnswer::Context(line), refuted: None, state, outcome: HookOutcome::Context }
+        }
+        None => silent(state, HookOutcome::Silent),
+    }
+}
+
+fn result_of(standing: &HookStanding) -> Option<OverallResult> {
+    match standing.judgement {
+        HookJudgement::Passed => Some(OverallResult::Passed),
+        HookJudgement::Failed | HookJudgement::FailedAsWanted => Some(OverallResult::Failed),
+        HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) => None,
+    }
+}
+
+/// Returns whether the tree is another one than at the start of the turn; `None` if that is not known.
+fn changed_in_turn(start: Option<&TurnStart>, standing: &HookStanding) -> Option<bool> {
+    Some(start?.tree? != standing.tree?)
+}
+
+fn claim_of(input: &HookInput, state: &TurnState) -> Option<Claim> {
+    input.message.as_deref().and_then(find_claim).or_else(|| state.reply.clone())
+}
+
+/// Returns whether something fails since this turn. What is not known to be new is old.
+fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> bool {
+    let Some(before) = &start.before else { return false };
+    // More failed at the start than were listed: without its past, a failure cannot be told from those.
+    let is_unclear =
+        before.total > before.failing.len() as u64 && item.failing_since.is_none() && standing.failing_total <= before.total;
+    !was_before(item, start) && !is_unclear && !before.is_incomplete(&item.identity)
+}
+
+/// Returns whether something failed before this turn already; `false` also if that is not known. A run that was under way when the turn
+/// began, and ended later, tells of the time before the turn.
+fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
+    start.before.as_ref().is_some_and(|before| before.has(&item.identity))
+        || item.failing_since.is_some_and(|since| since < start.at)
+}
+
+/// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new, unless
+/// it is of a check of which not all was known.
+fn fails_more(before: &FailuresBefore, standing: &HookStanding) -> bool {
+    standing.failing_total > standing.failing.len() as u64
+        && standing.failing_total > before.total
+        && !standing.failing.iter().any(|item| before.is_incomplete(&item.identity))
+}
+
+fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
+    if input.in_background || input.is_aborted {
+        return silent(state, HookOutcome::Silent);
+    }
+    let start = state.start.clone();
+    let changed = changed_in_turn(start.as_ref(), standing);
+    let claim = claim_of(input, &state);
+    if let Some(result) = result_of(standing) {
+        state.last_result = Some(result);
+    }
+    let before = start.as_ref().and_then(|start| start.before.as_ref());
+    let is_new_here = |item: &FailingItem| start.as_ref().is_some_and(|start| is_new(item, start, standing));
+    let new_age = match before.map(|before| before.verdict) {
+        Some(VerdictBefore::OfEarlierTree) => FailureAge::NewSinceTested,
+        Some(VerdictBefore::OfThisTree) | None => FailureAge::New,
+    };
+    let age = |item: &FailingItem| match &start {
+        Some(start) if is_new(item, start, standing) => new_age,
+        Some(start) if was_before(item, start) => FailureAge::Before,
+        Some(_) | None => FailureAge::Unknown,
+    };
+    match &standing.judgement {
+        HookJudgement::Passed => {
+            state.blocks = 0;
+            state.side_blocks = 0;
+            state.told.limit = false;
+            silent(state, HookOutcome::Green)
+        }
+        HookJudgement::Failed | HookJudgement::FailedAsWanted => {
+            if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing)) {
+                let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);
+                return HookDecision { refuted: Some(refuted), ..block(event, state, text) };
+            }
+            // A sub-agent may work beside others, whose files are half done: only what it says counts. In the phase RED a new test has to
+            // fail.
+            let may_block =
+                changed == Some(true) && event != HookEvent::SubagentEnd && standing.judgement == HookJudgement::Failed;
+            let has_new = |before: &FailuresBefore| {
+                fails_more(before, standing) || standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky)
+            };
+            if let Some(before) = before.filter(|before| may_block && has_new(before)) {
+                let text = block_text(&BlockReason::NewFailures(before.verdict), standing, age);
+                return block_unless_admitted(event, input, state, text);
+            }
+            let of_before: Vec<&FailingItem> = standing.failing.iter().filter(|item| age(item) == FailureAge::Before).collect();
+            let old: Vec<FailureIdentity> = of_before.iter().map(|item| item.identity.clone()).collect();
+            let is_known = old.iter().all(|failure| state.told.failed_before.contains(failure));
+            if !may_block || before.is_none() || old.is_empty() || is_known {
+                return silent(state, HookOutcome::Red);
+            }
+            state.told.failed_before = old;
+            tell(state, old_failures_text(&of_before), HookOutcome::Red)
+        }
+        HookJudgement::Pending => {
+            let is_side = event == HookEvent::SubagentEnd;
+            if (is_side || changed != Some(true)) && claim.is_none() {
+                return silent(state, HookOutcome::Pending);
+            }
+            let tree = standing.tree.map_or_else(|| "unknown".to_owned(), |tree| tree.to_string());
+            // A claim is answered by itself: a notice about the files does not say that the claim is unchecked.
+            let told = &mut state.told;
+            let kept = match (claim.is_some(), is_side) {
+                (true, true) => &mut told.pending_side_claim,
+                (true, false) => &mut told.pending_claim,
+                (false, _) => &mut told.pending,
+            };
+            if kept.as_ref().is_some_and(|told| *told == tree || tree == "unknown") {
+                return silent(state, HookOutcome::Pending);
+            }
+            *kept = Some(tree.clone());
+            if !is_side {
+                told.pending = Some(tree);
+            }
+            let text = "proctor: not tested yet: there is no verdict for the files as they are now. `proctor wait --fresh` waits for it.";
+            tell(state, text.to_owned(), HookOutcome::Pending)
+        }
+        HookJudgement::CannotJudge(why) => {
+            let was_judgeable = start.as_ref().is_some_and(|start| start.judgeable);
+            if changed == Some(true) && was_judgeable && event != HookEvent::SubagentEnd {
+                let text = block_text(&BlockReason::CannotJudge(why), standing, age);
+                return block_unless_admitted(event, input, state, text);
+            }
+            silent(state, HookOutcome::Silent)
+        }
+        HookJudgement::PersonNeeded(why) => {
+            if changed != Some(true) || state.told.person.as_ref() == Some(why) {
+                return silent(state, HookOutcome::Silent);
+            }
+            state.told.person = Some(why.clone());
+            tell(state, format!("proctor: {why}. `proctor status` says more."), HookOutcome::Silent)
+        }
+    }
+}
+
+fn tell(state: TurnState, text: String, outcome: HookOutcome) -> HookDecision {
+    HookDecision { answer: HookAnswer::TellPerson(text), refuted: None, state, outcome }
+}
+
+/// Keeps the agent from stopping, unless it was kept before and says now that something fails or is not tested: that is the other way out
+/// which the text names. The person is told, once.
+fn block_unless_admitted(event: HookEvent, input: &HookInput, mut state: TurnState, text: String) -> HookDecision {
+    let blocks = if event == HookEvent::TurnEnd { state.blocks } else { state.side_blocks };
+    let has_admitted = input.message.as_deref().map_or(state.reply_admits, find_admission);
+    if blocks == 0 || !has_admitted {
+        return block(event, state, text);
+    }
+    if state.told.admitted {
+        return silent(state, HookOutcome::Red);
+    }
+    state.told.admitted = true;
+    let first = text.lines().next().unwrap_or_default();
+    tell(state, format!("{first} The agent says so, and stops."), HookOutcome::Red)
+}
+
+/// Keeps the agent from stopping, unless that was done as often as it may be; then the person is told, once.
+fn block(event: HookEvent, mut state: TurnState, text: String) -> HookDecision {
+    let blocks = if event == HookEvent::TurnEnd { &mut state.blocks } else { &mut state.side_blocks };
+    if *blocks < MOST_BLOCKS {
+        *blocks += 1;
+        return HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked };
+    }
+    if state.told.limit || event != HookEvent::TurnEnd {
+        return silent(state, HookOutcome::Red);
+    }
+    state.told.limit = true;
+    let first = text.lines().next().unwrap_or_default();
+    let said =
+        format!("The agent was kept from stopping {MOST_BLOCKS} times and stops now. {first} `proctor show` lists what fails.");
+    tell(state, said, HookOutcome::Red)
+}
+
+/// Returns the claim with its verdict if the verdict contradicts it. A claim about tests is contradicted only by tests; flaky failures
+/// contradict nothing.
+fn refute(claim: &Claim, standing: &HookStanding) -> Option<RefutedClaim> {
+    let contradicts = |item: &FailingItem| !item.is_flaky && (claim.subject == ClaimSubject::Everything || item.is_test);
+    if !standing.failing.iter().any(contradicts) {
+        return None;
+    }
+    let (task, run_id) = standing.verdict.clone()?;
+    Some(RefutedClaim { claim: claim.clone(), task, run_id, tree: standing.tree? })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! What is recorded between the events of an agent's session, in a private file of the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::hook::Claim;
+use proctor_model::{Digest, OverallResult, Timestamp, TreeDigest};
+
+/// What is known about one session of an agent: a state for each project that it worked in, by the project's root.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionState {
+    pub projects: BTreeMap<String, TurnState>,
+    /// The last text that kept the agent from stopping, about all projects together.
+    pub last_text: Option<SaidText>,
+}
+
+/// A text that the agent was given, by its hash. Some agents send the text back as the next prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SaidText {
+    digest: Digest,
+    /// How many bytes the text has.
+    bytes: usize,
+}
+
+/// How many bytes an agent may put before the text that it sends back.
+const LONGEST_PREFIX: usize = 200;
+
+impl SaidText {
+    pub fn of(text: &str) -> Self {
+        let text = text.trim();
+        Self { digest: Digest::of(text.as_bytes()), bytes: text.len() }
+    }
+
+    /// Returns whether a prompt is this text as a whole, with at most a short prefix of the agent before it. A person who quotes a part of
+    /// the text gives a new prompt.
+    pub fn is_echoed_by(&self, prompt: &str) -> bool {
+        let prompt = prompt.trim();
+        let Some(start) = prompt.len().checked_sub(self.bytes).filter(|start| *start <= LONGEST_PREFIX) else { return false };
+        prompt.get(start..).is_some_and(|end| Digest::of(end.as_bytes()) == self.digest)
+    }
+}
+
+/// What is known about an agent's present turn in one project.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TurnState {
+    /// How the project stood when the turn began; `None` if no event told of the beginning.
+    pub start: Option<TurnStart>,
+    /// How often the agent was kept from stopping since the last green verdict or prompt.
+    pub blocks: u32,
+    /// The same for the ends of sub-agents and tasks, which must not use up those of the turn.
+    pub side_blocks: u32,
+    /// The last verdict that the agent was told of.
+    pub last_result: Option<OverallResult>,
+    /// A claim in the agent's last message, for agents whose end of a turn has no message.
+    pub reply: Option<Claim>,
+    /// Whether that message says that something fails or was not run.
+    pub reply_admits: bool,
+    pub told: ToldState,
+}
+
+/// What was said already, so that it is said once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToldState {
+    /// The tree of which it was said that it is not tested yet.
+    pub pending: Option<String>,
+    /// The same for a message with a claim, whose reader has to know that it is not checked.
+    pub pending_claim: Option<String>,
+    /// The same for a claim of a sub-agent.
+    pub pending_side_claim: Option<String>,
+    /// The failures of which it was said that they are older than the turn.
+    pub failed_before: Vec<FailureIdentity>,
+    /// Whether the person was told that the agent was blocked as often as it may be.
+    pub limit: bool,
+    /// Whether the person was told that the agent stopped although something fails, because it said so.
+    pub admitted: bool,
+    /// The reason for which only a person can go on.
+    pub person: Option<String>,
+}
+
+/// How a project stood when a turn began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnStart {
+    pub at: Timestamp,
+    /// The digest of the tree; `None` if it could not be read.
+    pub tree: Option<TreeDigest>,
+    /// Whether a run could have judged the tree.
+    pub judgeable: bool,
+    /// What failed before the turn; `None` if that is not known.
+    pub before: Option<FailuresBefore>,
+}
+
+/// What failed by the verdict that was the last one when a turn began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailuresBefore {
+    pub verdict: VerdictBefore,
+    /// The names of the checks that there were; empty if they are not known.
+    pub checks: BTreeSet<String>,
+    pub failing: Vec<FailureIdentity>,
+    /// How many failed, in `failing` or not.
+    pub total: u64,
+    /// The checks that have no result for the tree of that verdict, because something before them failed: what fails in them later may be
+    /// older than the turn.
+    #[serde(default)]
+    pub not_run: BTreeSet<String>,
+}
+
+/// Of which tree the last verdict before a turn was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum VerdictBefore {
+    /// Of the tree with which the turn began.
+    OfThisTree,
+    /// Of an earlier tree. The tree with which the turn began was being tested, or was about to be.
+    OfEarlierTree,
+}
+
+/// By what a failure is recognised in another run. Line numbers are not in it, because an edit above moves them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureIdentity {
+    pub check: String,
+    /// The check's command; `None` if it is not known as a whole.
+    pub command: Option<String>,
+    pub place: FailurePlace,
+}
+
+/// What of a check failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailurePlace {
+    /// The test with this id.
+    Test(String),
+    /// The test file with this path, whose tests could not be collected.
+    File(String),
+    /// The finding with this file, rule and message.
+    Finding(String),
+    /// The check as a whole.
+    Whole,
+}
+
+impl TurnState {
+    /// Takes back what is recorded as said, because it was not. `before` is what was recorded before.
+    pub fn unsay(&mut self, before: &Self) {
+        let TurnState { blocks, side_blocks, last_result, told, .. } = before.clone();
+        (self.blocks, self.side_blocks, self.last_result, self.told) = (blocks, side_blocks, last_result, told);
+    }
+}
+
+impl FailureIdentity {
+    /// Returns whether both are of one check, which may have been given another name.
+    fn is_of_check(&self, other: &Self) -> bool {
+        self.check == other.check || self.command.is_some() && self.command == other.command
+    }
+}
+
+impl FailuresBefore {
+    /// Returns whether a failure was there before the turn. A check that was given another name is recognised by its command, and, where it
+    /// is one that there was not before, by its failing tests.
+    pub fn has(&self, now: &FailureIdentity) -> bool {
+        let is_renamed = matches!(now.place, FailurePlace::Test(_) | FailurePlace::File(_)) && !self.checks.contains(&now.check);
+        self.failing.iter().any(|before| before.place == now.place && (before.is_of_check(now) || is_renamed))
+    }
+
+    /// Returns whether the failure's check gave no complete result before the turn: it did not run, it failed as a whole, or tests of it
+    /// could not be collected. Whether something failed in it already is then not known.
+    pub fn is_incomplete(&self, now: &FailureIdentity) -> bool {
+        let is_partial = |before: &FailureIdentity| match before.place {
+            FailurePlace::Whole | FailurePlace::File(_) => before.is_of_check(now),
+            FailurePlace::Test(_) | FailurePlace::Finding(_) => false,
+        };
+        self.not_run.contains(&now.check) || self.failing.iter().any(is_partial)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_text_is_an_echo() {
+        let text = SaidText::of("proctor: the checks fail.\n- a\nMend this.");
+        assert!(text.is_echoed_by("proctor: the checks fail.\n- a\nMend this.\n"));
+        assert!(text.is_echoed_by("Stop hook feedback: proctor: the checks fail.\n- a\nMend this."));
+        assert!(!text.is_echoed_by("What does `proctor: the checks fail.` mean?"), "a person quotes a line");
+        assert!(!text.is_echoed_by("proctor: the checks fail.\n- a\nMend this. And why?"));
+        assert!(!text.is_echoed_by(&format!("{}proctor: the checks fail.\n- a\nMend this.", "x".repeat(300))));
+    }
+
+    #[test]
+    fn a_state_of_an_earlier_version_is_read() {
+        let earlier = r#"{"projects": {"/shop": {"blocks": 2, "lastBlock": "proctor: the checks fail."}}}"#;
+        let state: SessionState = serde_json::from_str(earlier).expect("a state");
+        assert_eq!((state.projects["/shop"].blocks, state.last_text), (2, None));
+    }
+}

@@ -1,0 +1,80 @@
+//! The errors of anchoring in a git repository, each with a hint.
+
+use std::path::PathBuf;
+
+use crate::{AnchorRefusal, EvidenceError};
+use proctor_git::GitReadError;
+
+const NO_REPOSITORY: &str = "anchor it in a file: `proctor anchor --file FILE`";
+
+/// Why a checkpoint (a signed head of the ledger) could not be read from, or written to, a git note.
+#[derive(Debug, thiserror::Error)]
+pub enum GitAnchorError {
+    #[error("`{}` is in no git repository", root.display())]
+    NoRepository { root: PathBuf },
+    #[error("nothing is committed yet in the repository of `{}`", root.display())]
+    NothingCommitted { root: PathBuf },
+    #[error("`{}` is there: another program is changing the reference, or died while it did", path.display())]
+    Locked {
+        /// The lock file that the other program created beside the reference.
+        path: PathBuf,
+    },
+    #[error("the notes that were fetched have more entries or bytes than are united")]
+    TooManyNotes,
+    /// Lines of the note would be lost, so it is not replaced.
+    #[error("the note of tree {tree} {problem}, so nothing was added to it")]
+    NoteInTheWay {
+        /// The name of the tree object that the note is about, in hexadecimal digits.
+        tree: String,
+        problem: &'static str,
+    },
+    /// A file or an object of the repository could not be read.
+    #[error(transparent)]
+    Read(#[from] GitReadError),
+    /// The note contains something other than an earlier head of the same ledger, so it is not replaced.
+    #[error("the note `{place}` is left alone")]
+    Refused { place: String, source: AnchorRefusal },
+    #[error(transparent)]
+    Evidence(#[from] EvidenceError),
+}
+
+impl GitAnchorError {
+    /// Returns the hint that is shown below the message: what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NoRepository { .. } => NO_REPOSITORY,
+            Self::NothingCommitted { .. } => "commit something first, or anchor it in a file: `proctor anchor --file FILE`",
+            Self::Locked { .. } => "wait for the other program; where there is none, remove the file",
+            Self::TooManyNotes => {
+                "unite them yourself: `git notes --ref=proctor-attest merge -s cat_sort_uniq proctor-attest-fetched`"
+            }
+            Self::NoteInTheWay { .. } => {
+                "take it out, its history keeps it: `git notes --ref=proctor-attest remove TREE`, and the same with \
+                 `--ref=proctor-attest-fetched` if it was fetched; then attest again"
+            }
+            Self::Read(error) => reading_hint(error),
+            Self::Refused { source, .. } => source.hint(),
+            Self::Evidence(error) => error.hint(),
+        }
+    }
+}
+
+fn reading_hint(error: &GitReadError) -> &'static str {
+    match error {
+        GitReadError::NoObjects { .. } => NO_REPOSITORY,
+        GitReadError::Format { .. } => {
+            "anchor it in a file, or write the note yourself: `proctor checkpoint | git notes --ref=proctor add -F -`"
+        }
+        GitReadError::Name(_) => "name a reference in full, such as `refs/notes/origin/proctor`",
+        GitReadError::Linked { .. } => {
+            "replace the link by what it leads to, or anchor it in a file: `proctor anchor --file FILE`"
+        }
+        GitReadError::NotAFile { .. } | GitReadError::TooLong { .. } => {
+            "look what is there, and remove what is none of git's; `proctor anchor --file FILE` needs no repository"
+        }
+        GitReadError::Object { .. } => {
+            "`git fsck` says what is wrong with the repository; `proctor anchor --file FILE` needs none"
+        }
+        GitReadError::Unreadable { .. } => "check the permissions of the repository, or anchor in a file: `--file FILE`",
+    }
+}

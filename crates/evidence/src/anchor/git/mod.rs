@@ -1,0 +1,33 @@
+//! An anchor in the project's git repository: a note on the checked-out commit, in a reference of its own for each project,
+//! `refs/notes/proctor/<project-id>`. `git push` takes it to a place where nobody on this machine can change it.
+//!
+//! # What it owns
+//!
+//! This module writes the parts of git's files that a note needs, and reads notes. [`proctor_git`] reads objects and references.
+//!
+//! * `directory`: makes directories and files without following a link.
+//! * `database`: writes objects.
+//! * `reference`: changes references.
+//! * `repository`: finds the repository's directories.
+//! * `notes`: writes checkpoints and reads them.
+//! * `attestation_notes`: writes attestations, which are notes of tree objects in one reference of their own, and reads them.
+//!
+//! # What it may not do
+//!
+//! Run git. The configuration and hooks of a repository can make git run any program, and the tested code may have written them.
+//! For the same reason an object is accepted only if its content has the hash in its name, and no symbolic link of the
+//! repository is followed. Notes of other programs are read but never changed.
+
+mod attestation_notes;
+mod database;
+mod directory;
+mod error;
+mod notes;
+mod reference;
+mod repository;
+
+pub use attestation_notes::{
+    ATTESTATIONS, AttestationNote, FETCHED_ATTESTATIONS, NoteChange, add_attestations, read_attestation_notes,
+};
+pub use error::GitAnchorError;
+pub use notes::{AnchoredNote, notes_reference, read_git_anchors, write_git_anchor};

@@ -1,0 +1,192 @@
+//! The file of a ledger, and the compressed segments of its old lines (`ledger/<project-id>.jsonl.<from>-<to>.zlib`).
+//!
+//! A segment holds the bytes `from..to` of the ledger, which are whole lines, as a zlib stream (RFC 1950). Once it is on disk, these bytes
+//! are taken out of the file itself: the file keeps its length and has zero bytes there, which take no room. So every offset, hash and
+//! proof stays as it was. No line of a ledger has a zero byte in it (JSON escapes it), so zero bytes say that a segment is to be read.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+
+use crate::error::failed;
+use crate::files::{LARGEST_CONTENT, if_exists, list_directory, open_no_follow, read_no_follow};
+use crate::regular_file::read_up_to;
+use crate::{EvidenceError, FileOperation};
+
+/// The longest range that a segment may have. A longer one is damage.
+const LONGEST_SEGMENT: u64 = 64 * 1024 * 1024;
+const SEGMENT_SUFFIX: &str = ".zlib";
+/// The end of the name of a segment while it is written.
+pub(super) const UNFINISHED_SUFFIX: &str = ".segment-new";
+
+/// A ledger's file, read as if nothing were compressed.
+#[derive(Debug)]
+pub(super) struct LedgerFile {
+    file: File,
+    path: PathBuf,
+    /// The segment that was read last.
+    last: RefCell<Option<ReadSegment>>,
+}
+
+/// A segment that was read: its range, and the bytes of the ledger that it holds.
+type ReadSegment = (Range<u64>, Rc<Vec<u8>>);
+
+impl LedgerFile {
+    /// Opens a ledger for reading.
+    pub(super) fn open(path: &Path) -> Result<Self, EvidenceError> {
+        Ok(Self::of(open_no_follow(path)?, path))
+    }
+
+    pub(super) fn of(file: File, path: &Path) -> Self {
+        Self { file, path: path.to_owned(), last: RefCell::default() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file itself, which is written to at its end.
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Returns the ledger's length in bytes.
+    pub(super) fn length(&self) -> Result<u64, EvidenceError> {
+        Ok(self.file.metadata().map_err(failed(FileOperation::Read, &self.path))?.len())
+    }
+
+    /// Fills `buffer` with the ledger's bytes from `offset` on.
+    pub(super) fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), EvidenceError> {
+        self.file.read_exact_at(buffer, offset).map_err(failed(FileOperation::Read, &self.path))?;
+        self.fill_in(buffer, offset)
+    }
+
+    /// Reads up to `buffer.len()` bytes from `offset` on; 0 at the end.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, EvidenceError> {
+        let read = self.file.read_at(buffer, offset).map_err(failed(FileOperation::Read, &self.path))?;
+        self.fill_in(&mut buffer[..read], offset)?;
+        Ok(read)
+    }
+
+    /// Returns all bytes of the ledger.
+    pub(super) fn read_to_end(&self) -> Result<Vec<u8>, EvidenceError> {
+        let file = self.file.try_clone().map_err(failed(FileOperation::Open, &self.path))?;
+        let mut bytes = read_up_to(file, LARGEST_CONTENT).map_err(failed(FileOperation::Read, &self.path))?;
+        self.fill_in(&mut bytes, 0)?;
+        Ok(bytes)
+    }
+
+    /// Puts the bytes of segments in the place of zero bytes.
+    fn fill_in(&self, buffer: &mut [u8], offset: u64) -> Result<(), EvidenceError> {
+        if memchr::memchr(0, buffer).is_none() {
+            return Ok(());
+        }
+        let wanted = offset..offset + buffer.len() as u64;
+        for (range, path) in segments(&self.path)? {
+            if range.start < wanted.end && wanted.start < range.end {
+                put_in(buffer, offset, &range, &self.segment(&range, &path)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn segment(&self, range: &Range<u64>, path: &Path) -> Result<Rc<Vec<u8>>, EvidenceError> {
+        if let Some((known, content)) = &*self.last.borrow()
+            && known == range
+        {
+            return Ok(Rc::clone(content));
+        }
+        let content = Rc::new(read_segment(range, path)?);
+        *self.last.borrow_mut() = Some((range.clone(), Rc::clone(&content)));
+        Ok(content)
+    }
+}
+
+/// Puts the bytes of a segment in the place of zero bytes. `buffer` has the bytes of the ledger from `offset` on. Bytes that are still in
+/// the file stay as they are there. Returns whether the bytes of the segment are now those in the buffer.
+pub(super) fn put_in(buffer: &mut [u8], offset: u64, range: &Range<u64>, content: &[u8]) -> bool {
+    let end = offset + buffer.len() as u64;
+    let common = range.start.max(offset)..range.end.min(end).max(range.start.max(offset));
+    let place = |from: u64| to_index(common.start - from)..to_index(common.end - from);
+    let (target, source) = (&mut buffer[place(offset)], &content[place(range.start)]);
+    target.iter_mut().zip(source).filter(|(byte, _)| **byte == 0).for_each(|(byte, original)| *byte = *original);
+    target == source
+}
+
+/// Reads a ledger from an offset to its end.
+#[derive(Debug)]
+pub(super) struct LedgerReader {
+    pub(super) ledger: LedgerFile,
+    pub(super) offset: u64,
+}
+
+impl Read for LedgerReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.ledger.read_at(buffer, self.offset).map_err(io::Error::other)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+/// Returns the whole content of a ledger; `None` if there is no such file.
+pub(super) fn read_ledger_bytes(path: &Path) -> Result<Option<Vec<u8>>, EvidenceError> {
+    if_exists(LedgerFile::open(path))?.map(|file| file.read_to_end()).transpose()
+}
+
+/// Returns the segments of a ledger with their ranges, in their order.
+pub(super) fn segments(ledger: &Path) -> Result<Vec<(Range<u64>, PathBuf)>, EvidenceError> {
+    let (Some(directory), Some(name)) = (ledger.parent(), ledger.file_name().and_then(|name| name.to_str())) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in list_directory(directory)? {
+        let range = entry.file_name().to_str().and_then(|entry| segment_range(name, entry));
+        found.extend(range.map(|range| (range, entry.path())));
+    }
+    found.sort_by_key(|(range, _)| range.start);
+    Ok(found)
+}
+
+/// Returns whether an entry beside a ledger is a segment of it, or one that a process left which died while it wrote it.
+pub(super) fn is_segment_of(ledger: &str, entry: &str) -> bool {
+    segment_range(ledger, entry).is_some() || entry.strip_prefix(ledger) == Some(UNFINISHED_SUFFIX)
+}
+
+/// Returns the range that the name of a segment of this ledger says; `None` if the entry is no segment of it.
+fn segment_range(ledger: &str, entry: &str) -> Option<Range<u64>> {
+    let range = entry.strip_prefix(ledger)?.strip_prefix('.')?.strip_suffix(SEGMENT_SUFFIX)?;
+    let (from, to) = range.split_once('-')?;
+    let range = from.parse().ok()?..to.parse().ok()?;
+    (segment_name(ledger, &range) == entry && !range.is_empty()).then_some(range)
+}
+
+/// Returns the name of the segment with this range of a ledger.
+pub(super) fn segment_name(ledger: &str, range: &Range<u64>) -> String {
+    format!("{ledger}.{:012}-{:012}{SEGMENT_SUFFIX}", range.start, range.end)
+}
+
+/// Returns the bytes of a ledger that a segment holds.
+pub(super) fn read_segment(range: &Range<u64>, path: &Path) -> Result<Vec<u8>, EvidenceError> {
+    let damaged = |why: String| EvidenceError::LedgerSegment { path: path.to_owned(), why };
+    let length = range.end - range.start;
+    if length > LONGEST_SEGMENT {
+        return Err(damaged(format!("its name says {length} bytes, more than {LONGEST_SEGMENT}")));
+    }
+    let content = decompress_to_vec_zlib_with_limit(&read_no_follow(path)?, to_index(length) + 1);
+    let content = content.map_err(|error| damaged(error.to_string()))?;
+    if content.len() as u64 != length {
+        return Err(damaged(format!("it has {} bytes, and its name says {length}", content.len())));
+    }
+    Ok(content)
+}
+
+/// Converts a length within a segment, or within what is read at once.
+pub(super) fn to_index(bytes: u64) -> usize {
+    usize::try_from(bytes).expect("a segment and what is read at once fit in memory")
+}

@@ -1,0 +1,69 @@
+//! The signature of a ledger line. It is the last key of the line's JSON, and signs the bytes that the line would have
+//! without the signature.
+//!
+//! The bytes are used as they are in the file, so that a line can be verified by every version of proctor, and by hand
+//! with a text editor and OpenSSL.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::LineProblem;
+use crate::keys::KeyRing;
+use crate::signing::{PublicKey, Signer, encode_pre_authentication};
+use proctor_model::{LedgerLine, ProjectId};
+
+const PAYLOAD: &str = "application/vnd.proctor.ledger-line+json";
+const KEY: &str = ",\"signature\":\"";
+const END: &str = "\"}";
+
+/// Signs a line that does not yet have a signature.
+pub(super) fn sign_line(unsigned: &[u8], signer: &Signer) -> String {
+    STANDARD.encode(signer.sign(&encode_pre_authentication(PAYLOAD, unsigned)))
+}
+
+/// Returns whether the line ends with a signature of the line by this key.
+pub(super) fn is_line_signed(line: &[u8], key: &PublicKey) -> bool {
+    let text = std::str::from_utf8(line).ok().and_then(|text| text.strip_suffix(END));
+    let parts = text.and_then(|text| text.rsplit_once(KEY));
+    let decoded = parts.and_then(|(rest, signature)| Some((rest, STANDARD.decode(signature).ok()?)));
+    decoded.is_some_and(|(rest, signature)| {
+        key.verifies(&encode_pre_authentication(PAYLOAD, format!("{rest}}}").as_bytes()), &signature)
+    })
+}
+
+/// Says what is wrong with the signature of a line that is not by the key that was in force: by which known key it is, if by any.
+pub(super) fn describe_wrong_signature(line: &[u8], expected: &PublicKey, known: &[&PublicKey]) -> String {
+    let by = known.iter().find(|key| is_line_signed(line, key));
+    let found = by.map(|key| format!(", and key {} signed it, which was not in force at that line", key.id().short()));
+    format!("key {} is expected{}", expected.id().short(), found.unwrap_or_default())
+}
+
+/// Checks that the key that was in use signed a line of a project's ledger. A line that is older than the store's first key has
+/// no signature.
+pub(super) fn check_signature(bytes: &[u8], line: &LedgerLine, project: &ProjectId, keys: &KeyRing) -> Result<(), LineProblem> {
+    match (keys.key_for_line(project, line.sequence), &line.signature) {
+        (None, None) => Ok(()),
+        (None, Some(_)) => Err(LineProblem::WrongSignature { key: "none".to_owned() }),
+        (Some(key), None) => Err(LineProblem::Unsigned { key: key.id().short() }),
+        (Some(key), Some(_)) if is_line_signed(bytes, key.public()) => Ok(()),
+        (Some(key), Some(_)) => Err(LineProblem::WrongSignature { key: key.id().short() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_signed_as_it_stands() {
+        let signer = Signer::from_seed(&[5; 32]);
+        let unsigned = br#"{"sequence":1,"body":{"kind":"x","signature":null}}"#;
+        let signature = sign_line(unsigned, &signer);
+        let line = format!("{},\"signature\":\"{signature}\"}}", std::str::from_utf8(&unsigned[..unsigned.len() - 1]).unwrap());
+        assert!(is_line_signed(line.as_bytes(), signer.public()));
+        assert!(!is_line_signed(line.replace(":1,", ":2,").as_bytes(), signer.public()));
+        assert!(!is_line_signed(line.replace(",\"body", ", \"body").as_bytes(), signer.public()));
+        assert!(!is_line_signed(unsigned, signer.public()));
+        assert!(!is_line_signed(line.as_bytes(), Signer::from_seed(&[6; 32]).public()));
+    }
+}

@@ -1,0 +1,238 @@
+//! Builds the report from the facts of a run, key by key in the order of the project's original report format (design
+//! document seed 004; `docs/design/decisions.md` lists the seeds).
+//!
+//! The builder judges nothing. A key for which the run has no fact is left out.
+
+use std::collections::BTreeMap;
+
+use crate::report::build_action::build_action;
+use crate::report::build_criteria::{build_completion, build_validation};
+use crate::report::redact::redact_counted;
+use crate::report::sums::{are_all_met, compute_action_counts, compute_action_results, compute_test_totals};
+use crate::report::{
+    ActionDisposition, ActionResult, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
+    ExecutionReportV2, ExecutionSummaryV2, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2, RouteFacts, RouteV2,
+    RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, UnenforcedLimitV2,
+};
+use proctor_model::{
+    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor, TreeFormat,
+    TreeIssue, UnenforcedLimit,
+};
+
+/// The version of the report's format. A report of any other version is refused when it is read.
+pub(super) const REPORT_VERSION: &str = "2.0.0";
+/// The name and version of this program, as reports and records state it in `generatedBy`.
+pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
+/// The most changed paths that the report lists. The count beside the list includes all changed paths.
+const LISTED_MOVED_PATHS: usize = 200;
+
+/// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt
+/// file, which is built from the report. Last, [`crate::report::seal_hash`] sets the hash.
+pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
+    let (mut report, redacted) = redact_counted(build_unredacted(facts));
+    report.notes.extend(redaction_note(redacted, &report.evidence_files));
+    report
+}
+
+/// Returns a note that texts were redacted, and where the originals are; `None` if nothing was redacted.
+fn redaction_note(redacted: usize, files: &[EvidenceFile]) -> Option<PlanNote> {
+    if redacted == 0 {
+        return None;
+    }
+    let exact = files.iter().filter(|file| file.name.ends_with(".log") || file.kind == EvidenceKind::ToolReport);
+    let exact: Vec<&str> = exact.map(|file| file.name.as_str()).collect();
+    Some(PlanNote {
+        subject: "secrets".to_owned(),
+        message: format!(
+            "{redacted} text(s) of this report held what looks like a secret and are redacted; these files hold the exact bytes and \
+             are not: {}",
+            exact.join(", ")
+        ),
+    })
+}
+
+fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
+    ExecutionReportV2 {
+        report_version: REPORT_VERSION.to_owned(),
+        generated_at: facts.generated_at,
+        generated_by: GENERATED_BY.to_owned(),
+        project: ProjectV2 { id: facts.project_id.clone(), name: Some(facts.plan.project_name.clone()) },
+        test_specification: test_specification(&facts.plan, facts.plan_digest, facts.specification_file.clone()),
+        specification_errors: Vec::new(),
+        trigger: Some(facts.trigger.clone()),
+        execution_summary: build_summary(facts),
+        prerequisite_execution: PrerequisiteExecutionV2 {
+            all_met: Some(are_all_met(&facts.actions)),
+            results: build_phase(facts, ActionPhase::Prerequisite),
+        },
+        step_execution: StepExecutionV2 { results: build_phase(facts, ActionPhase::Step) },
+        cleanup_execution: CleanupExecutionV2 {
+            executed: Some(
+                facts.actions.iter().any(|action| action.action.phase == ActionPhase::Cleanup && action.executed().is_some()),
+            ),
+            results: build_phase(facts, ActionPhase::Cleanup),
+        },
+        validation_criteria_evaluation: build_validation(facts),
+        completion_criteria_evaluation: build_completion(facts),
+        technical_debt_generated: None,
+        route: facts.route.as_ref().map(build_route),
+        tdd: facts.tdd.clone(),
+        tree: Some(build_tree(&facts.tree)),
+        isolation: facts.isolation.as_ref().map(|isolation| build_isolation(facts, isolation)),
+        environment: Some(build_environment(facts)),
+        configuration_changed: facts.configuration_changed.clone(),
+        tests_modified: facts.tests_modified.clone(),
+        custody: CustodyV2::SameUser,
+        limit: facts.actions.iter().filter_map(ActionResult::judgement).find_map(|judgement| judgement.classification.limit),
+        contended: facts.contended.clone(),
+        reused: facts.actions.iter().filter_map(build_reused).collect(),
+        lost_events: facts.lost_events.clone(),
+        violations: Vec::new(),
+        notes: facts.plan.notes.iter().chain(&facts.notes).cloned().collect::<Vec<PlanNote>>(),
+        evidence_files: sorted_by_name(&facts.evidence_files),
+        authenticity: unsealed(facts.run_id.clone(), Some(facts.process_id)),
+    }
+}
+
+/// Returns the description of the requested task, for the report and the start record.
+pub fn test_specification(plan: &Plan, plan_digest: Digest, file: Option<String>) -> TestSpecificationV2 {
+    let source = plan.specification.as_ref();
+    TestSpecificationV2 {
+        file,
+        schema_version: source.map(|source| source.schema_version.clone()),
+        task_id: plan.task.clone(),
+        task_title: source.map(|source| source.task_title.clone()),
+        sprint_id: source.map(|source| source.sprint_id.clone()),
+        origin: Some(plan.origin.clone()),
+        plan_digest: Some(plan_digest),
+    }
+}
+
+/// Returns the `authenticity` section of a report that is not sealed yet: without a hash and a signature.
+pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2 {
+    AuthenticityV2 {
+        execution_id: run_id,
+        generator_version: GENERATED_BY.to_owned(),
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        platform: std::env::consts::OS.to_owned(),
+        process_id,
+        signature_algorithm: None,
+        signature: None,
+        report_hash: None,
+    }
+}
+
+/// Returns the report with further evidence files in its list.
+pub fn with_evidence_files(mut report: ExecutionReportV2, files: Vec<EvidenceFile>) -> ExecutionReportV2 {
+    report.evidence_files.extend(files);
+    report.evidence_files = sorted_by_name(&report.evidence_files);
+    report
+}
+
+/// Returns the evidence files sorted by name, the order in which reports list them.
+pub(super) fn sorted_by_name(files: &[EvidenceFile]) -> Vec<EvidenceFile> {
+    let mut files = files.to_vec();
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    files
+}
+
+/// Converts a tree entry that could not be digested to its wire form.
+pub(super) fn build_issue(issue: &TreeIssue) -> TreeIssueV2 {
+    TreeIssueV2 { path: issue.path.to_string(), kind: issue.kind }
+}
+
+fn build_summary(facts: &RunFacts) -> ExecutionSummaryV2 {
+    ExecutionSummaryV2 {
+        overall_status: facts.overall_status,
+        start_time: facts.started,
+        end_time: Some(facts.ended),
+        total_duration: Some(facts.duration),
+        action_counts: Some(compute_action_counts(&facts.actions)),
+        action_results: Some(compute_action_results(&facts.actions)),
+        test_results: compute_test_totals(&facts.actions),
+    }
+}
+
+fn build_phase(facts: &RunFacts, phase: ActionPhase) -> Vec<ActionResultV2> {
+    let mut files: BTreeMap<&str, Vec<&EvidenceFile>> = BTreeMap::new();
+    for file in &facts.evidence_files {
+        files.entry(file.action_id.as_deref().unwrap_or_default()).or_default().push(file);
+    }
+    let files_of = |action: &ActionResult| files.get(action.action.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+    let of_phase = facts.actions.iter().filter(|action| action.action.phase == phase);
+    of_phase.map(|action| build_action(action, &facts.actions, files_of(action))).collect()
+}
+
+fn build_reused(facts: &ActionResult) -> Option<ReusedVerdictV2> {
+    let ActionDisposition::Reused(reused) = &facts.disposition else { return None };
+    Some(ReusedVerdictV2 {
+        action_id: facts.action.id.clone(),
+        run_id: reused.run_id.clone(),
+        report_hash: reused.report_hash,
+        isolation_level: reused.isolation_level,
+        evidence_files: sorted_by_name(&reused.files),
+    })
+}
+
+fn build_route(facts: &RouteFacts) -> RouteV2 {
+    let destination = &facts.entry.destination;
+    RouteV2 {
+        next_node: destination.next_node,
+        reason: destination.reason.clone(),
+        requires_human: destination.requires_human,
+        retry_allowed: destination.retry_allowed,
+        kind: facts.entry.kind,
+        phase: facts.entry.phase,
+        exit_code: facts.entry.exit_code,
+        exit_code_source: facts.entry.exit_code_source,
+        override_of: facts.override_of,
+    }
+}
+
+fn build_tree(facts: &TreeFacts) -> TreeV2 {
+    let comparison = facts.comparison.as_ref();
+    let moved = comparison.map(|comparison| comparison.moved.as_slice()).unwrap_or_default();
+    TreeV2 {
+        format: TreeFormat::CURRENT,
+        before: facts.before,
+        after: comparison.map(|comparison| comparison.after),
+        moved: moved.iter().take(LISTED_MOVED_PATHS).map(ToString::to_string).collect(),
+        moved_count: comparison.map(|comparison| comparison.moved.len() as u64),
+        files: comparison.map(|comparison| comparison.files),
+        issues: facts.issues.iter().map(build_issue).collect(),
+        snapshot: facts.snapshot.clone(),
+    }
+}
+
+fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 {
+    let survivors = facts.actions.iter().flat_map(|action| match &action.disposition {
+        ActionDisposition::Executed(executed) => {
+            executed.ended.survivors.iter().map(|survivor| build_survivor(&action.action.id, survivor)).collect()
+        }
+        ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => Vec::new(),
+    });
+    IsolationV2 {
+        level: isolation.kept.reached.level,
+        killed_by: isolation.kept.killed_by,
+        survivors: survivors.collect(),
+        obstacles: isolation.kept.reached.obstacles.clone(),
+        unenforced_limits: isolation.kept.reached.unenforced.iter().map(build_unenforced_limit).collect(),
+        open_channels: isolation.open_channels.clone(),
+    }
+}
+
+fn build_unenforced_limit(limit: &UnenforcedLimit) -> UnenforcedLimitV2 {
+    UnenforcedLimitV2 { setting: limit.setting, why: limit.why.clone(), mend: UnenforcedLimitV2::MEND.to_owned() }
+}
+
+fn build_survivor(action_id: &ActionId, survivor: &Survivor) -> SurvivorV2 {
+    let argv = survivor.argv.clone();
+    SurvivorV2 { action_id: action_id.clone(), pid: survivor.pid, argv, age_ms: survivor.age }
+}
+
+fn build_environment(facts: &RunFacts) -> EnvironmentV2 {
+    let mut names = facts.environment.names.clone();
+    names.sort();
+    names.dedup();
+    EnvironmentV2 { names, ..facts.environment.clone() }
+}

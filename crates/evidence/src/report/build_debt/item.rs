@@ -1,0 +1,168 @@
+//! Fills in a debt item from the entries of its actions. A field without a source in the entries is null (C50).
+
+use crate::report::build_debt::cause::first_failure;
+use crate::report::build_debt::groups::{Entries, Group};
+use crate::report::build_debt::guidance::build_guidance;
+use crate::report::build_debt::numbers::NumberedGroup;
+use crate::report::{
+    ActionResultV2, AgentInstructionsV1, ContextV1, DebtClassificationV1, DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1,
+    DebtRouteV1, DebtTestFailureV1, DiagnosticsV2, ErrorDetailsV1, ExecutionReportV2, HealthCheckV2, HttpTraceV1,
+};
+use proctor_model::{
+    ActionType, CategoryCode, DebtCategory, DebtOrigin, DebtSettings, ResultType, Severity, WorkType, WrittenActionType,
+};
+
+/// Exceptions of Python which mean that a module or a name does not exist.
+const MISSING_NAMES: [&str; 3] = ["ModuleNotFoundError", "ImportError", "NameError"];
+
+pub(super) fn build_item(
+    NumberedGroup { id, group }: &NumberedGroup<'_>,
+    routing: DebtRouteV1,
+    entries: &Entries<'_>,
+    report: &ExecutionReportV2,
+    settings: &DebtSettings,
+) -> DebtItemV1 {
+    let head = group.head;
+    let title = on_one_line(group.debt.title.as_deref().unwrap_or(&head.name));
+    let reason = head.classification.as_ref().map(|classification| classification.reason.as_str()).unwrap_or_default();
+    let fix = group.debt.suggested_fix.as_deref().map(|fix| format!(": {}", on_one_line(fix))).unwrap_or_default();
+    DebtItemV1 {
+        fingerprint: group.fingerprint,
+        action_id: head.action_id.clone(),
+        tool: head.tool.clone(),
+        description: group.debt.reason.clone().unwrap_or_else(|| reason.to_owned()),
+        classification: DebtClassificationV1 {
+            category: group.category,
+            severity: group.severity,
+            priority: priority(group.severity),
+            work_type: work_type(group),
+            origin: origin(head),
+            blocking: group.blocking,
+        },
+        routing,
+        test_failure: build_test_failure(group),
+        evidence: DebtEvidenceV1 {
+            files: group.members().flat_map(|entry| entry.evidence_files.iter().cloned()).collect(),
+            earlier_run: head.reused.clone(),
+        },
+        implementation_guidance: build_guidance(group, report, settings),
+        agent_instructions: AgentInstructionsV1 {
+            markdown_format: format!("- [ ] **{id}** ({}, {}) {title}{fix}", word(&group.severity), word(&group.category)),
+        },
+        error_details: ErrorDetailsV1 {
+            execution_result: head.status.unwrap_or(ResultType::ExecutionError),
+            original_error: group.cause.error.clone(),
+            contextual_information: ContextV1 {
+                prerequisites_met: report.prerequisite_execution.all_met,
+                server_running: group.members().find_map(is_server_running),
+                previous_steps_succeeded: entries
+                    .iter()
+                    .take_while(|entry| entry.action_id != head.action_id)
+                    .filter(|entry| entry.status == Some(ResultType::Success))
+                    .map(|entry| entry.action_id.clone())
+                    .collect(),
+                related_failures: group.related.iter().map(|entry| entry.action_id.clone()).collect(),
+            },
+            diagnostics: build_diagnostics(group),
+        },
+        debt_id: id.clone(),
+        title,
+    }
+}
+
+fn priority(severity: Severity) -> u8 {
+    match severity {
+        Severity::Critical => 1,
+        Severity::High => 2,
+        Severity::Medium => 3,
+        Severity::Low => 4,
+    }
+}
+
+/// Returns FEATURE if the code lacks something and BUG_FIX if it is wrong (C41, C42); `None` for a refactoring, or if
+/// the code is not known to be the cause.
+fn work_type(group: &Group<'_>) -> Option<WorkType> {
+    let code = group.head.classification.as_ref()?.code;
+    let name = group.cause.error.error_type.as_deref();
+    let is_missing = group.category == DebtCategory::ApiEndpointMissing
+        || matches!(code, CategoryCode::FileMissing | CategoryCode::EndpointMissing)
+        || name.is_some_and(|name| MISSING_NAMES.contains(&name));
+    match (origin(group.head), group.category) {
+        (_, DebtCategory::Refactor) => None,
+        (Some(DebtOrigin::Code), _) if is_missing => Some(WorkType::Feature),
+        (Some(DebtOrigin::Code), _) => Some(WorkType::BugFix),
+        (Some(DebtOrigin::Environment) | None, _) => None,
+    }
+}
+
+/// Returns whether the code or the environment has to be fixed (C49); `None` if neither is known to be the cause, for example if
+/// a tool failed or ran out of time.
+fn origin(entry: &ActionResultV2) -> Option<DebtOrigin> {
+    match entry.status? {
+        ResultType::PrerequisiteFailure => Some(DebtOrigin::Environment),
+        ResultType::TestFailure | ResultType::ValidationFailure => Some(DebtOrigin::Code),
+        ResultType::Success | ResultType::ExecutionError | ResultType::Timeout | ResultType::SpecificationError => None,
+    }
+}
+
+fn build_test_failure(group: &Group<'_>) -> Option<DebtTestFailureV1> {
+    let first = first_failure(group.head.result.as_ref()?)?;
+    let failed = |entry: &ActionResultV2| Some(entry.result.as_ref()?.test_results.as_ref()?.counts.failed);
+    let all: u64 = group.members().filter_map(failed).sum();
+    Some(DebtTestFailureV1 {
+        test_file: first.test_file.clone(),
+        test_name: first.test_name.clone(),
+        error_message: first.error.clone(),
+        error_stack: first.stack.clone(),
+        expected_behavior: first.expected.clone(),
+        actual_behavior: first.received.clone(),
+        further_failures: all.saturating_sub(1),
+    })
+}
+
+/// Returns whether the server that an action needs has answered; `None` if that is not known.
+fn is_server_running(entry: &ActionResultV2) -> Option<bool> {
+    let result = entry.result.as_ref()?;
+    let of_look = |look: &HealthCheckV2| match look.result.as_str() {
+        "HEALTHY" => Some(true),
+        "CONNECTION_REFUSED" => Some(false),
+        _ => None,
+    };
+    if result.status_code.is_some() {
+        return Some(true);
+    }
+    let connection = match &result.diagnostics {
+        DiagnosticsV2::Connection(connection) => Some(connection),
+        DiagnosticsV2::Findings(_) => None,
+    };
+    let asked = connection.and_then(|connection| connection.server_health_check.as_ref()).and_then(of_look);
+    let listening = || connection?.port_check.as_ref().filter(|port| !port.in_use).map(|_| false);
+    asked.or_else(listening).or_else(|| result.health_check.as_ref().and_then(of_look))
+}
+
+fn build_diagnostics(group: &Group<'_>) -> DebtDiagnosticsV1 {
+    let head = group.head;
+    let result = head.result.as_ref();
+    let trace = (head.action_type == WrittenActionType::Known(ActionType::HttpRequest)).then(|| HttpTraceV1 {
+        request: head.command.clone(),
+        response_status: result.and_then(|result| result.status_code),
+        response_body: result.and_then(|result| result.response_body.as_ref()).map(|body| body.text.clone()),
+    });
+    let looked = |entry: &ActionResultV2| {
+        let result = entry.result.as_ref()?;
+        let state = if result.file_exists? { "FOUND" } else { "NOT_FOUND" };
+        Some(format!("{}: {state}", result.file_path.as_deref()?))
+    };
+    DebtDiagnosticsV1 { http_trace: trace, files_checked: group.members().filter_map(looked).collect() }
+}
+
+/// Returns the word by which JSON represents a value of an enum. Texts for people and fingerprints use this word too.
+pub(super) fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).expect("a unit variant is a word");
+    value.as_str().map(str::to_owned).unwrap_or_default()
+}
+
+/// Returns the words of a text on one line, because a list entry must fit on one line.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}

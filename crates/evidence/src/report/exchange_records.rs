@@ -1,0 +1,157 @@
+//! Builds the records of actions that start no process: a checked file, or a request and its answer.
+
+use crate::report::build::GENERATED_BY;
+use crate::report::build_observed::{health_check, resolution};
+use crate::report::hidden::{shown_body, shown_headers, shown_url};
+use crate::report::{
+    BodyV1, ExchangeDiagnosticsV1, ExchangeRecordV1, FileRecordV1, FileResultV1, JudgementV1, LookV1, RequestV1, ResponseV1,
+    SeenByV1, TextV2, excerpt,
+};
+use proctor_model::{
+    Action, Digest, DurationMs, EndedAction, Exchange, ExchangeOutcome, FileObservation, FileState, FileValidation, HttpAnswer,
+    HttpRequest, Interpretation, RunId, StreamExcerpt, SystemFault,
+};
+
+/// The `schema` of a [`FileRecordV1`]: the name and version of its format.
+pub const FILE_SCHEMA: &str = "proctor-file-v1";
+/// The `schema` of an [`ExchangeRecordV1`]: the name and version of its format.
+pub const EXCHANGE_SCHEMA: &str = "proctor-http-v1";
+
+/// The facts that the record of a checked file or of a request is built from.
+#[derive(Debug, Clone, Copy)]
+pub struct ObservationFacts<'a> {
+    pub run_id: &'a RunId,
+    pub action: &'a Action,
+    /// When and how the action ended.
+    pub ended: &'a EndedAction,
+    /// The interpretation of what was observed.
+    pub interpretation: &'a Interpretation,
+}
+
+/// Returns the record of a checked file. If the check ended early, the record leaves open whether the file exists.
+pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, seen: &FileObservation) -> FileRecordV1 {
+    let found = match &seen.look {
+        FileState::Found(found) => Some(found),
+        FileState::Missing
+        | FileState::NotInTree { .. }
+        | FileState::Outside(_)
+        | FileState::Refused(_)
+        | FileState::OutOfTime
+        | FileState::Stopped(_) => None,
+    };
+    FileRecordV1 {
+        schema: FILE_SCHEMA.to_owned(),
+        run_id: facts.run_id.clone(),
+        action_id: facts.action.id.clone(),
+        action_type: facts.action.kind.action_type(),
+        name: facts.action.name.clone(),
+        validation_type: validation.check.word().to_owned(),
+        result: FileResultV1 {
+            file_exists: match &seen.look {
+                FileState::Found(_) => Some(true),
+                FileState::Missing => Some(false),
+                FileState::NotInTree { .. }
+                | FileState::Refused(_)
+                | FileState::Outside(_)
+                | FileState::OutOfTime
+                | FileState::Stopped(_) => None,
+            },
+            file_path: seen.path.clone(),
+            file_size: found.map(|found| found.bytes),
+            last_modified: found.map(|found| found.modified),
+            sha256: found.and_then(|found| found.sha256),
+            contents: found
+                .and_then(|found| found.content.as_deref())
+                .filter(|_| facts.action.capture.file_contents)
+                .map(text_of),
+        },
+        judgement: judgement(facts.interpretation),
+        timing: LookV1 { start_time: facts.ended.started, end_time: facts.ended.ended, duration: facts.ended.duration },
+        authenticity: SeenByV1 { captured_by: GENERATED_BY.to_owned(), timestamp: facts.ended.ended },
+    }
+}
+
+/// Returns the record of a request; `body_file` is the name of the file with the answer's body.
+pub fn exchange_record(
+    facts: ObservationFacts<'_>,
+    request: &HttpRequest,
+    exchange: &Exchange,
+    body_file: Option<&str>,
+) -> ExchangeRecordV1 {
+    ExchangeRecordV1 {
+        schema: EXCHANGE_SCHEMA.to_owned(),
+        run_id: facts.run_id.clone(),
+        action_id: facts.action.id.clone(),
+        action_type: facts.action.kind.action_type(),
+        name: facts.action.name.clone(),
+        request: RequestV1 {
+            url: shown_url(&request.url),
+            method: request.method.word().to_owned(),
+            headers: shown_headers(&request.headers),
+            body_excerpt: request.body.as_ref().map(|body| text_of(shown_body(body).as_bytes())),
+            timestamp: exchange.sent,
+        },
+        response: match &exchange.outcome {
+            ExchangeOutcome::Answered(answer) => answered(answer, exchange.duration, body_file),
+            ExchangeOutcome::Unanswered(_)
+            | ExchangeOutcome::Unsendable(_)
+            | ExchangeOutcome::OutOfTime
+            | ExchangeOutcome::Stopped(_) => {
+                ResponseV1 { error: fault(&exchange.outcome, exchange.duration), ..unanswered(exchange.duration) }
+            }
+        },
+        diagnostics: exchange.diagnosis.as_ref().map(|diagnosis| ExchangeDiagnosticsV1 {
+            server_health_check: diagnosis.health.as_ref().map(health_check),
+            port_in_use: diagnosis.port.as_ref().map(|port| !port.holders.is_empty()),
+            dns_resolution: diagnosis.resolution.as_ref().map(resolution),
+        }),
+        judgement: judgement(facts.interpretation),
+        authenticity: SeenByV1 { captured_by: GENERATED_BY.to_owned(), timestamp: facts.ended.ended },
+    }
+}
+
+fn unanswered(duration: DurationMs) -> ResponseV1 {
+    ResponseV1 { success: false, status_code: None, headers: None, body: None, redirected_to: None, error: None, duration }
+}
+
+fn answered(answer: &HttpAnswer, duration: DurationMs, body_file: Option<&str>) -> ResponseV1 {
+    ResponseV1 {
+        success: true,
+        status_code: Some(answer.status),
+        headers: Some(shown_headers(&answer.headers)),
+        body: Some(BodyV1 {
+            file: body_file.map(str::to_owned),
+            bytes: answer.body.len() as u64,
+            complete: answer.is_complete,
+            sha256: Digest::of(&answer.body),
+            excerpt: text_of(&answer.body),
+        }),
+        redirected_to: answer.redirected_to.as_deref().map(shown_url),
+        ..unanswered(duration)
+    }
+}
+
+/// Returns in wire form why a request got no answer; `None` if it was answered.
+pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SystemFault> {
+    match outcome {
+        ExchangeOutcome::Answered(_) => None,
+        ExchangeOutcome::Unanswered(fault) => Some(fault.clone()),
+        ExchangeOutcome::Unsendable(why) => Some(SystemFault::plain("UNSENDABLE", None, why.clone())),
+        ExchangeOutcome::OutOfTime => {
+            Some(SystemFault::plain("TIMEOUT", None, format!("there was no whole answer within {} ms", took.0)))
+        }
+        ExchangeOutcome::Stopped(reason) => {
+            Some(SystemFault::plain("STOPPED", None, format!("it was given up because the run was stopped: {}", reason.why())))
+        }
+    }
+}
+
+fn judgement(interpretation: &Interpretation) -> JudgementV1 {
+    JudgementV1 { code: interpretation.category, reason: interpretation.reason.clone() }
+}
+
+/// Returns the first and last 4 KiB of the bytes as plain text.
+pub(super) fn text_of(bytes: &[u8]) -> TextV2 {
+    let excerpt = excerpt(&StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() });
+    TextV2 { text: excerpt.text, shown: excerpt.shown }
+}

@@ -1,0 +1,121 @@
+//! What failed in an action, one by one, as the report has it: tests, findings, the last lines of output. Screens and answers for
+//! agents are made of this. Pure: nothing is judged anew.
+//!
+//! Where to look: `cause` finds what failures have in common; `excerpt` shortens what a tool printed; `rerun` makes the command that
+//! runs one test alone; `last_output` has the end of what a command printed.
+
+mod cause;
+mod excerpt;
+mod last_output;
+mod rerun;
+mod rerun_options;
+
+use std::borrow::Cow;
+
+use crate::report::ActionResultV2;
+use proctor_model::{Diagnostic, FindingLevel, TestFailure};
+
+pub use cause::FailureCause;
+pub use excerpt::{cut_line, readable_output, shortened_output};
+pub use last_output::last_output;
+pub use rerun::rerun_command;
+
+/// A failed test or a finding of an action, whatever tool it is from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportedFailure<'r> {
+    pub source: FailureSource<'r>,
+    pub cause: FailureCause,
+    /// The failure as a line of its own: place, name and error.
+    pub line: String,
+    /// The name of the test, or the place of the finding.
+    pub name: String,
+    /// The first line of the error.
+    pub error: String,
+    /// The error as the tool printed it; empty if the tool printed no more than the line.
+    pub printed: Cow<'r, str>,
+}
+
+/// The entry of the report that a failure was made from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FailureSource<'r> {
+    Test(&'r TestFailure),
+    Finding(&'r Diagnostic),
+}
+
+/// Returns the failed tests and the findings of an action, in the tool's order. Where errors make the verdict FAILED, warnings are left
+/// out.
+pub fn reported_failures(result: &ActionResultV2) -> Vec<ReportedFailure<'_>> {
+    let Some(outcome) = &result.result else { return Vec::new() };
+    let tests = outcome.test_results.as_ref().map(|tests| tests.failures.as_slice()).unwrap_or_default();
+    let findings = outcome.diagnostics.findings();
+    // Warnings do not block, so they are left out where errors do.
+    let errors_only = result.blocking == Some(true) && findings.iter().any(|finding| finding.severity == FindingLevel::Error);
+    let findings = findings.iter().filter(|finding| !errors_only || finding.severity == FindingLevel::Error);
+    tests.iter().map(of_test).chain(findings.map(of_finding)).collect()
+}
+
+/// Returns how many failed tests and errors the report counts but does not list. If it lists none of a kind, that kind counts 0.
+pub fn unlisted_failures(result: &ActionResultV2) -> u64 {
+    let Some(outcome) = &result.result else { return 0 };
+    let tests = outcome.test_results.as_ref().map_or(0, |tests| {
+        let listed = tests.failures.len() as u64;
+        if listed == 0 { 0 } else { tests.counts.failed.saturating_sub(listed) }
+    });
+    let findings = outcome.diagnostics.findings();
+    let errors = findings.iter().filter(|finding| finding.severity == FindingLevel::Error).count() as u64;
+    let counted = outcome.summary.map_or(0, |summary| summary.errors);
+    tests + if findings.is_empty() { 0 } else { counted.saturating_sub(errors) }
+}
+
+fn of_test(failure: &TestFailure) -> ReportedFailure<'_> {
+    let name = &failure.test_name;
+    // A test's own name often begins with the file, which then is not named twice.
+    let has_file = |file: &String| name.strip_prefix(file).is_some_and(|rest| rest.starts_with("::") || rest.starts_with(' '));
+    let named = match (&failure.test_file, failure.line) {
+        (Some(file), Some(line)) if has_file(file) => format!("{name}  line {line}"),
+        (Some(file), None) if has_file(file) || name == file => name.clone(),
+        (Some(file), Some(line)) if name == file => format!("{file}:{line}"),
+        (Some(file), Some(line)) => format!("{file}:{line}  {name}"),
+        (Some(file), None) => format!("{file}  {name}"),
+        (None, _) => name.clone(),
+    };
+    let error = first_line(&failure.error);
+    ReportedFailure {
+        source: FailureSource::Test(failure),
+        cause: cause::of_test(failure),
+        line: format!("{named}  {error}"),
+        name: failure.test_name.clone(),
+        printed: Cow::Borrowed(failure.stack.as_deref().unwrap_or_default()),
+        error,
+    }
+}
+
+fn of_finding(finding: &Diagnostic) -> ReportedFailure<'_> {
+    let mut place = finding.file.clone().unwrap_or_default();
+    for number in [finding.line, finding.column].into_iter().map_while(|number| number) {
+        place.push_str(&format!(":{number}"));
+    }
+    let rule = finding.code.as_ref().or(finding.rule_id.as_ref()).cloned();
+    let error = first_line(&finding.message);
+    let joined = |parts: [&str; 3]| parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+    // The first line of the message stands in the finding's line.
+    let further = finding.message.lines().skip(1).map(str::to_owned);
+    let source = finding.source.iter().flat_map(|source| source.lines()).map(|line| format!("> {line}"));
+    let related = finding.related_information.iter().map(|related| {
+        let place = related.file.as_ref().map(|file| related.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}")));
+        joined([&place.unwrap_or_default(), &first_line(&related.message), ""])
+    });
+    let printed = further.chain(source).chain(related).collect::<Vec<_>>().join("\n");
+    ReportedFailure {
+        source: FailureSource::Finding(finding),
+        cause: FailureCause { kind: rule.clone().unwrap_or_else(|| error.clone()), place: None },
+        line: joined([&place, &rule.unwrap_or_default(), &error]),
+        name: place,
+        printed: Cow::Owned(printed),
+        error,
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

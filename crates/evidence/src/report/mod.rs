@@ -1,0 +1,94 @@
+//! The execution report for people and agents: its wire format, the records beside it, and the code that builds them.
+//!
+//! This folder owns the keys (those of seed 004, with the additions of E15), the excerpts of output, the names of evidence files,
+//! and the report's hash. Everything is a pure function of its inputs: it reads no clock and no file, judges nothing, and reports
+//! only what was seen. A key that cannot be filled truthfully is absent; `tests/unfilled.rs` lists those of the seed with the
+//! reason. Equal inputs give equal bytes.
+//!
+//! The judgements come from `verdict/` and `routing/`, collected by `run/` in [`RunFacts`]; `evidence/` stores the bytes.
+
+mod action_result;
+mod attested;
+mod build;
+mod build_action;
+mod build_criteria;
+mod build_debt;
+mod build_observed;
+mod bytes;
+mod ending;
+mod environment;
+mod excerpt;
+mod exchange_records;
+mod facts;
+mod failed;
+mod file_names;
+mod formats;
+mod hash;
+mod hidden;
+mod interrupted;
+mod outgoing;
+mod plain_text;
+mod proven_checks;
+mod records;
+mod redact;
+mod redact_shapes;
+mod refused;
+mod sums;
+mod task_list;
+mod unrun;
+mod wire;
+
+pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};
+pub use attested::{AttestedRun, AttestedTests, attested};
+pub use build::{GENERATED_BY, build, test_specification, with_evidence_files};
+pub use build_action::{action_result, earlier_attempt};
+pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
+pub use bytes::{ReportError, parse, parse_debt, parse_run_start, parse_with_hash, to_bytes};
+pub use environment::{environment_record, looks_like_a_secret};
+pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
+pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, ObservationFacts, exchange_record, file_record};
+pub use facts::{
+    ActionRecordFacts, CompletionFacts, InvalidFacts, RecoveryFacts, RefusalFacts, RefusedAction, RouteFacts, RunFacts,
+    RunStartFacts, TreeFacts,
+};
+pub use failed::{
+    FailureCause, FailureSource, ReportedFailure, cut_line, last_output, readable_output, reported_failures, rerun_command,
+    shortened_output, unlisted_failures,
+};
+pub use file_names::{
+    ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,
+};
+pub use formats::{ExportedRun, export_texts, workflow_error};
+pub use hash::{report_hash, seal_debt_hash, seal_hash};
+pub use interrupted::interrupted_report;
+pub use outgoing::{OutgoingRedactor, relative_paths};
+pub use plain_text::plain_text;
+pub use proven_checks::count_checks;
+pub use records::{
+    ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
+    test_results_record,
+};
+pub use redact::{redact_document, redact_text, redact_to_bytes};
+pub use refused::{refused_report, refused_start};
+pub use task_list::{TaskListUpdate, TaskLists, TaskState, TaskVerdict, build_task_lists, plan_task_list_update};
+pub use wire::{
+    ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2,
+    AgentInstructionsV1, AttemptV2, AuthenticityV2, BodyV1, ByteRangeV2, CachesV2, CleanupExecutionV2, CompletionV2,
+    ConfigurationChangeV2, ConnectionDiagnosticsV2, ContentionV2, ContextV1, CustodyV2, DebtAuthenticityV1, DebtClassificationV1,
+    DebtDestinationsV2, DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1,
+    DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EarlierItemV1, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2,
+    ErrorDetailsV1, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1,
+    FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2, HttpTraceV1, ImpactV2,
+    ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, MetCountsV2, OriginalErrorV1, OutputV1, PortCheckV2,
+    PortProcessV2, PrerequisiteExecutionV2, PrerequisiteImpactV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1,
+    RequiredEvidenceV2, ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1,
+    SchemaValidationV2, SeenByV1, ShownV2, SkipReason, SnapshotV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2,
+    SuccessConditionV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2, TechnicalDebtV1, TestCountsChangeV2, TestCountsV2,
+    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TestsModifiedV2, TextV2,
+    TreeIssueV2, TreeV2, UnenforcedLimitV2, ValidationCriteriaV2, WrittenV2,
+};
+
+#[cfg(any(test, feature = "testing"))]
+pub mod samples;
+#[cfg(test)]
+mod tests;

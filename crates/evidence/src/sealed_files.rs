@@ -1,0 +1,117 @@
+//! Reading the files of a sealed run so that a changed file is noticed: the ledger has the hash of the run's manifest, and the
+//! manifest the hash of every other file.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::archive::{hash_stored_file, is_archived, read_stored_file};
+use crate::manifest::parse_manifest;
+use crate::names::{MANIFEST_NAME, check_component};
+use crate::{EvidenceError, FileOperation, Store};
+use proctor_model::{Digest, ProjectId, RunId, TaskId};
+
+/// The files of a run, with the hashes that they had when the run was sealed.
+#[derive(Debug)]
+pub struct SealedFiles {
+    run_id: RunId,
+    directory: PathBuf,
+    /// The archive of the run; `None` if the run has a directory.
+    archive: Option<PathBuf>,
+    sealed: BTreeMap<Vec<u8>, Digest>,
+}
+
+/// How a file of a run differs from what was sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SealedFileProblem {
+    Changed,
+    Missing,
+    /// The run was sealed without a file of this name.
+    Added,
+}
+
+impl SealedFiles {
+    /// Reads the manifest of a run and compares it with its hash in the ledger.
+    ///
+    /// # Errors
+    /// When the manifest cannot be read, or is not the one that was sealed.
+    pub fn open(
+        store: &Store,
+        project: &ProjectId,
+        (task, run_id): (&TaskId, &RunId),
+        manifest: Digest,
+    ) -> Result<Self, EvidenceError> {
+        let directory = store.run_directory(project, task, run_id);
+        let archive = is_archived(store, project, task, run_id).then(|| store.archive_path(project, task, run_id));
+        let mut files = Self { run_id: run_id.clone(), directory, archive, sealed: BTreeMap::new() };
+        let bytes = files.found(MANIFEST_NAME, read_stored_file(&files.directory, MANIFEST_NAME))?;
+        let sealed = (Digest::of(&bytes) == manifest).then(|| parse_manifest(&bytes)).flatten();
+        files.sealed = sealed.ok_or_else(|| files.refuse(MANIFEST_NAME, SealedFileProblem::Changed))?;
+        Ok(files)
+    }
+
+    /// Returns whether the run was sealed with a file of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.sealed.contains_key(name.as_bytes())
+    }
+
+    /// Returns the names of the files, sorted. The manifest itself is not among them.
+    pub fn names(&self) -> Vec<String> {
+        self.sealed.keys().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is not the one that was sealed.
+    pub fn read(&self, name: &str) -> Result<Vec<u8>, EvidenceError> {
+        let expected = self.sealed_digest(name)?;
+        let bytes = self.found(name, read_stored_file(&self.directory, name))?;
+        if Digest::of(&bytes) == expected { Ok(bytes) } else { Err(self.refuse(name, SealedFileProblem::Changed)) }
+    }
+
+    /// Compares a file with its sealed hash without keeping its content.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is not the one that was sealed.
+    pub fn check(&self, name: &str) -> Result<(), EvidenceError> {
+        let expected = self.sealed_digest(name)?;
+        let found = self.found(name, hash_stored_file(&self.directory, name))?;
+        if found.sha256 == expected { Ok(()) } else { Err(self.refuse(name, SealedFileProblem::Changed)) }
+    }
+
+    fn sealed_digest(&self, name: &str) -> Result<Digest, EvidenceError> {
+        check_component(name)?;
+        self.sealed.get(name.as_bytes()).copied().ok_or_else(|| self.refuse(name, SealedFileProblem::Added))
+    }
+
+    fn found<T>(&self, name: &str, result: Result<T, EvidenceError>) -> Result<T, EvidenceError> {
+        result.map_err(|error| {
+            if let EvidenceError::File { operation: FileOperation::Open, source, .. } = &error
+                && source.kind() == io::ErrorKind::NotFound
+            {
+                return self.refuse(name, SealedFileProblem::Missing);
+            }
+            error
+        })
+    }
+
+    fn refuse(&self, name: &str, problem: SealedFileProblem) -> EvidenceError {
+        let path = match &self.archive {
+            Some(archive) => archive.clone(),
+            None => self.directory.join(name),
+        };
+        EvidenceError::NotAsSealed { path, name: name.to_owned(), run_id: self.run_id.clone(), problem }
+    }
+}
+
+impl fmt::Display for SealedFileProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Changed => "was changed after the run was sealed",
+            Self::Missing => "is missing, and the run was sealed with it",
+            Self::Added => "is not one of the files that the run was sealed with",
+        })
+    }
+}

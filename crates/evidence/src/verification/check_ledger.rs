@@ -1,0 +1,166 @@
+//! Checks that a project's ledger is unchanged: every line is in its place, chained to the one before, and signed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::keys::{KeyRing, KnownKey};
+use crate::ledger_tail::{ChainEnd, is_write_cut_short, parse_line, whole_length};
+use crate::line_signature::{describe_wrong_signature, is_line_signed};
+use crate::verification::parallel::in_parallel;
+use crate::verification::{EvidenceFault, FaultKind};
+use proctor_model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunLine, Sequence};
+
+/// What `check_ledger` read from a ledger file.
+#[derive(Debug, Default)]
+pub(super) struct ParsedLedger {
+    /// The lines that could be parsed, each with the byte offset in the file at which the line ends.
+    pub(super) lines: Vec<(u64, LedgerLine)>,
+    /// The hash of each parsed line, by the line's sequence number.
+    pub(super) hashes: BTreeMap<u64, Digest>,
+    /// The hash of each whole line in the order of the file, whether it could be parsed or not.
+    pub(super) all_hashes: Vec<Digest>,
+    /// The length in bytes of an incomplete last line that a process was writing when it died; `None` if there is no
+    /// such line.
+    pub(super) cut_short: Option<usize>,
+}
+
+impl ParsedLedger {
+    /// Returns the last whole line, if it could be parsed.
+    pub(super) fn last(&self) -> Option<&LedgerLine> {
+        let (_, line) = self.lines.last()?;
+        (self.hashes.get(&line.sequence.0) == self.all_hashes.last()).then_some(line)
+    }
+}
+
+/// Parses a ledger's bytes and reports every line that cannot be read, is out of place, or is not properly signed.
+pub(super) fn check_ledger(
+    bytes: &[u8],
+    path: &Path,
+    project: &ProjectId,
+    keys: &KeyRing,
+    threads: usize,
+    faults: &mut Vec<EvidenceFault>,
+) -> ParsedLedger {
+    let mut read = ParsedLedger::default();
+    let (mut previous, mut expected, mut offset) = (Digest::of(b""), 1_u64, 0_u64);
+    let whole = whole_length(bytes);
+    let lines: Vec<&[u8]> = bytes[..whole].split_inclusive(|byte| *byte == b'\n').map(|line| &line[..line.len() - 1]).collect();
+    let judged = in_parallel(&lines, threads, |line| judge_line(line, project, keys));
+    for (number, (line, judged)) in lines.iter().zip(judged).enumerate() {
+        let mut fault =
+            |kind, detail: String| faults.push(EvidenceFault::new(kind, path, format!("line {}: {detail}", number + 1)));
+        offset += line.len() as u64 + 1;
+        let hash = Digest::of(line);
+        read.all_hashes.push(hash);
+        let JudgedLine { line, signature } = match judged {
+            Ok(judged) => judged,
+            Err(problem) => {
+                let is_signed = keys.keys().iter().any(|key| is_line_signed(line, key.public()));
+                let why = if is_signed {
+                    "its signature is right, so another version of proctor wrote it"
+                } else {
+                    "its signature does not fit its bytes, so it was changed"
+                };
+                fault(FaultKind::LineUnreadable, format!("{why}: {problem}"));
+                (previous, expected) = (hash, expected + 1);
+                continue;
+            }
+        };
+        if line.sequence.0 != expected {
+            fault(FaultKind::LineSequence, format!("its sequence is {}, {expected} is expected", line.sequence.0));
+        }
+        if line.previous != previous {
+            fault(
+                FaultKind::LineChain,
+                format!("it names {} as the hash of the line before, which is {previous}", line.previous),
+            );
+        }
+        signature.into_iter().for_each(|(kind, detail)| fault(kind, detail));
+        if let Some((_, before)) = read.lines.last().filter(|(_, before)| line.time < before.time) {
+            fault(FaultKind::TimeBackwards, format!("it is of {}, the line before it of {}", line.time, before.time));
+        }
+        (previous, expected) = (hash, line.sequence.0.saturating_add(1));
+        read.hashes.insert(line.sequence.0, hash);
+        read.lines.push((offset, line));
+    }
+    let torn = &bytes[whole..];
+    let end = ChainEnd { length: whole as u64, sequence: Sequence(expected.saturating_sub(1)), hash: previous };
+    if is_write_cut_short(torn, &end) {
+        read.cut_short = (!torn.is_empty()).then_some(torn.len());
+    } else {
+        faults.push(EvidenceFault::new(FaultKind::LineTorn, path, format!("{} bytes after the last line", torn.len())));
+    }
+    check_lines_together(&read, path, project, faults);
+    read
+}
+
+struct JudgedLine {
+    line: LedgerLine,
+    signature: Option<(FaultKind, String)>,
+}
+
+fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<JudgedLine, String> {
+    let line = parse_line(bytes).map_err(|problem| problem.to_string())?;
+    let key = keys.key_for_line(project, line.sequence);
+    let signature = match (key, &line.signature) {
+        (None, None) => None,
+        (None, Some(_)) => Some((FaultKind::LineSignature, "there is no key that could have signed it".to_owned())),
+        (Some(key), None) => Some((FaultKind::LineUnsigned, format!("key {} was in use", key.id().short()))),
+        (Some(key), Some(_)) if is_line_signed(bytes, key.public()) => None,
+        (Some(key), Some(_)) => {
+            let known: Vec<_> = keys.keys().iter().map(KnownKey::public).collect();
+            Some((FaultKind::LineSignature, describe_wrong_signature(bytes, key.public(), &known)))
+        }
+    };
+    Ok(JudgedLine { line, signature })
+}
+
+/// Checks the rules that concern several lines: no run has two lines, and pruned or archived runs were sealed before.
+fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, faults: &mut Vec<EvidenceFault>) {
+    let mut runs: BTreeMap<&RunId, Sequence> = BTreeMap::new();
+    let mut manifests: BTreeMap<&RunId, Digest> = BTreeMap::new();
+    let mut archived_or_pruned: BTreeSet<&RunId> = BTreeSet::new();
+    for (_, line) in &read.lines {
+        if let LedgerBody::Registered(record) = &line.body
+            && record.project_id != *project
+        {
+            let detail = format!("line {} registers `{}`", line.sequence.0, record.project_id);
+            faults.push(EvidenceFault::new(FaultKind::ProjectDisagrees, path, detail));
+        }
+        let run = match line.body.about_runs() {
+            Some(RunLine::Sealed(record)) => {
+                manifests.insert(&record.run_id, record.manifest_hash);
+                &record.run_id
+            }
+            Some(RunLine::Superseded(record)) => &record.run_id,
+            Some(RunLine::Pruned(pruned)) => {
+                faults.extend(check_pruned(pruned, line.sequence, &manifests, path));
+                archived_or_pruned.extend(pruned.iter().map(|run| &run.run_id));
+                continue;
+            }
+            Some(RunLine::Archived(record)) => {
+                for run in &record.runs {
+                    // A run may be archived once, after it was sealed and before it is pruned.
+                    if manifests.get(&run.run_id) != Some(&run.manifest_hash) || !archived_or_pruned.insert(&run.run_id) {
+                        let detail = format!("line {} is about {}", line.sequence.0, run.run_id);
+                        faults.push(EvidenceFault::new(FaultKind::ArchiveWrong, path, detail));
+                    }
+                }
+                continue;
+            }
+            None => continue,
+        };
+        if let Some(first) = runs.insert(run, line.sequence) {
+            let detail = format!("lines {} and {} are about {run}", first.0, line.sequence.0);
+            faults.push(EvidenceFault::new(FaultKind::RunTwice, path, detail));
+        }
+    }
+}
+
+/// Checks that each pruned run was sealed before, with the manifest that the pruning line names.
+fn check_pruned(pruned: &[PrunedRun], line: Sequence, manifests: &BTreeMap<&RunId, Digest>, path: &Path) -> Vec<EvidenceFault> {
+    let is_wrong = |run: &&PrunedRun| manifests.get(&run.run_id) != Some(&run.manifest_hash);
+    let fault =
+        |run: &PrunedRun| EvidenceFault::new(FaultKind::PruneWrong, path, format!("line {} is about {}", line.0, run.run_id));
+    pruned.iter().filter(is_wrong).map(fault).collect()
+}

@@ -1,0 +1,64 @@
+//! Judges the remains of a run that the ledger calls pruned. Either the removal was interrupted, or another program put
+//! the files there.
+
+use std::path::Path;
+
+use crate::manifest::parse_manifest;
+use crate::names::MANIFEST_NAME;
+use crate::verification::check_run::{DIRECTORY_MODE, SEALED_MODE, check_access, check_file};
+use crate::verification::inspect::{InspectedDirectory, InspectedEntry};
+use crate::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
+use proctor_model::PrunedRun;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum PrunedRemainder {
+    /// A process died while it pruned the run; the next process that writes evidence removes the rest.
+    Unfinished(UnfinishedWork),
+    /// The run should be gone, and no interrupted removal explains the remains.
+    Fault(EvidenceFault),
+}
+
+/// Judges the remains of a run that the ledger calls pruned. `last` is the run's entry in the ledger's last line, or
+/// `None` if the last line does not prune this run. Only with such an entry may remains exist, because the removal is
+/// finished before a later line is written.
+///
+/// If somebody puts back a sealed run unchanged while the pruning line is still the last one, the run passes as
+/// unfinished work. That is harmless: the run's verdict is in the ledger as before, and the next process that writes
+/// evidence removes the run.
+pub(super) fn check_pruned(found: &InspectedDirectory, base: &Path, owner: u32, last: Option<&PrunedRun>) -> PrunedRemainder {
+    let why = match last {
+        None => "its directory should be gone",
+        Some(_) if !is_private(found, base, owner) => "it is not as it was sealed: its permissions were changed",
+        Some(run) if !has_only_sealed_files(found, owner, run) => "it is not what was sealed, and should be gone",
+        Some(_) => {
+            let detail = format!("{} files are left", found.entries.len());
+            return PrunedRemainder::Unfinished(UnfinishedWork::new(UnfinishedKind::Pruning, base, detail));
+        }
+    };
+    PrunedRemainder::Fault(EvidenceFault::new(FaultKind::RunPruned, base, why))
+}
+
+fn is_private(found: &InspectedDirectory, base: &Path, owner: u32) -> bool {
+    found.access.is_some_and(|access| check_access(base, access, DIRECTORY_MODE, owner).is_empty())
+}
+
+/// Returns whether every file was sealed with the run. The manifest is removed last, so a directory without a manifest
+/// must be empty.
+fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun) -> bool {
+    if found.entries.is_empty() {
+        return true;
+    }
+    let manifest = found.file(MANIFEST_NAME).filter(|file| file.hashed.sha256 == run.manifest_hash);
+    let Some(listed) = manifest.and_then(|file| parse_manifest(file.content.as_deref()?)) else { return false };
+    found.entries.iter().all(|(name, entry)| match entry {
+        InspectedEntry::File(file) => {
+            let is_manifest = name.as_slice() == MANIFEST_NAME.as_bytes();
+            let is_listed = is_manifest || listed.get(name) == Some(&file.hashed.sha256);
+            is_listed && check_file(Path::new(""), file, SEALED_MODE, Some(owner)).is_empty()
+        }
+        InspectedEntry::SymbolicLink(_)
+        | InspectedEntry::Directory(_)
+        | InspectedEntry::Other
+        | InspectedEntry::Unreadable(_) => false,
+    })
+}

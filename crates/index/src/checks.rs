@@ -1,0 +1,161 @@
+//! The last result of each check of a task: rows that are written from the lines of runs.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::IndexError;
+use crate::tables::Tables;
+use crate::words::{from_integer, to_integer, to_word};
+use proctor_model::{CheckOutcome, CheckRecord, Digest, KnownCheck, LastCheckResult, ProjectId, RunRecord, Sequence, TaskId};
+
+/// Stores the results of a run's checks. A check without a result in this run keeps the result of an earlier run with the
+/// same plan.
+pub(super) fn write_checks(
+    connection: &Connection,
+    project: &ProjectId,
+    record: &RunRecord,
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    let task = (project.as_str(), record.task.as_str());
+    let Some((results, plan)) = record.results.as_ref().zip(record.plan_digest) else {
+        // An older version wrote this line, and nobody can say what its run means for each check. A run without a plan was
+        // refused and carried nothing out.
+        if record.leads_latest() && record.plan_digest.is_some() {
+            connection.execute("DELETE FROM checks WHERE project = ?1 AND task = ?2", params![task.0, task.1])?;
+        }
+        return Ok(());
+    };
+    let other_plans = "DELETE FROM checks WHERE project = ?1 AND task = ?2 AND plan_digest != ?3";
+    connection.execute(other_plans, params![task.0, task.1, plan.hex()])?;
+    for (place, check) in (0_i64..).zip(results) {
+        write_check(connection, task, (place, check), (record, plan), sequence)?;
+    }
+    Ok(())
+}
+
+fn write_check(
+    connection: &Connection,
+    (project, task): (&str, &str),
+    (place, check): (i64, &CheckRecord),
+    (record, plan): (&RunRecord, Digest),
+    sequence: Sequence,
+) -> rusqlite::Result<()> {
+    let result = match &check.outcome {
+        CheckOutcome::CarriedOut { blocking } => Some((*blocking, record.tree_digest, &record.run_id)),
+        CheckOutcome::Reused { blocking, run_id, other_tree } => Some((*blocking, other_tree.or(record.tree_digest), run_id)),
+        CheckOutcome::LeftOut | CheckOutcome::Skipped => None,
+    };
+    // Without a result, a row is written only if the check has no row yet: the row then says that the plan has the check.
+    let verb = if result.is_some() { "INSERT OR REPLACE" } else { "INSERT OR IGNORE" };
+    let statement = format!(
+        "{verb} INTO checks (project, task, place, id, name, plan_digest, tree_digest, blocking, run_id, sequence) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+    );
+    let values = params![
+        project,
+        task,
+        place,
+        check.id.as_str(),
+        check.name,
+        plan.hex(),
+        result.and_then(|(_, tree, _)| tree).as_ref().map(to_word),
+        result.as_ref().map(|(blocking, _, _)| to_word(blocking)),
+        result.map(|(_, _, run_id)| run_id.as_str()),
+        result.map(|_| to_integer(sequence.0)),
+    ];
+    connection.execute(&statement, values).map(drop)
+}
+
+impl Tables {
+    /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
+    /// do not name the checks.
+    pub(super) fn checks(&self, project: &ProjectId, task: &TaskId) -> Result<Vec<KnownCheck>, IndexError> {
+        let statement = "SELECT id, name, plan_digest, tree_digest, blocking, run_id, sequence FROM checks \
+                         WHERE project = ?1 AND task = ?2 ORDER BY place";
+        let rows = self.read_rows(statement, params![project.as_str(), task.as_str()], |row| Ok(self.to_check(row)))?;
+        rows.into_iter().collect()
+    }
+
+    fn to_check(&self, row: &Row<'_>) -> Result<KnownCheck, IndexError> {
+        let reader = &self.reader;
+        let refused = |source| reader.refused("read", source);
+        let text = |column: usize| row.get::<_, String>(column).map_err(refused);
+        let optional = |column: usize| row.get::<_, Option<String>>(column).map_err(refused);
+        let tree = reader.optional_word("digest", optional(3)?)?;
+        let blocking = reader.optional_word("blocking", optional(4)?)?;
+        let run_id = reader.optional_word("run id", optional(5)?)?;
+        let sequence = row.get::<_, Option<i64>>(6).map_err(refused)?.map(|number| Sequence(from_integer(number)));
+        let last = match (tree, blocking, run_id, sequence) {
+            (Some(tree), Some(blocking), Some(run_id), Some(sequence)) => {
+                Some(LastCheckResult { sequence, run_id, tree, blocking })
+            }
+            (_, _, _, _) => None,
+        };
+        Ok(KnownCheck { id: reader.word("action id", text(0)?)?, name: text(1)?, plan: reader.word("digest", text(2)?)?, last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{TestIndex, project, run_id, run_record, task};
+    use proctor_model::{
+        ActionId, Blocking, CheckCoverage, CheckOutcome, CheckRecord, Digest, OverallStatus, RunRecord, TreeDigest,
+    };
+
+    const SHOP: &str = "shop-00000001";
+
+    fn tree(text: &str) -> TreeDigest {
+        TreeDigest(Digest::of(text.as_bytes()))
+    }
+
+    fn run(number: u64, tree_text: &str, plan: &str, outcomes: [CheckOutcome; 2]) -> RunRecord {
+        let check = |(name, outcome)| CheckRecord { id: ActionId::numbered("STEP", 1), name, outcome, succeeded: None };
+        let names = ["pytest".to_owned(), "tsc".to_owned()];
+        RunRecord {
+            tree_digest: Some(tree(tree_text)),
+            plan_digest: Some(Digest::of(plan.as_bytes())),
+            results: Some(names.into_iter().zip(outcomes).map(check).collect()),
+            ..run_record(number, "default", OverallStatus::Success)
+        }
+    }
+
+    /// Returns, for each check, its name and the run and tree of its last result.
+    fn found(test: &TestIndex) -> Vec<(String, Option<(u64, bool)>)> {
+        let checks = test.index.checks(&project(SHOP), &task("default")).unwrap();
+        let last = |last: proctor_model::LastCheckResult| (last.run_id.number(), last.tree == tree("one"));
+        checks.into_iter().map(|check| (check.name, check.last.map(last))).collect()
+    }
+
+    fn named(pytest: Option<(u64, bool)>, tsc: Option<(u64, bool)>) -> Vec<(String, Option<(u64, bool)>)> {
+        vec![("pytest".to_owned(), pytest), ("tsc".to_owned(), tsc)]
+    }
+
+    #[test]
+    fn each_check_keeps_its_last_result_until_the_plan_changes() {
+        let carried_out = || CheckOutcome::CarriedOut { blocking: Blocking::Allowed };
+        let mut test = TestIndex::new();
+        test.append_run(SHOP, run(1, "one", "plan", [carried_out(), carried_out()]));
+        assert_eq!(found(&test), named(Some((1, true)), Some((1, true))));
+        test.append_run(SHOP, run(2, "two", "plan", [carried_out(), CheckOutcome::LeftOut]));
+        assert_eq!(found(&test), named(Some((2, false)), Some((1, true))));
+        let runs = test.index.runs(&project(SHOP), None, 9).unwrap();
+        let coverage = |number| runs.iter().find(|run| run.run_id == run_id(number)).unwrap().coverage;
+        assert_eq!((coverage(1), coverage(2)), (Some(CheckCoverage::Whole), Some(CheckCoverage::Partial)));
+        let earlier = CheckOutcome::Reused { blocking: Blocking::Blocks, run_id: run_id(1), other_tree: Some(tree("one")) };
+        test.append_run(SHOP, run(3, "two", "plan", [CheckOutcome::Skipped, earlier]));
+        assert_eq!(found(&test), named(Some((2, false)), Some((1, true))), "it names the run that carried the check out");
+        test.append_run(SHOP, run(4, "two", "other", [carried_out(), CheckOutcome::LeftOut]));
+        assert_eq!(found(&test), named(Some((4, false)), None));
+    }
+
+    #[test]
+    fn a_line_of_an_older_version_makes_the_results_unknown_and_one_of_named_checks_does_not() {
+        let carried_out = || CheckOutcome::CarriedOut { blocking: Blocking::Allowed };
+        let older = |number| RunRecord { results: None, ..run(number, "two", "plan", [carried_out(), carried_out()]) };
+        let mut test = TestIndex::new();
+        test.append_run(SHOP, run(1, "one", "plan", [carried_out(), carried_out()]));
+        test.append_run(SHOP, RunRecord { checks: vec!["tsc".to_owned()], ..older(2) });
+        assert_eq!(found(&test), named(Some((1, true)), Some((1, true))));
+        test.append_run(SHOP, older(3));
+        assert_eq!(found(&test), []);
+    }
+}

@@ -1,0 +1,167 @@
+//! Work that a client program of the machine does for an action: a database query, a command of a container engine, or a
+//! session of a browser. The client is started inside the action's isolation, as any command is.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{ActionId, ActionType};
+
+/// What a client program does for an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum ClientCall {
+    /// A query of a database, and the requirements on its result.
+    Query(DatabaseQuery),
+    /// A command of a container engine.
+    Container(ContainerCommand),
+    /// One action of a browser, with the actions before it.
+    Browser(BrowserSession),
+}
+
+/// A query of a database, and the requirements on its result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct DatabaseQuery {
+    pub database: Database,
+    /// The SQL of the query.
+    pub query: String,
+    /// The kind of statement, as the specification says or as the query's first word shows.
+    pub kind: QueryKind,
+    /// The number of rows that the query must return or change; `None` if any number will do.
+    pub expected_rows: Option<u64>,
+    /// The JSON Schema that every returned row must satisfy.
+    pub row_schema: Option<Value>,
+    /// Values by column. At least one returned row must have all of them.
+    pub contains_values: Option<Map<String, Value>>,
+    /// The time limit for connecting to a server, in milliseconds.
+    pub connection_timeout_ms: u64,
+}
+
+/// The database that a query goes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Database {
+    /// A file of SQLite, which proctor reads itself in a process of its own inside the action's isolation.
+    Sqlite {
+        /// The file's path, relative to the project, without `.` and `..`.
+        path: String,
+    },
+    /// A database in memory of SQLite, which is empty at the start.
+    SqliteInMemory,
+    /// A server of PostgreSQL, to which the machine's `psql` connects.
+    Postgresql {
+        /// The connection string as written: `${NAME}` in it stands for a variable of the action's environment, so that no
+        /// secret is in the plan.
+        connection: String,
+    },
+}
+
+/// A kind of database statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum QueryKind {
+    /// A statement that returns rows and changes nothing.
+    Reads,
+    /// A statement that changes rows, the schema or anything else.
+    Changes,
+}
+
+/// A command of a container engine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ContainerCommand {
+    /// The arguments of the engine's client, beginning with the command, such as `run`.
+    pub arguments: Vec<String>,
+}
+
+/// One action of a browser. Every action opens a browser of its own, which first repeats the actions since the last page was
+/// opened: so an action depends on nothing that another process left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserSession {
+    /// The actions in their order. The last one is the action itself; the others are repeated before it.
+    pub steps: Vec<BrowserStep>,
+    /// Whether a picture of the page is taken after the last action.
+    pub takes_screenshot: bool,
+}
+
+/// One thing that a browser does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct BrowserStep {
+    /// The id of the action that asks for it.
+    pub id: ActionId,
+    pub action: BrowserAction,
+    /// The page to open.
+    #[serde(rename = "url", skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
+    /// The CSS selector of the element that is clicked, waited for or read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
+    /// The JavaScript that is evaluated in the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub script: Option<String>,
+    /// The values that are entered into a form, by the name or the CSS selector of the field.
+    #[serde(rename = "formData", skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
+    /// How long the browser waits for a page or an element, in milliseconds.
+    #[serde(rename = "waitTimeout")]
+    pub wait_ms: u64,
+}
+
+/// The seven things that specification 2.0.0 lets a browser do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BrowserAction {
+    Navigate,
+    Click,
+    FillForm,
+    Evaluate,
+    Screenshot,
+    WaitForSelector,
+    GetContent,
+}
+
+/// What a client program of a database or a browser showed, for conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClientFacts {
+    /// The number of rows that a query returned or changed; `None` if it is not known.
+    pub rows: Option<u64>,
+    /// Whether a browser was opened; `None` for an action without a browser.
+    pub initialized: Option<bool>,
+}
+
+impl ClientCall {
+    /// Returns the type of action in a specification.
+    pub fn action_type(&self) -> ActionType {
+        match self {
+            Self::Query(_) => ActionType::DatabaseQuery,
+            Self::Container(_) => ActionType::DockerCommand,
+            Self::Browser(_) => ActionType::McpBrowserCommand,
+        }
+    }
+
+    /// Returns the name by which reports call what judges the action.
+    pub fn report_name(&self) -> &'static str {
+        match self {
+            Self::Query(_) => "database",
+            Self::Container(_) => "container",
+            Self::Browser(_) => "browser",
+        }
+    }
+
+    /// Returns whether the action leaves a picture of a page.
+    pub fn leaves_screenshot(&self) -> bool {
+        matches!(self, Self::Browser(session) if session.takes_screenshot)
+    }
+}

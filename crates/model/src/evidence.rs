@@ -1,0 +1,70 @@
+//! The files of a run's directory, and the kinds of these files.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Digest;
+
+/// What a file in a run's directory holds. The first six kinds come from `requiredEvidence` of specification 2.0.0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum EvidenceKind {
+    /// The log of a test run, and the tests that proctor read from the tool's report.
+    TestExecutionLog,
+    TerminalOutput,
+    Screenshots,
+    /// The record of a request that a server answered, and the body of the answer.
+    ApiResponses,
+    /// The record of a request that got no answer. In the directory of a run whose process died, also a file that
+    /// proctor does not know.
+    ErrorLogs,
+    /// Measured values, such as durations.
+    PerformanceMetrics,
+    /// Which bytes of a log came from which stream, and when.
+    Frames,
+    /// The record of an action that was carried out.
+    ActionRecord,
+    /// The findings that were read from a tool's output.
+    Diagnostics,
+    /// A tool's own report file, unchanged.
+    ToolReport,
+    /// The debt items of the run.
+    TechnicalDebt,
+    /// The run in a form that other tools read, as `also` of `[evidence]` asks for. It is made from the report and the other files.
+    Export,
+}
+
+impl EvidenceKind {
+    /// Returns the kind's name in reports, for example `api-responses`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::TestExecutionLog => "test-execution-log",
+            Self::TerminalOutput => "terminal-output",
+            Self::Screenshots => "screenshots",
+            Self::ApiResponses => "api-responses",
+            Self::ErrorLogs => "error-logs",
+            Self::PerformanceMetrics => "performance-metrics",
+            Self::Frames => "frames",
+            Self::ActionRecord => "action-record",
+            Self::Diagnostics => "diagnostics",
+            Self::ToolReport => "tool-report",
+            Self::TechnicalDebt => "technical-debt",
+            Self::Export => "export",
+        }
+    }
+}
+
+/// A file in a run's directory, with the digest that was computed while the file was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceFile {
+    /// The file's name in the run directory.
+    pub name: String,
+    pub kind: EvidenceKind,
+    /// The id of the action that the file belongs to; `None` if it belongs to the whole run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action_id: Option<String>,
+    pub bytes: u64,
+    pub sha256: Digest,
+}

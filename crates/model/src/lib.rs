@@ -1,0 +1,200 @@
+//! The types that all other folders share, in files named after what they describe.
+//!
+//! This folder has data only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger
+//! lines. It does no I/O and reads no clock. A constructor refuses a value of the wrong shape, such as a malformed id,
+//! and checks nothing else. The JSON form of the report belongs to `report/`.
+
+mod action_kind;
+mod action_type;
+mod action_words;
+mod advice;
+mod approval;
+mod approved_program;
+mod check_record;
+mod check_standing;
+mod claim;
+mod client_call;
+mod completion;
+mod criteria;
+mod cycle;
+mod debt;
+mod digest;
+mod errno;
+mod evidence;
+mod examined;
+mod exit_code;
+mod export_format;
+mod failing;
+mod finding;
+mod freshness;
+mod further_test_counts;
+mod gate_policy;
+mod governance;
+mod health;
+mod identity;
+mod ids;
+mod interpretation;
+mod isolation;
+mod judged_settings;
+mod key_record;
+mod large_report;
+mod ledger;
+mod name_rule;
+mod observation;
+pub mod os_text;
+mod outcome;
+mod path;
+mod percent;
+mod plan;
+mod policy;
+mod post;
+mod problem;
+mod process;
+mod program_record;
+mod protection;
+mod quote;
+mod repetition;
+mod report_file;
+mod retention;
+mod review;
+mod route;
+mod run;
+mod run_conditions;
+mod sandbox_settings;
+mod service;
+mod shown;
+mod size;
+mod specification_change;
+mod sql_words;
+mod task_list;
+mod test_body;
+mod test_history;
+mod test_progress;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod time;
+mod tool;
+mod tool_facts;
+mod tree;
+mod watch;
+mod words;
+
+pub use action_kind::{
+    ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
+};
+pub use action_type::{ActionOutline, ActionType, UnknownActionType, WrittenActionType};
+pub use action_words::ActionWords;
+pub use advice::Advice;
+pub use approval::{
+    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms,
+    UnapprovedPlan, approve_command, plan_subject,
+};
+pub use approved_program::ApprovedProgram;
+pub use check_record::{
+    CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure,
+};
+pub use check_standing::{CheckStanding, CheckState, checks_sentence};
+pub use claim::ClaimRecord;
+pub use client_call::{
+    BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
+};
+pub use completion::TaskCompletion;
+pub use criteria::{
+    ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
+    JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
+};
+pub use cycle::CycleRequest;
+pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
+pub use digest::{Digest, DigestError};
+pub use errno::errno_name;
+pub use evidence::{EvidenceFile, EvidenceKind};
+pub use examined::{ControlObservation, Examined, ExaminedUnit};
+pub use exit_code::CommandExit;
+pub use export_format::ExportFormat;
+pub use failing::{FailingRow, FailureName, FailurePast};
+pub use finding::{
+    CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
+    TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
+};
+pub use freshness::{
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,
+    StaleReason, VerdictStatus, WaitStep, compute_freshness,
+};
+pub use further_test_counts::FurtherTestCounts;
+pub use gate_policy::{ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, GateClaim, GatePolicy};
+pub use governance::GovernanceRecord;
+pub use health::{HealthProblem, ServiceTrouble};
+pub use identity::IdentityWriter;
+pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use interpretation::Interpretation;
+pub use isolation::{
+    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy, LimitSetting, PackageCredentials,
+    Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, WrittenLayer,
+};
+pub use judged_settings::{JudgedSettings, SettingValue};
+pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
+pub use large_report::{LargeReport, LargeReportReader};
+pub use ledger::{
+    ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
+    RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
+};
+pub use name_rule::NameRule;
+pub use observation::{
+    Diagnosis, Exchange, ExchangeOutcome, FileObservation, FileState, FoundFile, HealthObservation, HealthResult, HttpAnswer,
+    Observation, PortObservation, ServiceObservation, SystemFault,
+};
+pub use outcome::{
+    ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,
+    OverallStatus, PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
+};
+pub use path::{PathError, TreePath};
+pub use percent::{decode_percent, encode_percent};
+pub use plan::{
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
+    ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
+};
+pub use policy::{BlockOn, PolicySource, ToolPolicy};
+pub use post::Post;
+pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
+pub use process::{
+    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, HelperDeath, LimitEnforcement, LimitKind, ResourceLimits,
+    SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
+};
+pub use program_record::{ProgramEnding, ProgramHistory, ProgramRecord};
+pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
+pub use quote::quoted_text;
+pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
+pub use report_file::ReportFileHistory;
+pub use retention::{
+    ArchiveRecord, PROPOSED_MAX_BYTES, PackedRun, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits,
+};
+pub use review::{Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict};
+pub use route::{
+    AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
+    RoutingSettings, TddState,
+};
+pub use run::{Trigger, TriggerKind};
+pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions};
+pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
+pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
+pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
+pub use size::ByteSize;
+pub use specification_change::{ChangeEffect, SpecificationChange};
+pub use sql_words::{SqlPart, sql_parts};
+pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
+pub use test_body::{TestBody, TestBodyError};
+pub use test_history::{
+    CheckCost, CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, MatrixTest, NamedTest,
+    OutcomeChange, PastTestResult, ProofState, RenamedTest, RunComparison, RunTrends, SlowTests, SlowerTest, TestKey,
+    TestKeyError, TestPast, TimeToGreen, TimedRun, TimedTest,
+};
+pub use test_progress::{EndedTest, TestProgress};
+pub use time::{DurationMs, Timestamp};
+pub use tool::{NPM_SETTINGS_FILES, Tool};
+pub use tool_facts::{
+    EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, OneTest, PolicyCategory, PolicyOptions, ToolClass,
+    WarningsExit,
+};
+pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
+pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};
+pub use words::{is_assignment, is_variable_name, join_words, quote_word, split_words};

@@ -1,0 +1,136 @@
+//! How long runs are kept, and the ledger's records of removed and archived runs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ByteSize, Digest, RunId, TaskId, Timestamp};
+
+/// The limits on the runs that a project keeps. `None` means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RetentionLimits {
+    /// The most runs that are kept.
+    pub runs: Option<u32>,
+    /// The greatest age of a run in days, counted from its start. Failed runs are kept twice as long.
+    pub days: Option<u32>,
+    /// The largest total size of all runs.
+    pub bytes: Option<ByteSize>,
+    /// The age in days after which a run's directory is replaced by an archive file. This limit deletes no run.
+    pub archive_days: Option<u32>,
+}
+
+/// The limit on a project's runs together (`max_bytes`) that proctor proposes at its first use and in `doctor`. It never sets the limit
+/// by itself.
+pub const PROPOSED_MAX_BYTES: ByteSize = ByteSize(5 << 30);
+
+/// The runs that were chosen for deletion. Their directories are deleted only after this ledger line is safely on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PruneRecord {
+    pub runs: Vec<PrunedRun>,
+}
+
+/// The ledger's record that a person removed a project together with its evidence (`proctor remove --purge`). The evidence is
+/// deleted only after this ledger line is safely on disk. The ledger itself stays, with every verdict and hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PurgeRecord {
+    /// The hash of the ledger's last line before the purge.
+    pub head: Digest,
+    /// How many runs the purge removes, with those of earlier lines of the same purge.
+    pub purged_runs: u64,
+    /// The total size of these runs, in bytes.
+    pub bytes: u64,
+    /// When the first of these runs started; `None` if there was no run.
+    pub first: Option<Timestamp>,
+    /// When the last of these runs started; `None` if there was no run.
+    pub last: Option<Timestamp>,
+    /// The runs that this line removes: the newest ones, if earlier lines of the same purge removed others.
+    pub runs: Vec<PrunedRun>,
+}
+
+/// A run that was chosen for deletion. The run's earlier ledger lines stay valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PrunedRun {
+    pub run_id: RunId,
+    pub task: TaskId,
+    /// SHA-256 of the run's manifest `SHA256SUMS`, by which a copy of the run can be recognised.
+    pub manifest_hash: Digest,
+    /// Why the run is deleted.
+    pub why: PruneReason,
+}
+
+/// The runs whose directories were replaced by archive files. The directories are deleted only after this ledger line
+/// is safely on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArchiveRecord {
+    pub runs: Vec<PackedRun>,
+}
+
+/// A run that is kept as the file `RUN.tar.zst` next to its former directory. The run's earlier ledger lines stay valid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PackedRun {
+    pub run_id: RunId,
+    pub task: TaskId,
+    pub manifest_hash: Digest,
+    pub archive_hash: Digest,
+    /// The size of the archive file in bytes.
+    pub archive_bytes: u64,
+    /// The number of files in the archive.
+    pub files: u64,
+    /// The total size of the archived files before compression, in bytes.
+    pub bytes: u64,
+}
+
+/// Why a run is deleted: because of a limit, or because a person removed the project with its evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum PruneReason {
+    /// The run is older than the setting `keep_days` allows.
+    Days,
+    /// The project has more runs than the setting `keep_runs` allows.
+    Runs,
+    /// The project's runs together are larger than the setting `max_bytes` allows.
+    Bytes,
+    /// A person removed the project together with its evidence.
+    Purged,
+}
+
+impl RetentionLimits {
+    /// Returns whether no limit deletes runs; runs may still be archived.
+    pub fn is_unlimited(&self) -> bool {
+        *self == Self { archive_days: self.archive_days, ..Self::default() }
+    }
+
+    /// Returns whether runs are neither deleted nor archived.
+    pub fn is_idle(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl PruneReason {
+    /// Returns the name of the limit in `proctor.toml`, or the command that removed the run.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Days => "keep_days",
+            Self::Runs => "keep_runs",
+            Self::Bytes => "max_bytes",
+            Self::Purged => "remove --purge",
+        }
+    }
+
+    /// Returns the reason in words that follow "because".
+    pub fn because(self) -> String {
+        match self {
+            Self::Days | Self::Runs | Self::Bytes => format!("it was over `{}` of `[evidence]`", self.setting()),
+            Self::Purged => "a person removed the project with its evidence (`proctor remove --purge`)".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What the results of a run may depend on beside the tree, as the ledger records it. `proctor gate` asks for it.
+
+use serde::{Deserialize, Serialize};
+
+/// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
+pub const MOST_IGNORED_NAMED: usize = 200;
+
+/// The most rewritten files that [`RunConditions`] names. One is enough to know that a run says nothing of its tree.
+pub const MOST_REWRITTEN_NAMED: usize = 20;
+
+/// What the results of a run may depend on beside the tree that was tested.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunConditions {
+    /// The kernel and the processor of the machine, for example `linux-x86_64`.
+    pub platform: String,
+    /// The project's directory in git's working tree, empty for the root of the working tree; `None` outside of a repository. Only
+    /// there does a run in another worktree say something of this project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+    /// The ignored files that checks could read; `None` if they could not be listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<IgnoredFiles>,
+    /// The caches that tools found; `None` if that is not known, because the files that checks could read were not listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<CachesSeen>,
+    /// The files of the tree that a step changed or removed in its copy and that other steps saw like that, so that their results are
+    /// about other content than the tree's. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
+}
+
+/// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
+/// caches and outputs are not counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IgnoredFiles {
+    /// The number of `paths`, and of those that are not named: too many, or taken out of what other people read.
+    pub count: u64,
+    /// The files, and the directories of which every file is ignored, relative to the project's root. A directory ends with a
+    /// slash. At most [`MOST_IGNORED_NAMED`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The directories of installed packages, and in a run in the project itself also outputs and caches, relative to the
+    /// project's root. They are named, and do not count as ignored files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<String>,
+}
+
+/// The caches of earlier runs that the checks of a run found. Python modules that proctor compiled from the tree's own files are no such
+/// cache: no code of the project takes part in that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CachesSeen {
+    /// At least one check found a cache that a check of an earlier run had left: its own on a snapshot, any one in the project itself.
+    /// Earlier versions of proctor recorded this of every run that did not begin with empty caches.
+    Kept,
+    /// The checks found no cache.
+    Fresh,
+}
+
+impl RunConditions {
+    /// Returns the name of the machine's platform.
+    pub fn platform_here() -> String {
+        format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH)
+    }
+}
+
+impl IgnoredFiles {
+    /// Adds a path, and counts it only if enough paths are named.
+    pub fn add(&mut self, path: String) {
+        self.count += 1;
+        if self.paths.len() < MOST_IGNORED_NAMED {
+            self.paths.push(path);
+        }
+    }
+
+    /// Takes out the names for which `may_be_named` is false. They count as unnamed, those of `others` too, because nobody can judge
+    /// them any more.
+    pub fn unname(&mut self, may_be_named: impl Fn(&str) -> bool) {
+        let before = self.others.len();
+        self.paths.retain(|path| may_be_named(path));
+        self.others.retain(|path| may_be_named(path));
+        self.count += (before - self.others.len()) as u64;
+    }
+
+    /// Returns how many paths are counted and not named.
+    pub fn unnamed(&self) -> u64 {
+        self.count.saturating_sub(self.paths.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_beyond_the_limit_are_counted() {
+        let mut files = IgnoredFiles::default();
+        (0..MOST_IGNORED_NAMED + 3).for_each(|number| files.add(number.to_string()));
+        assert_eq!((files.paths.len(), files.unnamed()), (MOST_IGNORED_NAMED, 3));
+    }
+
+    #[test]
+    fn what_may_not_be_named_is_counted_wherever_it_stood() {
+        let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
+        let mut files = IgnoredFiles { count: 3, paths: owned(&["a", "hidden"]), others: owned(&["hidden/", "venv/"]) };
+        files.unname(|path| !path.starts_with("hidden"));
+        assert_eq!(files, IgnoredFiles { count: 4, paths: owned(&["a"]), others: owned(&["venv/"]) });
+        assert_eq!(files.unnamed(), 3);
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out_of_the_ledger() {
+        let conditions = RunConditions {
+            platform: "linux-x86_64".to_owned(),
+            directory: None,
+            ignored: None,
+            caches: None,
+            rewritten: Vec::new(),
+        };
+        assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
+    }
+}

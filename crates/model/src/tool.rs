@@ -1,0 +1,462 @@
+//! The tools whose output proctor can interpret: one row for each, with the facts that several folders need to know.
+//! `tools/` has a second table, with the code that reads each tool's output.
+
+use serde::{Deserialize, Serialize};
+
+use crate::InstalledPackage::{Node, Python};
+use crate::NameRule::{Begins, Ends, Is};
+use crate::{
+    BlockOn, EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, NameRule, OneTest, PolicyCategory,
+    PolicyOptions, ToolClass, WarningsExit,
+};
+
+/// A tool whose output proctor can interpret.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Tool {
+    Pytest,
+    Jest,
+    Vitest,
+    /// Node's own test runner: `node --test`.
+    #[serde(rename = "node-test")]
+    NodeTest,
+    /// Rust's tests: `cargo test`, and `cargo nextest run`.
+    #[serde(rename = "cargo-test")]
+    CargoTest,
+    /// Go's tests: `go test`.
+    #[serde(rename = "go-test")]
+    GoTest,
+    /// The TypeScript compiler, as a type checker.
+    Tsc,
+    Mypy,
+    Eslint,
+    /// Ruff: its linter, and the check of its formatter.
+    Ruff,
+    Flake8,
+    Pylint,
+    /// Prettier. proctor runs it only to check the formatting, so it changes no file.
+    Prettier,
+    /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
+    Compile,
+    /// A reviewer, whose free text is parsed by a grammar (design document seed 003).
+    Review,
+    /// A command of no known tool, which is judged by its exit code only.
+    #[default]
+    Generic,
+}
+
+/// What proctor knows about a tool: a row of the table below.
+struct Row {
+    tool: Tool,
+    word: &'static str,
+    report_name: &'static str,
+    class: ToolClass,
+    judged_by: JudgedBy,
+    /// Whether a command that resembles this tool counts as this tool only if nothing else says what the command is: no
+    /// other tool in the same script, no setting `tool`, no expected exit codes.
+    gives_way: bool,
+    /// The words for what the tool does with the code; the description of an action begins with them.
+    does: &'static str,
+    /// The category and the default strategy of the tool's policy (C20); `None` if no policy applies to the tool.
+    policy: Option<(PolicyCategory, BlockOn)>,
+    /// The facts about the tool's findings; `None` for tools that no policy judges.
+    findings: Option<FindingFacts>,
+    evidence: EvidenceNames,
+    /// The package that brings the tool; `None` if the tool is no package.
+    package: Option<InstalledPackage>,
+    /// The names of the tool's programs in the `bin` directory of a Python installation. Such a program runs with the
+    /// packages of that installation.
+    beside_python: &'static [&'static str],
+    /// How the command line names one test; `None` if the tool runs no tests, or cannot name one.
+    one_test: Option<OneTest>,
+    /// The words with which a command calls the tool, where they are more than the tool's own word.
+    calls: &'static [&'static [&'static str]],
+    /// Whether the tool shows on standard output which tests have ended.
+    shows_progress_on_stdout: bool,
+    /// The option without which the tool writes files beside its findings; `None` if it never does.
+    writes_without: Option<&'static str>,
+    /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
+    /// stands for any characters.
+    configuration: &'static [&'static str],
+    /// The names of files that the tool creates in the project without being asked, such as caches, each with a
+    /// description for people.
+    leftovers: &'static [(NameRule, &'static str)],
+    /// Whether a check with this tool can demand that the tests cover at least a given percentage of the code.
+    measures_coverage: bool,
+    /// Whether the tool loads the plugins of other installed packages without being told to. Such plugins can change
+    /// its results.
+    loads_plugins: bool,
+}
+
+/// The files of a project that tell npm, pnpm and Yarn how to start programs. They lie in the directory of a check or above it.
+pub const NPM_SETTINGS_FILES: &[&str] = &[".npmrc", ".yarnrc", "pnpm-workspace.yaml"];
+
+const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
+    Row {
+        tool,
+        word,
+        report_name: word,
+        class,
+        judged_by: JudgedBy::Output,
+        gives_way: false,
+        does: "runs",
+        policy: None,
+        findings: None,
+        evidence: EvidenceNames { log: word, findings: None, tool_report: None },
+        package: None,
+        beside_python: &[],
+        one_test: None,
+        calls: &[],
+        shows_progress_on_stdout: false,
+        writes_without: None,
+        configuration: &[],
+        leftovers: &[],
+        measures_coverage: false,
+        loads_plugins: false,
+    }
+}
+
+const fn tests(tool: Tool, word: &'static str, tool_report: &'static str) -> Row {
+    let evidence = EvidenceNames { log: word, findings: Some("test-results.json"), tool_report: Some(tool_report) };
+    Row { evidence, does: "runs the tests", ..row(tool, word, ToolClass::Test) }
+}
+
+const fn judged(tool: Tool, word: &'static str, findings: FindingFacts, file: &'static str, block_on: BlockOn) -> Row {
+    let (category, does) = match findings.kind {
+        FindingKind::Types => (PolicyCategory::TypeChecking, "checks the types"),
+        FindingKind::Lint => (PolicyCategory::Linting, "looks for lint"),
+        FindingKind::Formatting => (PolicyCategory::Linting, "checks the formatting"),
+        FindingKind::Compilation => (PolicyCategory::Compilation, "compiles"),
+    };
+    let evidence = EvidenceNames { log: word, findings: Some(file), tool_report: None };
+    let policy = Some((category, block_on));
+    Row { policy, findings: Some(findings), evidence, does, ..row(tool, word, ToolClass::Validation) }
+}
+
+const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
+    FindingFacts {
+        kind,
+        display,
+        blocks_compilation: false,
+        fix_option: None,
+        warnings_exit: WarningsExit::Refuses,
+        options: PolicyOptions::WarningsAndRules,
+        rules_have_numbers: false,
+    }
+}
+
+const ROWS: [Row; 16] = [
+    Row {
+        package: Some(Python("pytest")),
+        beside_python: &["py.test", "pytest"],
+        one_test: Some(OneTest::NodeId),
+        shows_progress_on_stdout: true,
+        configuration: &["pytest.ini", ".pytest.ini", "conftest.py"],
+        leftovers: &[
+            (Is(".pytest_cache"), "pytest's cache"),
+            (Begins("pytest-cache-files-"), "pytest's cache before it gets its name"),
+        ],
+        measures_coverage: true,
+        loads_plugins: true,
+        ..tests(Tool::Pytest, "pytest", "junit.xml")
+    },
+    Row {
+        package: Some(Node("jest")),
+        one_test: Some(OneTest::FileAndPattern { subcommand: None }),
+        configuration: &["jest.config.*"],
+        ..tests(Tool::Jest, "jest", "jest-report.json")
+    },
+    Row {
+        package: Some(Node("vitest")),
+        // Without `run`, Vitest would go on to watch at a terminal.
+        one_test: Some(OneTest::FileAndPattern { subcommand: Some("run") }),
+        shows_progress_on_stdout: true,
+        configuration: &["vitest.config.*"],
+        ..tests(Tool::Vitest, "vitest", "vitest-report.json")
+    },
+    Row {
+        one_test: Some(OneTest::NamePattern),
+        calls: &[&["node", "--test"]],
+        ..tests(Tool::NodeTest, "node-test", "node-test-report.tap")
+    },
+    Row {
+        one_test: Some(OneTest::ExactName),
+        calls: &[&["cargo", "test"], &["cargo", "t"], &["cargo", "nextest", "run"]],
+        configuration: &["nextest.toml", "rust-toolchain", "rust-toolchain.toml"],
+        evidence: EvidenceNames { log: "cargo-test", findings: Some("test-results.json"), tool_report: None },
+        ..tests(Tool::CargoTest, "cargo-test", "")
+    },
+    Row {
+        one_test: Some(OneTest::RunPattern),
+        calls: &[&["go", "test"]],
+        evidence: EvidenceNames { log: "go-test", findings: Some("test-results.json"), tool_report: None },
+        ..tests(Tool::GoTest, "go-test", "")
+    },
+    Row {
+        report_name: "typescript",
+        evidence: EvidenceNames {
+            log: "typescript-compilation",
+            findings: Some("typescript-diagnostics.json"),
+            tool_report: None,
+        },
+        package: Some(Node("typescript")),
+        writes_without: Some("--noEmit"),
+        configuration: &["tsconfig*.json"],
+        leftovers: &[(Ends(".tsbuildinfo"), "tsc's incremental state")],
+        ..judged(
+            Tool::Tsc,
+            "tsc",
+            FindingFacts { blocks_compilation: true, options: PolicyOptions::None, ..finds(FindingKind::Types, "TypeScript") },
+            "typescript-diagnostics.json",
+            BlockOn::ErrorsAlways,
+        )
+    },
+    Row {
+        package: Some(Python("mypy")),
+        configuration: &["mypy.ini", ".mypy.ini"],
+        leftovers: &[(Is(".mypy_cache"), "mypy's cache"), (Is(".dmypy.json"), "state of mypy's server")],
+        ..judged(Tool::Mypy, "mypy", finds(FindingKind::Types, "mypy"), "mypy-diagnostics.json", BlockOn::ErrorsAlways)
+    },
+    Row {
+        package: Some(Node("eslint")),
+        configuration: &["eslint.config.*", ".eslintrc*", ".eslintignore"],
+        leftovers: &[(Is(".eslintcache"), "eslint's cache")],
+        ..judged(
+            Tool::Eslint,
+            "eslint",
+            FindingFacts { fix_option: Some("--fix"), ..finds(FindingKind::Lint, "ESLint") },
+            "eslint-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Python("ruff")),
+        configuration: &["ruff.toml", ".ruff.toml"],
+        leftovers: &[(Is(".ruff_cache"), "ruff's cache")],
+        ..judged(
+            Tool::Ruff,
+            "ruff",
+            FindingFacts { fix_option: Some("--fix"), ..finds(FindingKind::Lint, "Ruff") },
+            "ruff-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Python("flake8")),
+        configuration: &[".flake8"],
+        ..judged(Tool::Flake8, "flake8", finds(FindingKind::Lint, "Flake8"), "flake8-report.json", BlockOn::ErrorsOnly)
+    },
+    Row {
+        package: Some(Python("pylint")),
+        configuration: &[".pylintrc", "pylintrc"],
+        ..judged(
+            Tool::Pylint,
+            "pylint",
+            FindingFacts { warnings_exit: WarningsExit::Tells, rules_have_numbers: true, ..finds(FindingKind::Lint, "Pylint") },
+            "pylint-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Node("prettier")),
+        ..judged(
+            Tool::Prettier,
+            "prettier",
+            FindingFacts { fix_option: Some("--write"), ..finds(FindingKind::Formatting, "Prettier") },
+            "prettier-report.json",
+            BlockOn::WarnOnly,
+        )
+    },
+    Row {
+        report_name: "compilation",
+        gives_way: true,
+        evidence: EvidenceNames { log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
+        ..judged(
+            Tool::Compile,
+            "compile",
+            FindingFacts { blocks_compilation: true, ..finds(FindingKind::Compilation, "Compilation") },
+            "compilation-diagnostics.json",
+            BlockOn::ErrorsAlways,
+        )
+    },
+    Row {
+        judged_by: JudgedBy::Grammar,
+        does: "asks for a review",
+        evidence: EvidenceNames { log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
+        ..row(Tool::Review, "review", ToolClass::Generic)
+    },
+    Row {
+        judged_by: JudgedBy::ExitCode,
+        gives_way: true,
+        evidence: EvidenceNames { log: "terminal-output", findings: None, tool_report: None },
+        ..row(Tool::Generic, "generic", ToolClass::Generic)
+    },
+];
+
+/// Checks at compile time that the rows have the order of the enum, because `row` uses the variant as index.
+const _: () = {
+    assert!(ROWS.len() == Tool::Generic as usize + 1);
+    let mut place = 0;
+    while place < ROWS.len() {
+        assert!(ROWS[place].tool as usize == place);
+        place += 1;
+    }
+};
+
+impl Tool {
+    /// All tools, test runners first.
+    pub const ALL: [Self; ROWS.len()] = {
+        let mut all = [Self::Generic; ROWS.len()];
+        let mut place = 0;
+        while place < ROWS.len() {
+            all[place] = ROWS[place].tool;
+            place += 1;
+        }
+        all
+    };
+
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// Returns whether proctor knows the tool. Of any other command only the exit code is known.
+    pub fn is_known(self) -> bool {
+        self != Self::Generic
+    }
+
+    /// Returns the word by which `proctor.toml` and messages name the tool.
+    pub const fn word(self) -> &'static str {
+        self.row().word
+    }
+
+    /// Returns the tool's name in reports, which the design document seed 004 fixes: `typescript` for tsc.
+    pub fn report_name(self) -> &'static str {
+        self.row().report_name
+    }
+
+    /// Returns the name of an action that runs the tool, for actions that the user did not name.
+    pub fn action_name(self) -> &'static str {
+        match self.row().judged_by {
+            JudgedBy::ExitCode => "command",
+            JudgedBy::Output | JudgedBy::Grammar => self.word(),
+        }
+    }
+
+    /// Returns which evidence decides the result of an action that runs the tool.
+    pub fn judged_by(self) -> JudgedBy {
+        self.row().judged_by
+    }
+
+    /// Returns whether a command that resembles this tool counts as this tool only if nothing else says what the
+    /// command is.
+    pub fn gives_way(self) -> bool {
+        self.row().gives_way
+    }
+
+    /// Returns what the tool does with the code, for example `runs the tests`.
+    pub fn does(self) -> &'static str {
+        self.row().does
+    }
+
+    /// Returns the facts about a validation tool's findings; `None` for other tools.
+    pub fn findings(self) -> Option<&'static FindingFacts> {
+        self.row().findings.as_ref()
+    }
+
+    /// Returns the names of the evidence files of actions that run the tool.
+    pub fn evidence_names(self) -> EvidenceNames {
+        self.row().evidence
+    }
+
+    /// Returns the package that brings the tool; `None` if the tool is no package.
+    pub fn package(self) -> Option<InstalledPackage> {
+        self.row().package
+    }
+
+    /// Returns the names of the tool's programs in the `bin` directory of a Python installation. Such a program runs
+    /// with the packages of that installation.
+    pub fn beside_python(self) -> &'static [&'static str] {
+        self.row().beside_python
+    }
+
+    /// Returns the option without which the tool writes files beside its findings; `None` if it never does.
+    pub fn writes_without(self) -> Option<&'static str> {
+        self.row().writes_without
+    }
+
+    /// Returns whether the tool shows on standard output which tests have ended.
+    pub fn shows_progress_on_stdout(self) -> bool {
+        self.row().shows_progress_on_stdout
+    }
+
+    /// Returns how the tool's command line names one test; `None` if the tool runs no tests, or cannot name one.
+    pub fn one_test(self) -> Option<OneTest> {
+        self.row().one_test
+    }
+
+    /// Returns the words with which a command calls the tool, where they are more than the tool's own word.
+    pub fn calls(self) -> &'static [&'static [&'static str]] {
+        self.row().calls
+    }
+
+    /// Returns patterns for the names of files that can change the tool's results without a change to the source.
+    pub fn configuration(self) -> &'static [&'static str] {
+        self.row().configuration
+    }
+
+    /// Returns the names of files that the tool creates in a project by itself, each with a description.
+    pub const fn leftovers(self) -> &'static [(NameRule, &'static str)] {
+        self.row().leftovers
+    }
+
+    /// Returns whether a check with this tool can demand that the tests cover at least a given percentage of the code.
+    pub fn measures_coverage(self) -> bool {
+        self.row().measures_coverage
+    }
+
+    /// Returns whether the tool loads the plugins of other installed packages without being told to.
+    pub fn loads_plugins(self) -> bool {
+        self.row().loads_plugins
+    }
+
+    pub fn class(self) -> ToolClass {
+        self.row().class
+    }
+
+    /// Returns the policy category of the tool; `None` if no policy applies to the tool.
+    pub fn policy_category(self) -> Option<PolicyCategory> {
+        self.row().policy.map(|(category, _)| category)
+    }
+
+    /// Returns the default strategy for the tool's findings (C20); `None` if no policy applies to the tool.
+    pub fn default_strategy(self) -> Option<BlockOn> {
+        self.row().policy.map(|(_, block_on)| block_on)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_has_a_word_of_its_own_and_a_policy_exactly_where_it_validates() {
+        let words: std::collections::BTreeSet<_> = Tool::ALL.iter().map(|tool| tool.word()).collect();
+        let names: std::collections::BTreeSet<_> = Tool::ALL.iter().map(|tool| tool.report_name()).collect();
+        assert_eq!((words.len(), names.len()), (Tool::ALL.len(), Tool::ALL.len()));
+        for tool in Tool::ALL {
+            let judged = tool.class() == ToolClass::Validation;
+            assert_eq!((tool.policy_category().is_some(), tool.default_strategy().is_some()), (judged, judged), "{tool:?}");
+            assert_eq!(tool.findings().is_some(), judged, "{tool:?}");
+            assert_eq!(serde_json::to_value(tool).unwrap(), tool.word(), "{tool:?}");
+        }
+    }
+
+    #[test]
+    fn c20_defaults_by_type_of_tool() {
+        let of = |tool: Tool| tool.default_strategy().map(BlockOn::strategy);
+        assert_eq!([of(Tool::Tsc), of(Tool::Mypy), of(Tool::Compile)], [Some("BLOCK_ON_ERRORS_ALWAYS"); 3]);
+        assert_eq!([of(Tool::Eslint), of(Tool::Ruff), of(Tool::Flake8), of(Tool::Pylint)], [Some("BLOCK_ON_ERRORS_ONLY"); 4]);
+        assert_eq!([of(Tool::Prettier), of(Tool::Pytest)], [Some("WARN_ONLY"), None]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Reads `[gate]`: what `proctor gate` asks of a commit.
+
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::config::section::{Document, Section};
+use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
+use proctor_model::{GatePolicy, IsolationLevel, TaskId};
+
+const LEVELS: &[(&str, IsolationLevel)] = &[
+    ("namespace", IsolationLevel::Namespace),
+    ("cgroup", IsolationLevel::Cgroup),
+    ("landlock", IsolationLevel::Landlock),
+    ("process-group", IsolationLevel::ProcessGroup),
+];
+
+const LONGEST_AGE: Duration = Duration::from_secs(3650 * 24 * 3600);
+
+pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> GatePolicy {
+    let age = or_off(duration(Duration::from_secs(1)..=LONGEST_AGE, "\"72h\""));
+    let mut tasks = section.setting(document, "tasks", list(task, "[\"default\", \"T117\"]"));
+    if tasks.value.is_empty() {
+        if let Some(place) = tasks.place {
+            let wrong = WrongValue::new("no task is required, so every commit would be proved");
+            document.report_at(place, &section.key_path("tasks"), wrong.hint("name one, for example `tasks = [\"default\"]`"));
+        }
+        tasks.value = vec![TaskId::default_task()];
+    }
+    GatePolicy {
+        tasks: tasks.value,
+        checks: section.setting(document, "checks", list(filled_text("\"unit\""), "[\"unit\", \"types\"]")).value,
+        isolation: section.setting(document, "isolation", choice(LEVELS)).value,
+        max_age: section.setting(document, "max_age", age).value,
+        platforms: section.setting(document, "platforms", list(platform, "[\"linux-x86_64\"]")).value,
+        fresh_caches: section.setting(document, "fresh_caches", boolean).value,
+        ignored_inputs: section
+            .setting(document, "ignored_inputs", list(filled_text("\".env\""), "[\".env\", \"/data/\"]"))
+            .value,
+        signers: Some(section.setting(document, "signers", file_below).value).filter(|file| !file.is_empty()),
+    }
+}
+
+fn task(value: &Spanned<DeValue<'_>>) -> Result<TaskId, WrongValue> {
+    let name = filled_text("\"T117\"")(value)?;
+    TaskId::try_from(name.as_str())
+        .map_err(|_| WrongValue::new(format!("`{name}` is no task")).hint("write `default`, or a task's id such as `T117`"))
+}
+
+/// Reads a platform's name: the kernel, a hyphen and the processor.
+fn platform(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let name = filled_text("\"linux-x86_64\"")(value)?;
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match name.split_once('-') {
+        Some((system, processor)) if is_word(system) && is_word(processor) => Ok(name),
+        _ => Err(WrongValue::new(format!("`{name}` is no platform")).hint("write `linux-x86_64` or `linux-aarch64`")),
+    }
+}
+
+/// Reads the path of a file in the project, which may be empty.
+fn file_below(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let path = text("\"allowed_signers\"")(value)?;
+    if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+        return Err(WrongValue::new(format!("`{path}` is no file of the project, and the file is read from the trusted commit"))
+            .hint("name a file below the project's directory, for example `allowed_signers`"));
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::read;
+
+    #[test]
+    fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
+        let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
+            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\n";
+        let expected = GatePolicy {
+            tasks: vec![TaskId::try_from("T117").unwrap()],
+            checks: vec!["types".to_owned()],
+            isolation: IsolationLevel::Cgroup,
+            max_age: Some(Duration::from_secs(7200)),
+            platforms: vec!["linux-x86_64".to_owned()],
+            fresh_caches: false,
+            ignored_inputs: vec![".env".to_owned()],
+            signers: Some("keys/signers".to_owned()),
+        };
+        assert_eq!(read(text, "proctor.toml").unwrap().gate, expected);
+        let defaults = read("", "proctor.toml").unwrap().gate;
+        assert_eq!((defaults.tasks, defaults.isolation), (vec![TaskId::default_task()], IsolationLevel::ProcessGroup));
+        assert_eq!((defaults.fresh_caches, defaults.signers), (true, None));
+        for wrong in [
+            "tasks = []",
+            "tasks = [\"a b\"]",
+            "isolation = \"strong\"",
+            "max_age = \"0s\"",
+            "signers = []",
+            "signers = \"../keys\"",
+            "platforms = [\"linux\"]",
+        ] {
+            assert!(read(&format!("[gate]\n{wrong}\n"), "proctor.toml").is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Says what a person can do about a project in which no checks are configured and none were found.
+
+use crate::config::Configuration;
+use crate::spec::approval::plan_settings;
+use crate::spec::init::quoted_list;
+use proctor_model::{Plan, PlanNote, PlanOrigin, Problem, TaskId, quoted_text, shown_line};
+use proctor_tools::{ProjectFiles, ProposedCheck, propose};
+
+/// A check for projects whose files suggest none.
+const EXAMPLE: &str =
+    "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
+
+/// The name of what is missing, in the problem of a project without checks.
+const MISSING: &str = "check";
+
+/// Returns whether the only problem is that the project has no checks of its own. Its test specifications may have tasks
+/// all the same.
+pub fn lacks_only_checks(problems: &[Problem]) -> bool {
+    matches!(problems, [problem] if problem.pointer == MISSING && problem.position.is_none())
+}
+
+/// Returns the plan with which a project without checks of its own is registered: it has no action, so registering the
+/// project approves nothing but the project itself.
+pub fn plan_without_checks(configuration: &Configuration, project_name: &str) -> Plan {
+    let name = configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned());
+    let plan = Plan::empty(TaskId::default_task(), name, PlanOrigin::Specification);
+    Plan { settings: plan_settings(configuration), ..plan }
+}
+
+/// Returns the problem of a project without checks. `notes` say which tools have configurations but cannot run.
+pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectFiles, notes: &[PlanNote]) -> Problem {
+    let problem = Problem::new(MISSING, "the project has no checks, and none were found in its files");
+    let proposals = propose(files);
+    let advice = if proposals.is_empty() { EXAMPLE.to_owned() } else { advice(&proposals) };
+    let missing: String =
+        notes.iter().map(|note| format!("\n  {}: {}", shown_line(&note.subject), shown_line(&note.message))).collect();
+    problem.within(&configuration.file, None).hint(format!("{advice}{missing}"))
+}
+
+fn advice(proposals: &[ProposedCheck]) -> String {
+    let mut text = "write into `proctor.toml` which of these shall run, or another command:".to_owned();
+    for ProposedCheck { because, directory, name, argv } in proposals {
+        text.push_str(&format!("\n  [[check]]  # {}\n  name = {}", shown_line(because), quoted_text(name)));
+        text.push_str(&format!("\n  command = {}", quoted_list(argv)));
+        if !directory.is_empty() {
+            text.push_str(&format!("\n  directory = {}", quoted_text(directory)));
+        }
+    }
+    text
+}

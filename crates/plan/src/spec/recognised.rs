@@ -1,0 +1,68 @@
+//! Recognises the tool of a command, also through scripts of `package.json` (E2).
+
+use proctor_model::{CommandLine, Tool};
+use proctor_tools::{
+    FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, script_name, scripts,
+};
+
+/// The tool that a command is recognised as, with a note for people and the policy that the command implies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recognised {
+    pub(super) tool: Tool,
+    /// A note for people, for example that a script runs several tools; `None` if there is nothing to say.
+    pub(super) note: Option<String>,
+    /// The policy that the command or its script implies, for example by `--max-warnings 0`.
+    pub(super) policy: Option<FoundPolicy>,
+}
+
+/// Recognises a command that runs in `directory`. `place` says where the command is written. A policy that the command
+/// implies names this place as its source.
+pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, place: &str) -> Recognised {
+    let found = recognise(&command.argv);
+    let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));
+    let Some((name, text)) = script.filter(|_| found.tool == Tool::default()) else {
+        let policy = policy_of_command(found.tool, &command.argv, place);
+        return Recognised { tool: found.tool, note: found.note, policy };
+    };
+    let found = recognise_script(&text);
+    let policy = policy_of_script(found.tool, &text, &format!("package.json scripts.{name}"));
+    Recognised { tool: found.tool, note: found.note, policy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_model::{BlockOn, split_words};
+    use proctor_tools::FakeFiles;
+
+    fn of(text: &str) -> Recognised {
+        let package = r#"{"scripts": {"lint": "eslint . --max-warnings 0", "types": "tsc --noEmit", "all": "tsc && eslint .", "build": "vite"}}"#;
+        let argv = split_words(text).expect("words");
+        let command = CommandLine { argv, display: text.to_owned(), shell: false };
+        recognised(&command, &FakeFiles::of(&[("web/package.json", package)]), "web", "proctor.toml:3")
+    }
+
+    #[test]
+    fn a_script_is_looked_up_in_the_package() {
+        let lint = of("npm run lint");
+        assert_eq!((lint.tool, lint.note), (Tool::Eslint, None));
+        let policy = lint.policy.expect("a policy");
+        assert_eq!((policy.block_on, policy.place.as_str()), (Some(BlockOn::ErrorsAndWarnings), "package.json scripts.lint"));
+        assert_eq!(of("npm run types"), Recognised { tool: Tool::Tsc, note: None, policy: None });
+        assert_eq!(of("npm run build").tool, Tool::Generic);
+    }
+
+    #[test]
+    fn several_candidates_and_missing_scripts_are_generic_and_noted() {
+        assert!(of("npm run all").note.is_some());
+        assert_eq!(of("npm run all").tool, Tool::Generic);
+        assert_eq!(of("npm run none").tool, Tool::Generic);
+    }
+
+    #[test]
+    fn c30_a_limit_in_the_command_itself_counts_and_names_its_line() {
+        let policy = of("npx eslint . --max-warnings=4").policy.expect("a policy");
+        assert_eq!((policy.max_warnings, policy.place.as_str()), (Some(4), "proctor.toml:3"));
+        assert_eq!(of("make --max-warnings 0").policy, None);
+    }
+}

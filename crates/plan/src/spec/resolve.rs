@@ -1,0 +1,366 @@
+//! Turns settings into a plan: every action gets its id, tool, command and policy (E2).
+
+use std::cell::LazyCell;
+use std::ops::Deref;
+use std::path::PathBuf;
+
+use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
+use crate::spec::action::{configured_action, found_command, plain_action};
+use crate::spec::approval::{approval_terms, plan_settings};
+use crate::spec::circle::circular;
+use crate::spec::made::FilesAfterPrerequisites;
+use crate::spec::no_checks::without_checks;
+use crate::spec::policy::{policy_notes, resolve_policy};
+use crate::spec::recognised::recognised;
+use crate::spec::review::{hold_behind_reviews, review};
+use proctor_model::{
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
+    PolicyOptions, Problem, ProtectionMode, Reuse, TaskId, Tool, ToolClass,
+};
+use proctor_tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control, remark};
+
+/// Makes the plan for the checks of a configuration.
+///
+/// # Errors
+///
+/// Returns every problem of the configuration that only the project's files show. It is also an error if there are no
+/// checks.
+pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let mut resolver = Resolver::new(configuration, files);
+    // The project's files are searched only if a check has no command, or has a tool whose output proctor can read.
+    // Most configurations with plain commands need no search.
+    let found = LazyCell::new(|| find_checks(files));
+    let checks = configuration.checks.iter().enumerate();
+    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
+    if configuration.checks.is_empty() {
+        resolver.problems.push(without_checks(configuration, files, &[]));
+    }
+    hold_behind_reviews(&mut steps, &[]);
+    resolver.finish(PlanOrigin::Configured, steps, project_name)
+}
+
+/// Makes the plan from checks that are found in the project's files, for a configuration without checks. All other
+/// settings of the configuration apply.
+///
+/// # Errors
+///
+/// When no checks are found. The hint of the problem says what is missing.
+pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let mut resolver = Resolver::new(configuration, files);
+    let FoundChecks { found, notes } = find_checks(files);
+    resolver.notes = notes;
+    let mut steps = Vec::new();
+    for (index, found) in found.iter().enumerate() {
+        let named = (found.name.as_str(), found.tool);
+        let plain = plain_action(ActionPhase::Step, index + 1, named, found_command(found), configuration.defaults);
+        let directory = PathBuf::from(&found.directory);
+        let action = Action { command_is_ours: true, directory, ..plain };
+        steps.push(resolver.judged(action, None, found.policy.as_ref()));
+    }
+    if steps.is_empty() {
+        resolver.problems.push(without_checks(configuration, files, &resolver.notes));
+    }
+    resolver.finish(PlanOrigin::Discovered, steps, project_name)
+}
+
+/// Makes the plan of a project: from its configured checks, or from discovered checks if none are configured.
+///
+/// # Errors
+///
+/// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
+pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let files = &FilesAfterPrerequisites::of(configuration, files);
+    if configuration.checks.is_empty() {
+        discover(configuration, files, project_name)
+    } else {
+        resolve(configuration, files, project_name)
+    }
+}
+
+/// Makes the plan for one command that is given on the command line. Configured checks do not run; all other settings
+/// apply.
+///
+/// # Errors
+///
+/// When the command is empty.
+pub fn plan_command(
+    argv: &[String],
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+) -> Result<Plan, Vec<Problem>> {
+    const PLACE: &str = "command line";
+    if argv.first().is_none_or(String::is_empty) {
+        let problem = Problem::new("", "the command is empty").within(PLACE, None);
+        return Err(vec![problem.hint("write it behind `--`, for example `proctor watch . -- pytest -q`")]);
+    }
+    let mut resolver = Resolver::new(configuration, files);
+    let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
+    let said = recognised(&command, files, "", PLACE);
+    let name = said.tool.action_name();
+    resolver.note(name, said.note);
+    resolver.note(name, remark(said.tool, files, "", &command));
+    let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
+    let step = resolver.judged(action, None, said.policy.as_ref());
+    resolver.finish(PlanOrigin::CommandLine, vec![step], project_name)
+}
+
+struct Resolver<'c> {
+    configuration: &'c Configuration,
+    files: &'c dyn ProjectFiles,
+    notes: Vec<PlanNote>,
+    problems: Vec<Problem>,
+}
+
+impl<'c> Resolver<'c> {
+    fn new(configuration: &'c Configuration, files: &'c dyn ProjectFiles) -> Self {
+        Self { configuration, files, notes: Vec::new(), problems: Vec::new() }
+    }
+
+    fn note(&mut self, subject: &str, message: Option<String>) {
+        self.notes.extend(message.map(|message| PlanNote { subject: subject.to_owned(), message }));
+    }
+
+    fn problem(&mut self, check: &Check, key: &str, message: String, hint: &str) {
+        let problem = Problem::new(format!("{}.{key}", check.action.key_path), message).hint(hint);
+        self.problems.push(problem.within(&self.configuration.file, check.action.name.place));
+    }
+
+    fn step(&mut self, number: usize, check: &Check, findings: &impl Deref<Target = FoundChecks>) -> Option<Action> {
+        let settings = &check.action;
+        let said = check.tool.as_ref().map(|tool| tool.value);
+        let Some(command) = &settings.command else {
+            let found = self.ours(check, said.unwrap_or_default(), findings)?;
+            let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
+            let directory = PathBuf::from(&found.directory);
+            let action = Action { command_is_ours: true, directory, ..action };
+            return Some(self.completed(action, check, found.policy.as_ref()));
+        };
+        let directory = settings.directory.as_ref().map_or("", |directory| directory.value.as_str());
+        let line = command.place.map_or(0, |place| place.line);
+        let place = format!("{}:{line}", self.configuration.file);
+        let recognised = recognised(&command.value, self.files, directory, &place);
+        // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation.
+        let is_plain = recognised.tool.gives_way() && settings.expected_exit_codes.is_some();
+        let seen = if is_plain { Tool::default() } else { recognised.tool };
+        let tool = said.unwrap_or(seen);
+        if said.is_none() {
+            self.note(&settings.name.value, recognised.note);
+        } else if !seen.gives_way() && seen != tool {
+            let (said, seen) = (tool.word(), seen.word());
+            self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
+        }
+        self.note(&settings.name.value, remark(tool, self.files, directory, &command.value));
+        if !self.files.exists(directory) {
+            self.note(&settings.name.value, Some(format!("the directory `{directory}` is not there yet")));
+        }
+        // A command that equals the discovered one is marked as discovered. `proctor init` writes discovered commands
+        // into the file, and that must not change the plan.
+        let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
+        let ours = if tool.judged_by() == JudgedBy::ExitCode { None } else { findings.found.iter().find(same) };
+        let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
+        let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
+        Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
+    }
+
+    /// Finds the command of a check that names only its tool, among the checks that the project's files show. Reports a problem
+    /// if there is none, or more than one.
+    fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
+        let word = tool.word();
+        let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
+        let of_tool: Vec<&FoundCheck> = findings.found.iter().filter(|found| found.tool == tool).collect();
+        let wanted: Vec<&FoundCheck> =
+            of_tool.iter().copied().filter(|found| directory.is_none_or(|directory| found.package == directory)).collect();
+        match wanted[..] {
+            [found] => Some(found),
+            [] => {
+                let missing = findings.notes.iter().find(|note| note.subject == word).map(|note| note.message.clone());
+                let nothing = || "write what to run, for example `command = [\"make\", \"check\"]`".to_owned();
+                let place = directory.map_or_else(|| "this project".to_owned(), |directory| format!("`{directory}`"));
+                self.problem(check, "command", format!("no {word} was found in {place}"), &missing.unwrap_or_else(nothing));
+                None
+            }
+            [..] => {
+                let all: Vec<String> = wanted.iter().map(|found| format!("`{}`", command_text(&found.argv))).collect();
+                let message = format!("{word} was found in several places: {}", all.join(", "));
+                self.problem(check, "command", message, "write one check for each, with its `command` or its `directory`");
+                None
+            }
+        }
+    }
+
+    /// Adds to an action the settings that only checks have, and reports settings that the check's tool cannot use.
+    fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
+        let word = action.tool.word();
+        if check.policy.is_written() && action.class != ToolClass::Validation {
+            let hint =
+                "a policy judges the findings of linters, type checkers and compilers: remove it, or say which `tool` it is";
+            self.problem(check, "policy", format!("{word} has no policy"), hint);
+        }
+        let options = action.tool.findings().map(|findings| findings.options);
+        if let (Some(PolicyOptions::None), [key, ..]) = (options, &check.policy.value.linter_keys()[..]) {
+            let message = format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name");
+            self.problem(check, &format!("policy.{key}"), message, "choose a `block_on` instead");
+        }
+        if check.coverage.is_some() && !action.tool.measures_coverage() {
+            let hint = "coverage is required of a pytest check: move it there, or say `tool = \"pytest\"`";
+            self.problem(check, "coverage", format!("{word} has no coverage"), hint);
+        }
+        if check.action.expected_exit_codes.is_some() && action.class != ToolClass::Generic {
+            let hint = "remove it: a recognised tool says more than its exit code, and another code than 0 is no success of it";
+            self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
+        }
+        self.refuse_of_reviews(check, action.tool);
+        if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Require {
+            let hint = "remove it, or choose `snapshot = \"auto\"` in `[sandbox]`";
+            self.problem(check, "snapshot", "`[sandbox]` requires a snapshot for every check".to_owned(), hint);
+        }
+        if check.control && !may_have_control(action.tool, &action.command.argv) {
+            let hint = "let the command be pytest itself (`pytest`, `python -m pytest`, `uv run pytest`), or remove `control`";
+            self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
+        }
+        if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Auto {
+            let note = "it runs in the project itself and reads what is saved while it runs, because of its `snapshot = \"off\"`";
+            self.note(&check.action.name.value, Some(note.to_owned()));
+        }
+        let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
+        let (paths, after) = (check.paths.clone(), self.needed(check));
+        let writes = check.writes.clone();
+        let action = Action {
+            paths,
+            writes,
+            coverage,
+            after,
+            control: check.control,
+            in_place: check.in_place,
+            retry_attempts: check.retries,
+            ..action
+        };
+        let action = self.judged(action, Some(check), found);
+        if action.tool.judged_by() != JudgedBy::Grammar {
+            return action;
+        }
+        let accept_split_emphasis = check.accept_split_emphasis.as_ref().is_none_or(|accept| accept.value);
+        let kind = review(check.prompt.as_ref().map(|prompt| prompt.value.clone()), accept_split_emphasis);
+        // A review's verdict is never reused, because it is about the code as it was when the review was made.
+        Action { kind, reuse: Reuse::Off, ..action }
+    }
+
+    /// Reports settings that only a review may have on other checks. On a review, reports settings that would ask the
+    /// reviewer more often or turn a failure into a verdict.
+    fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
+        let word = tool.word();
+        if tool.judged_by() == JudgedBy::Grammar {
+            if check.retries > 0 {
+                let hint =
+                    "remove it: the reviewer is asked again by itself where its output has no verdict, and never otherwise";
+                self.problem(check, "retries", "a review is asked once more at most".to_owned(), hint);
+            }
+            if check.action.expected_exit_codes.is_some() {
+                let hint = "remove it: a reviewer that ends with another code than 0 has given no verdict";
+                self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
+            }
+            return;
+        }
+        let hint = "remove it, or say `tool = \"review\"`";
+        if check.prompt.is_some() {
+            self.problem(check, "prompt", format!("{word} has no prompt"), hint);
+        }
+        if check.accept_split_emphasis.is_some() {
+            self.problem(check, "accept_split_emphasis", format!("{word} has no verdict in words"), hint);
+        }
+    }
+
+    /// Returns the ids of the checks that must end before a check. Checks are numbered in the order of the file.
+    fn needed(&mut self, check: &Check) -> Vec<ActionId> {
+        let checks = &self.configuration.checks;
+        let position = |name: &str| checks.iter().position(|other| other.action.name.value == name);
+        let mut needed = Vec::new();
+        for name in &check.after.value {
+            match position(name) {
+                Some(index) => needed.push(ActionId::numbered(ActionPhase::Step.prefix(), index + 1)),
+                None => {
+                    let known: Vec<_> = checks.iter().map(|other| format!("`{}`", other.action.name.value)).collect();
+                    let hint = format!("the checks are {}", known.join(", "));
+                    self.problem(check, "after", format!("there is no check `{name}`"), &hint);
+                }
+            }
+        }
+        let edges = || checks.iter().map(|check| (check.action.name.value.as_str(), texts(&check.after.value))).collect();
+        if !check.after.value.is_empty() && circular(edges()).contains(check.action.name.value.as_str()) {
+            let hint = "let one of them come after none of the others";
+            self.problem(check, "after", "the check would come after itself".to_owned(), hint);
+        }
+        needed
+    }
+
+    fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
+        let reuse = check.map_or(self.configuration.run.reuse, |check| check.reuse);
+        let check = check.map(|check| &check.policy.value);
+        let policy = resolve_policy(action.tool, self.configuration, check, found);
+        if let Some(policy) = &policy {
+            self.notes.extend(policy_notes(action.tool, self.configuration, &action.name, policy));
+        }
+        Action { policy, reuse, ..action }
+    }
+
+    fn finish(mut self, origin: PlanOrigin, steps: Vec<Action>, project_name: &str) -> Result<Plan, Vec<Problem>> {
+        let approval = approval_terms(self.configuration, self.files).unwrap_or_else(|problem| {
+            self.problems.push(*problem);
+            ApprovalTerms::default()
+        });
+        if !self.problems.is_empty() {
+            self.problems.sort_by_key(|problem| problem.position);
+            return Err(self.problems);
+        }
+        let command = |command: &Option<WrittenValue<CommandLine>>| {
+            command.as_ref().map(|command| command.value.clone()).expect("the reader insists on the command of such an action")
+        };
+        let prerequisites = self.configuration.prerequisites.iter().enumerate().map(|(index, prerequisite)| {
+            let settings = &prerequisite.action;
+            let plain =
+                configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::default(), command(&settings.command));
+            as_said(plain, prerequisite)
+        });
+        let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {
+            configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command))
+        });
+        Ok(Plan {
+            task: TaskId::default_task(),
+            project_name: self.configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
+            origin,
+            specification: None,
+            prerequisites: prerequisites.collect(),
+            steps,
+            cleanup: cleanup.collect(),
+            criteria: None,
+            debt: None,
+            notes: self.notes,
+            order: Vec::new(),
+            parallel: self.configuration.run.parallel == ParallelChecks::On,
+            timeout: None,
+            approval,
+            settings: plan_settings(self.configuration),
+        })
+    }
+}
+
+fn texts(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+/// Adds to a prerequisite's action the conditions for skipping it. If the prerequisite is a service, which goes on
+/// while the checks run, adds the service's settings instead.
+fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
+    match &prerequisite.service {
+        None => Action { once: Some(prerequisite.once.clone()), ..plain },
+        Some(service) => Action {
+            service: Some(service.clone()),
+            timeout: service.timeout,
+            idle_timeout: None,
+            on_survivors: OnSurvivors::Report,
+            description: format!("goes on while the checks run: `{}`", plain.command.display),
+            ..plain
+        },
+    }
+}

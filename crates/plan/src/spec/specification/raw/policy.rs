@@ -1,0 +1,189 @@
+//! `validationPolicy`: which findings of which tools block.
+
+use proctor_model::BlockOn;
+use serde::Deserialize;
+
+/// Which findings of tools block, for each category of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawValidationPolicy {
+    /// The policy for linters and formatters.
+    pub linting: Option<RawLintingPolicy>,
+    /// The policy for type checkers.
+    pub type_checking: Option<RawTypeCheckingPolicy>,
+    /// The policy for compilers.
+    pub compilation: Option<RawCompilationPolicy>,
+}
+
+/// The policy for linters and formatters: one for all of them, and exceptions for single tools.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawLintingPolicy {
+    /// When findings block, for tools without `blockOn`. By default `proctor.toml` decides, or else the tool's own default.
+    pub strategy: Option<RawLintingStrategy>,
+    /// The policies of single tools, which take precedence over `strategy`.
+    #[serde(default)]
+    pub tools: RawLintTools,
+}
+
+/// The policies of single linters and formatters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawLintTools {
+    /// The policy of ESLint, a linter for JavaScript and TypeScript.
+    pub eslint: Option<RawLintToolPolicy>,
+    /// The policy of Prettier, a formatter.
+    pub prettier: Option<RawLintToolPolicy>,
+    /// The policy of Pylint, a linter for Python.
+    pub pylint: Option<RawLintToolPolicy>,
+    /// The policy of Flake8, a linter for Python.
+    pub flake8: Option<RawLintToolPolicy>,
+}
+
+impl RawLintTools {
+    /// Returns the policy of the tool that has this name in reports; `None` if the format has no key for the tool, or
+    /// the specification does not use the key.
+    pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawLintToolPolicy> {
+        let tools = [("eslint", &self.eslint), ("prettier", &self.prettier), ("pylint", &self.pylint), ("flake8", &self.flake8)];
+        tools.into_iter().find(|(name, _)| *name == report_name)?.1.as_ref()
+    }
+}
+
+/// The policy for type checkers: one for all of them, and exceptions for single tools.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTypeCheckingPolicy {
+    /// When findings block, for tools without `blockOn`. By default `proctor.toml` decides, or else the tool's own default.
+    pub strategy: Option<RawTypeCheckingStrategy>,
+    /// The policies of single tools, which take precedence over `strategy`.
+    #[serde(default)]
+    pub tools: RawTypeCheckTools,
+}
+
+/// The policies of single type checkers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTypeCheckTools {
+    /// The policy of the TypeScript compiler when it checks types.
+    pub typescript: Option<RawTypeCheckToolPolicy>,
+    /// The policy of mypy, a type checker for Python.
+    pub mypy: Option<RawTypeCheckToolPolicy>,
+}
+
+impl RawTypeCheckTools {
+    /// Returns each type checker's name in reports, with its policy.
+    pub(in crate::spec) fn named(&self) -> [(&'static str, Option<&RawTypeCheckToolPolicy>); 2] {
+        [("typescript", self.typescript.as_ref()), ("mypy", self.mypy.as_ref())]
+    }
+
+    /// Returns the policy of the type checker that has this name in reports; `None` if the specification sets none.
+    pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawTypeCheckToolPolicy> {
+        self.named().into_iter().find(|(name, _)| *name == report_name)?.1
+    }
+}
+
+/// The policy for compilers.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawCompilationPolicy {
+    /// When findings block. By default `proctor.toml` decides, or else the tool's own default.
+    pub strategy: Option<RawCompilationStrategy>,
+}
+
+/// When findings of linters block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawLintingStrategy {
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
+    BlockOnErrorsAlways,
+    /// Errors block; warnings do not.
+    BlockOnErrorsOnly,
+    /// Errors and warnings block.
+    BlockOnErrorsAndWarnings,
+    /// No finding blocks, but all findings are reported.
+    WarnOnly,
+    /// Findings change nothing: an action with findings counts as a success.
+    Never,
+}
+
+/// When findings of type checkers block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawTypeCheckingStrategy {
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
+    BlockOnErrorsAlways,
+    /// Errors block; warnings do not.
+    BlockOnErrorsOnly,
+    /// No finding blocks, but all findings are reported.
+    WarnOnly,
+    /// Findings change nothing: an action with findings counts as a success.
+    Never,
+}
+
+/// When findings of compilers block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawCompilationStrategy {
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
+    BlockOnErrorsAlways,
+    /// Findings change nothing: an action with findings counts as a success.
+    Never,
+}
+
+/// When the findings of one type checker block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawTypeCheckBlockOn {
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
+    ErrorsAlways,
+    /// Errors block; warnings do not.
+    ErrorsOnly,
+    /// No finding blocks, but all findings are reported.
+    WarnOnly,
+    /// Findings change nothing: an action with findings counts as a success.
+    Never,
+}
+
+/// The policy of one linter or formatter: whether it is judged, and which of its findings block.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawLintToolPolicy {
+    /// Whether the tool's findings can block; false has the effect of `blockOn` NEVER. The default is true.
+    pub enabled: Option<bool>,
+    /// When the tool's findings block. By default the category's `strategy` decides.
+    pub block_on: Option<BlockOn>,
+    /// Whether every warning of the tool counts as an error. By default `proctor.toml` decides; the last default is false.
+    pub treat_warnings_as_errors: Option<bool>,
+    /// The most warnings that do not block. Null means that `proctor.toml` decides, or else that there is no limit.
+    pub max_warnings: Option<u32>,
+    /// The names of the tool's rules whose findings are ignored.
+    pub ignored_rules: Option<Vec<String>>,
+    /// The names of the tool's rules whose findings count as errors, even if the tool reports warnings.
+    pub error_on_rules: Option<Vec<String>>,
+}
+
+/// The policy of one type checker: whether it is judged, which of its findings block, and how strict it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTypeCheckToolPolicy {
+    /// Whether the tool's findings can block; false has the effect of `blockOn` NEVER. The default is true.
+    pub enabled: Option<bool>,
+    /// When the tool's findings block. By default the category's `strategy` decides.
+    pub block_on: Option<RawTypeCheckBlockOn>,
+    /// Whether the project must set its type checker to strict. Without this key, nothing is compared.
+    pub strict_mode: Option<bool>,
+    /// Whether the project may let its type checker accept missing types. Without this key, nothing is compared.
+    pub allow_implicit_any: Option<bool>,
+}

@@ -1,0 +1,116 @@
+//! A task: its actions, its criteria, and the order of its actions.
+
+use serde::Deserialize;
+
+use crate::spec::specification::raw::action::RawAction;
+use crate::spec::specification::raw::criteria::{RawCompletionCriteria, RawDebtExpectations, RawValidationCriteria};
+use crate::spec::specification::raw::extension::RawTaskExtension;
+use proctor_model::Severity;
+
+/// A task: what is tested, by which actions, and when the task is complete.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTask {
+    /// The task's id. It must equal the task's key in `tasks`.
+    #[cfg_attr(test, schemars(regex(pattern = "^T[0-9]{3,}$")))]
+    pub task_id: String,
+    /// What is tested, as one line for people.
+    #[cfg_attr(test, schemars(length(min = 10, max = 200)))]
+    pub title: String,
+    /// What is validated and why, as a text for people.
+    #[cfg_attr(test, schemars(length(min = 50)))]
+    pub description: String,
+    /// How urgent the task is, for people; proctor does not use it. The default is MEDIUM.
+    pub priority: Option<Severity>,
+    /// The ids of the tasks that must be complete before this task.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(extend("uniqueItems" = true), inner(regex(pattern = "^T[0-9]{3,}$"))))]
+    pub dependencies: Vec<String>,
+    /// The actions of the task.
+    pub test_execution: RawTestExecution,
+    /// Actions in a browser. proctor does not carry them out.
+    pub mcp_validation: Option<RawMcpValidation>,
+    /// The conditions and the output by which the task is judged after its actions have ended.
+    pub validation_criteria: RawValidationCriteria,
+    /// The debt items that are likely if the task's tests fail.
+    pub technical_debt_expectations: Option<RawDebtExpectations>,
+    /// What is needed so that the task counts as complete, beyond its conditions.
+    pub completion_criteria: RawCompletionCriteria,
+    /// The order of the task's actions, and what must hold before the first action.
+    pub execution_workflow: Option<RawExecutionWorkflow>,
+    /// The settings that only proctor has for a task.
+    pub proctor: Option<RawTaskExtension>,
+}
+
+/// The actions of a task.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawTestExecution {
+    /// The actions that run before the steps. If one fails, no step runs.
+    #[serde(default)]
+    pub prerequisites: Vec<RawAction>,
+    /// The steps, whose results decide the verdict.
+    #[cfg_attr(test, schemars(length(min = 1)))]
+    pub steps: Vec<RawAction>,
+    /// The actions that run after the steps, whatever the steps' results are.
+    #[serde(default)]
+    pub cleanup: Vec<RawAction>,
+}
+
+/// Actions in a browser. proctor does not carry them out.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawMcpValidation {
+    /// Whether the actions in a browser must run. proctor runs no browser, so the lint refuses true. The default is false.
+    pub enabled: Option<bool>,
+    /// The actions in a browser, which never run.
+    #[serde(default)]
+    pub steps: Vec<RawAction>,
+}
+
+/// The order of a task's actions, and what must hold before the first action.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawExecutionWorkflow {
+    /// What must hold before the first action runs, each with a command that checks it.
+    #[serde(default)]
+    pub prerequisites: Vec<RawWorkflowPrerequisite>,
+    /// The ids of all actions, in the order in which they run.
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^[A-Z][A-Z0-9_]*\\.[0-9]+$"))))]
+    pub execution_order: Option<Vec<String>>,
+    /// Whether steps that do not depend on each other may run at the same time. The default is false.
+    pub parallel_execution: Option<bool>,
+}
+
+/// One thing that must hold before the first action runs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawWorkflowPrerequisite {
+    /// The kind of thing that must hold, such as a running server.
+    #[serde(rename = "type")]
+    pub kind: RawWorkflowPrerequisiteType,
+    /// What must hold, as a text for people.
+    pub description: String,
+    /// A command that exits with 0 if the prerequisite is met. Without a command the prerequisite is not checked.
+    pub check_command: Option<String>,
+}
+
+/// The kind of thing that must hold before the first action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RawWorkflowPrerequisiteType {
+    /// The development server runs.
+    DevServerRunning,
+    /// The database that the task needs accepts connections.
+    DatabaseAvailable,
+    /// A service that the task needs answers as it should.
+    ServiceHealthy,
+    /// A file that the task needs exists.
+    FileExists,
+}

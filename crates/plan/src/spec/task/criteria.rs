@@ -1,0 +1,74 @@
+//! Makes the criteria of a task: everything it is judged by besides the results of its actions.
+
+use crate::spec::specification::{RawCondition, RawEvidenceKind, RawExpectedOutcome, RawTask, RawTaskExtension};
+use proctor_model::{EvidenceKind, ExpectedFailure, ExpectedOutput, TaskCondition, TaskCriteria};
+
+/// A pass rate of 100 %, in basis points: every step must pass.
+const EVERY_STEP: u32 = 10_000;
+
+/// Returns a task's criteria. If the specification says that not every step must pass but gives no pass rate, all steps
+/// must pass.
+pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
+    let (validation, completion) = (&task.validation_criteria, &task.completion_criteria);
+    let conditions = |raw: &[RawCondition]| raw.iter().map(condition).collect();
+    let rate = completion.minimum_pass_rate.map(basis_points);
+    TaskCriteria {
+        success: conditions(&validation.success_conditions),
+        failure: conditions(&validation.failure_conditions),
+        expected_output: validation.expected_output.as_ref().map(|expected| ExpectedOutput {
+            stdout_contains: expected.stdout_contains.clone(),
+            stderr_empty: expected.stderr_empty == Some(true),
+            exit_code: expected.exit_code,
+        }),
+        all_steps_must_pass: completion.all_steps_must_pass,
+        minimum_pass_rate_basis_points: rate.or_else(|| (!completion.all_steps_must_pass).then_some(EVERY_STEP)),
+        required_evidence: completion.required_evidence.iter().copied().map(evidence).collect(),
+        task_status_lock: completion.task_status_lock != Some(false),
+        expected_failure: task.proctor.as_ref().and_then(expected_failure),
+    }
+}
+
+/// Returns the expected failure of the task's tests; `None` if the tests are expected to pass (C06).
+fn expected_failure(added: &RawTaskExtension) -> Option<ExpectedFailure> {
+    match added.expected_outcome {
+        Some(RawExpectedOutcome::Fail) => Some(ExpectedFailure { tests: added.expected_failing_tests.clone() }),
+        Some(RawExpectedOutcome::Pass) | None => None,
+    }
+}
+
+fn condition(raw: &RawCondition) -> TaskCondition {
+    TaskCondition { condition: raw.condition.clone(), description: raw.description.clone() }
+}
+
+/// Converts per cent to basis points and rounds up, so that rounding never lowers the required rate.
+fn basis_points(percent: f64) -> u32 {
+    // Decimal fractions are not exact in binary. A remainder smaller than this comes from the binary form and must not
+    // be rounded up.
+    const NOTHING: f64 = 1e-6;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the schema bounds it to 0 to 100")]
+    let rounded = (percent * 100.0 - NOTHING).ceil().max(0.0) as u32;
+    rounded
+}
+
+fn evidence(raw: RawEvidenceKind) -> EvidenceKind {
+    match raw {
+        RawEvidenceKind::TestExecutionLog => EvidenceKind::TestExecutionLog,
+        RawEvidenceKind::TerminalOutput => EvidenceKind::TerminalOutput,
+        RawEvidenceKind::Screenshots => EvidenceKind::Screenshots,
+        RawEvidenceKind::ApiResponses => EvidenceKind::ApiResponses,
+        RawEvidenceKind::ErrorLogs => EvidenceKind::ErrorLogs,
+        RawEvidenceKind::PerformanceMetrics => EvidenceKind::PerformanceMetrics,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_rate_is_never_rounded_down() {
+        for (percent, expected) in [(0.0, 0), (60.0, 6000), (60.1, 6010), (66.666, 6667), (99.999, 10_000), (100.0, 10_000)] {
+            assert_eq!(basis_points(percent), expected, "{percent}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Lists what a plan demands, in the form that approvals record.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::spec::digest::canonical;
+use crate::spec::word_difference::{VARIABLE, YES};
+use proctor_model::{
+    Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
+    TaskCriteria, ToolPolicy,
+};
+
+/// An approval records at most this many characters of an action's command. People read them to see what was approved.
+const SHOWN: usize = 120;
+/// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
+const ALL: u32 = 10_000;
+
+/// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
+/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out:
+/// `settings_weakening` compares them. What is found of the programs is left out too, because nothing is searched here.
+pub fn plan_terms(plan: &Plan) -> PlanTerms {
+    let criteria = plan.criteria.as_ref();
+    let conditions = |conditions: Option<&Vec<proctor_model::TaskCondition>>| -> Vec<String> {
+        conditions.into_iter().flatten().map(|condition| condition.condition.clone()).collect()
+    };
+    PlanTerms {
+        actions: plan.actions().map(|action| (action.id.clone(), action_terms(action, naming(plan)))).collect(),
+        timeout_ms: plan.timeout.map(millis),
+        success: conditions(criteria.map(|criteria| &criteria.success)),
+        failure: conditions(criteria.map(|criteria| &criteria.failure)),
+        expected_output: criteria.and_then(|criteria| criteria.expected_output.clone()).unwrap_or_default(),
+        pass_rate_basis_points: criteria.map(|criteria| {
+            let rate = criteria.minimum_pass_rate_basis_points.filter(|_| !criteria.all_steps_must_pass);
+            rate.unwrap_or(ALL)
+        }),
+        expected_failing_tests: criteria
+            .and_then(|criteria| criteria.expected_failure.as_ref())
+            .map(|expected| expected.tests.clone())
+            .unwrap_or_default(),
+        required_evidence: criteria.map(|criteria| criteria.required_evidence.clone()).unwrap_or_default(),
+        task_status_lock: criteria.is_none_or(|criteria| criteria.task_status_lock),
+        judged: criteria.map(judged),
+        dependencies: plan.specification.iter().flat_map(|source| source.dependencies.iter().cloned()).collect(),
+        strictness: plan.specification.iter().flat_map(|source| source.strictness.iter().cloned()).collect(),
+        approval: plan.approval.clone(),
+        settings: None,
+        debt: plan.debt.iter().filter(|debt| debt.enabled).flat_map(|debt| debt.severities.iter().copied()).collect(),
+    }
+}
+
+/// Returns the digest of those criteria of a task that have no field of their own in `PlanTerms`.
+fn judged(criteria: &TaskCriteria) -> Digest {
+    let mut rest = criteria.clone();
+    rest.success.clear();
+    rest.failure.clear();
+    (rest.expected_output, rest.minimum_pass_rate_basis_points, rest.expected_failure) = (None, None, None);
+    rest.required_evidence.clear();
+    (rest.all_steps_must_pass, rest.task_status_lock) = (false, false);
+    canonical(&rest)
+}
+
+/// How the actions of one plan are matched with those of another plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// Actions are identified by their ids, which come from a test specification.
+    Ids,
+    /// Actions are identified by their names. The ids of configured checks are numbers, which change when a check is
+    /// inserted before them.
+    Names,
+}
+
+fn naming(plan: &Plan) -> Naming {
+    if plan.specification.is_some() { Naming::Ids } else { Naming::Names }
+}
+
+fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
+    ActionTerms {
+        name: (naming == Naming::Names).then(|| action.name.clone()),
+        does: does(action, naming),
+        does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
+            // The path of the discovered interpreter may change, for example when `.venv` is created. That must not
+            // count as a weakening.
+            let mut found = action.clone();
+            found.command.argv.first_mut().into_iter().for_each(String::clear);
+            does(&found, naming)
+        }),
+        phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
+        in_place: action.in_place,
+        words: Some(words(action, naming)),
+        program: None,
+        approved_on: None,
+        shown: action.command.display.chars().take(SHOWN).collect(),
+        expected_exit_codes: action.expected_exit_codes.clone(),
+        timeout_ms: millis(action.timeout),
+        idle_timeout_ms: action.idle_timeout.map(millis),
+        max_output_bytes: action.max_output.map(|size| size.0),
+        policy: action.policy.clone().map(|policy| ToolPolicy { source: PolicySource::Default, ..policy }),
+        coverage: action.coverage.clone(),
+        retry_attempts: action.retry_attempts,
+        on_survivors: action.on_survivors,
+        control: action.control,
+        paths: action.paths.clone(),
+        writes: action.writes.clone(),
+        reuse: action.reuse,
+    }
+}
+
+/// Returns the digest of the parts of an action that have no field of their own in `ActionTerms`. Texts for people and
+/// the order of actions are left out, because they do not make a verdict easier.
+fn does(action: &Action, naming: Naming) -> Digest {
+    canonical(&what_it_does(action, naming))
+}
+
+/// Returns the parts of what an action does. A part that has no value is left out.
+fn words(action: &Action, naming: Naming) -> ActionWords {
+    let mut rest = what_it_does(action, naming);
+    let command = std::mem::take(&mut rest.command.argv);
+    let mut parts = BTreeMap::new();
+    let value = serde_json::to_value(&rest).expect("an action holds nothing that JSON cannot");
+    collect_parts(String::new(), &value, &mut parts);
+    // The value of a variable or of a request's header may be a secret, so the ledger has only its digest.
+    let may_be_secret = |name: &str| name.starts_with(VARIABLE) || name.contains("headers.");
+    for (_, value) in parts.iter_mut().filter(|(name, _)| may_be_secret(name)) {
+        *value = Digest::of(value.as_bytes()).hex();
+    }
+    ActionWords { command, tool: action.tool, rest: canonical(&rest), parts }
+}
+
+fn collect_parts(name: String, value: &Value, parts: &mut BTreeMap<String, String>) {
+    let text = match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let name = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+                collect_parts(name, value, parts);
+            }
+            return;
+        }
+        Value::Null | Value::Bool(false) => return,
+        Value::Bool(true) => YES.to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(values) if values.is_empty() => return,
+        Value::Array(_) => value.to_string(),
+    };
+    if !text.is_empty() || name.starts_with(VARIABLE) {
+        parts.insert(name, text);
+    }
+}
+
+/// Returns an action without what [`does`] leaves out.
+fn what_it_does(action: &Action, naming: Naming) -> Action {
+    let mut rest = action.clone();
+    if naming == Naming::Names {
+        rest.id = ActionId::numbered(rest.phase.prefix(), 0);
+        // `proctor init` writes discovered commands into `proctor.toml`. That does not change what is run.
+        rest.command_is_ours = false;
+    }
+    rest.name.clear();
+    rest.description.clear();
+    rest.command.display.clear();
+    rest.expected_exit_codes.clear();
+    (rest.timeout, rest.grace) = Default::default();
+    (rest.idle_timeout, rest.max_output, rest.policy, rest.coverage) = Default::default();
+    rest.retry_attempts = 0;
+    rest.on_survivors = OnSurvivors::Report;
+    rest.continue_on_failure = false;
+    rest.after.clear();
+    (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
+    rest.capture = EvidenceCapture::default();
+    rest
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

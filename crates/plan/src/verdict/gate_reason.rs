@@ -1,0 +1,142 @@
+//! Why something that the policy of `proctor gate` requires is not proved, for people and for programs. Pure.
+
+use std::fmt;
+
+use proctor_model::{IsolationLevel, RunId, Timestamp};
+
+/// The most paths that a reason names.
+const NAMED: usize = 5;
+
+/// Why something that a policy requires is not proved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GateReason {
+    /// No run on this tree has a result.
+    NotRun,
+    /// Runs on this tree have no result for these checks.
+    ChecksNotRun(Vec<String>),
+    /// The run was made with another plan than the commit's: with another value of a placeholder, or another command.
+    OtherPlan { run: RunId },
+    /// An earlier version of proctor did not record whether the check succeeded, or only whether it blocks.
+    UnknownSuccess { run: RunId, check: String },
+    /// These checks failed in the run; empty if the run failed for another reason.
+    Failed { run: RunId, checks: Vec<String> },
+    /// The run was isolated less than the policy requires.
+    Weaker { run: RunId, level: IsolationLevel, least: IsolationLevel },
+    /// The run ended too long ago.
+    TooOld { run: RunId, ended: Timestamp },
+    /// The run passed, and its task waits for a person.
+    PersonNeeded { run: RunId },
+    /// The ledger's line, of an earlier version of proctor, does not say which checks the run covers.
+    UnnamedChecks { run: RunId },
+    /// The checks could read ignored files that a clone of the commit lacks, and that the policy does not accept.
+    UntrackedInputs {
+        run: RunId,
+        paths: Vec<String>,
+        /// How many such files are not among `paths`.
+        more: u64,
+    },
+    /// Which ignored files the checks could read is not recorded.
+    UnknownInputs { run: RunId },
+    /// The checks could read files that the trusted commit has, and that the judged commit does not have but ignores.
+    NewlyIgnored { run: RunId, paths: Vec<String> },
+    /// A step changed or removed files of the tree, and other steps saw that.
+    TreeRewritten { run: RunId, paths: Vec<String> },
+    /// The policy asks for results without caches of earlier runs.
+    KeptCaches { run: RunId },
+    /// A result was reused, and the run that carried the check out is not known.
+    UnknownOrigin { run: RunId, check: String },
+    /// Only somebody has results whose key the policy does not name.
+    UntrustedSigner { run: RunId, key: String },
+    /// On this platform, which the policy asks for, something is not proved.
+    OnPlatform { platform: String, reason: Box<GateReason> },
+}
+
+impl fmt::Display for GateReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRun => formatter.write_str("no run on this tree has a result"),
+            Self::ChecksNotRun(names) => write!(formatter, "no result on this tree: {}", names.join(", ")),
+            Self::OtherPlan { run } => write!(formatter, "{run} was made with another plan than the commit has"),
+            Self::UnknownSuccess { run, check } => {
+                write!(
+                    formatter,
+                    "{run} is of an earlier version, which recorded only whether `{check}` blocks, not whether it succeeded"
+                )
+            }
+            Self::Failed { run, checks } if checks.is_empty() => write!(formatter, "failed in {run}"),
+            Self::Failed { run, checks } => write!(formatter, "failed in {run}: {}", checks.join(", ")),
+            Self::Weaker { run, level, least } => {
+                write!(formatter, "{run} was isolated by {} only, and {} is required", level.word(), least.word())
+            }
+            Self::TooOld { run, ended } => write!(formatter, "{run} ended {ended}, which is longer ago than `max_age` allows"),
+            Self::PersonNeeded { run } => write!(formatter, "{run} passed, and its task waits for a person"),
+            Self::UnnamedChecks { run } => {
+                write!(formatter, "{run} is of an earlier version, which did not record the checks that it covers")
+            }
+            Self::UntrackedInputs { run, paths, more } => {
+                write!(formatter, "{run} could read ignored files that the commit lacks: {}", listed(paths, *more))
+            }
+            Self::UnknownInputs { run } => write!(formatter, "which ignored files {run} could read is not recorded"),
+            Self::NewlyIgnored { run, paths } => {
+                let paths = listed(paths, 0);
+                write!(formatter, "{run} could read files that the trusted commit has and this one ignores: {paths}")
+            }
+            Self::TreeRewritten { run, paths } => {
+                let paths = listed(paths, 0);
+                write!(formatter, "in {run} a step rewrote files of the tree, and other steps saw that: {paths}")
+            }
+            Self::KeptCaches { run } => {
+                write!(
+                    formatter,
+                    "{run} may have used caches that tools had left in an earlier run or attempt, and `fresh_caches` asks for a run \
+                     without them"
+                )
+            }
+            Self::UnknownOrigin { run, check } => {
+                write!(formatter, "{run} reused a result of `{check}`, and the run that it came from is not known")
+            }
+            Self::UntrustedSigner { run, key } => {
+                write!(formatter, "{run} was signed by the key {key}, which `signers` does not name")
+            }
+            Self::OnPlatform { platform, reason } => write!(formatter, "on {platform}: {reason}"),
+        }
+    }
+}
+
+impl GateReason {
+    /// Returns the word for documents that programs read.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::NotRun => "not-run",
+            Self::ChecksNotRun(_) => "checks-not-run",
+            Self::OtherPlan { .. } => "other-plan",
+            Self::UnknownSuccess { .. } => "unknown-success",
+            Self::Failed { .. } => "failed",
+            Self::Weaker { .. } => "weaker",
+            Self::TooOld { .. } => "expired",
+            Self::PersonNeeded { .. } => "person-needed",
+            Self::UnnamedChecks { .. } => "unnamed-checks",
+            Self::UntrackedInputs { .. } => "untracked-inputs",
+            Self::UnknownInputs { .. } => "unknown-inputs",
+            Self::NewlyIgnored { .. } => "newly-ignored",
+            Self::TreeRewritten { .. } => "tree-rewritten",
+            Self::KeptCaches { .. } => "kept-caches",
+            Self::UnknownOrigin { .. } => "unknown-origin",
+            Self::UntrustedSigner { .. } => "foreign",
+            Self::OnPlatform { reason, .. } => reason.word(),
+        }
+    }
+
+    /// Returns the reason without the platform that it holds for.
+    pub fn on_any_platform(&self) -> &Self {
+        if let Self::OnPlatform { reason, .. } = self { reason.on_any_platform() } else { self }
+    }
+}
+
+fn listed(paths: &[String], more: u64) -> String {
+    let named = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    match more + paths.len().saturating_sub(NAMED) as u64 {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}

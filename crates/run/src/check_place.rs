@@ -1,0 +1,325 @@
+//! Where the checks of a run work: on a snapshot, or in the project itself with the reason.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::kept_files::KeptOutcome;
+use crate::project::{
+    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace,
+    obstacle_of_settings, try_mount,
+};
+use crate::reuse::PlaceOfCheck;
+use crate::seen_layers::SeenLayers;
+use crate::snapshot::RunSnapshot;
+use proctor_evidence::ScratchDirectory;
+use proctor_evidence::report::SnapshotV2;
+use proctor_model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp};
+use proctor_sandbox::process::Control;
+use proctor_sandbox::snapshot::clean_up_copy_out;
+use proctor_tree::{TreeHints, TreeIndex};
+
+/// The reason, shown in the report, for running the checks in the project itself after the project changed again and
+/// again while it was copied.
+const MOVED: &str = "the project changed again and again while it was copied";
+
+/// The reason, shown in the report, for running the checks in the project itself because a person wants that.
+const NOT_ASKED_FOR: &str = "`[sandbox]` has `snapshot = \"off\"`";
+
+/// The most times that the tree is read and copied, because it may change while it is copied. After that many times
+/// the checks run in place.
+const TRIES: usize = 10;
+
+/// The most attempts of actions that a run with a snapshot may have. Each attempt can add a layer, and the options of one
+/// mount have room for about 200 layers.
+const MAX_ATTEMPTS: usize = 150;
+
+/// The time limit for trying whether the snapshot can be mounted. If it passes, the checks run in place.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The path of a program that does not exist. The trial of a mount "starts" this program, so that nothing runs.
+const NOWHERE: &str = "/proctor-tries-a-mount";
+
+/// Where the checks of a run work.
+#[derive(Debug)]
+pub(crate) enum CheckPlace {
+    /// In the project, because the settings ask for no snapshot.
+    Project,
+    /// In the project although the settings ask for a snapshot, for this reason.
+    InPlace(String),
+    Snapshot(Box<RunSnapshot>),
+}
+
+impl Workspace {
+    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree as it was last read;
+    /// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
+    pub(crate) fn look_and_copy(
+        &mut self,
+        request: &RunRequest<'_>,
+        hints: &TreeHints,
+    ) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
+        let hints = self.clean_up_copy_out(request, hints);
+        let mut index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
+        let of_settings = obstacle_of_settings(request.settings, &request.scope.root, self.store.root());
+        if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
+            return Ok((index, CopiesOutcome::InPlace(reason)));
+        }
+        let path_variable = self.path_variable();
+        for _ in 0..TRIES {
+            let unread = self.trees.take_unread_inputs(request.scope);
+            let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
+            match self.copies.update(&self.store, request.settings, request.scope, (&index, made), unread)? {
+                CopiesOutcome::Moved(paths) => {
+                    let hints = TreeHints::Only(paths);
+                    index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
+                }
+                outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
+            }
+        }
+        Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
+    }
+
+    /// A process may have died while it copied files that checks wrote to the project. Removes what that process left
+    /// there. Returns `hints` with the changed paths.
+    fn clean_up_copy_out(&self, request: &RunRequest<'_>, hints: &TreeHints) -> TreeHints {
+        let record = self.store.copy_out_record_path(&request.scope.project);
+        let changed = clean_up_copy_out(&request.scope.root, &record).unwrap_or_else(|error| {
+            // The record stays, so the next run tries again, and until then no file is copied to the project.
+            tracing::warn!(%error, record = %record.display(), "what a killed run left in the project cannot be removed");
+            Vec::new()
+        });
+        match hints {
+            TreeHints::Everything => TreeHints::Everything,
+            TreeHints::Only(paths) => TreeHints::Only(paths.iter().cloned().chain(changed).collect()),
+        }
+    }
+
+    /// Decides where the checks of a run work. Until a mount for a project has succeeded once in this process, each
+    /// run of the project tries whether its snapshot can be mounted.
+    pub(crate) fn place_of_checks(
+        &mut self,
+        request: &RunRequest<'_>,
+        copies: CopiesOutcome,
+    ) -> Result<CheckPlace, ProjectError> {
+        if request.settings.sandbox.snapshot == ProtectionMode::Off {
+            return Ok(CheckPlace::Project);
+        }
+        let place = match copies {
+            CopiesOutcome::Current(base) => self.try_snapshot(request, *base)?,
+            CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
+            CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
+        };
+        refuse_in_place_if_required(request, place)
+    }
+
+    /// Updates the place of the checks to what prerequisites left in the project. Returns the tree that they left, if the
+    /// checks run on a snapshot of it.
+    pub(crate) fn refresh_place(
+        &mut self,
+        request: &RunRequest<'_>,
+        place: &mut CheckPlace,
+    ) -> Result<Option<TreeIndex>, ProjectError> {
+        let CheckPlace::Snapshot(snapshot) = place else { return Ok(None) };
+        let (index, copies) = self.look_and_copy(request, &TreeHints::Everything)?;
+        let reason = match copies {
+            CopiesOutcome::Current(base) => {
+                snapshot.begin_again(*base);
+                return Ok(Some(index));
+            }
+            CopiesOutcome::InPlace(reason) => reason,
+            CopiesOutcome::Moved(_) => MOVED.to_owned(),
+        };
+        *place = refuse_in_place_if_required(request, CheckPlace::InPlace(reason))?;
+        Ok(None)
+    }
+
+    fn try_snapshot(&mut self, request: &RunRequest<'_>, base: SnapshotBase) -> Result<CheckPlace, ProjectError> {
+        let mut snapshot = match RunSnapshot::begin(request, base) {
+            Ok(snapshot) => snapshot,
+            Err(error) => return Ok(CheckPlace::InPlace(error.reason())),
+        };
+        let project = &request.scope.project;
+        if !self.mountable.contains(project) {
+            // A refusal is not remembered: a full disk or a busy machine may be the reason, and the next run tries again.
+            let mut tried = self.try_mount(request, &mut snapshot);
+            if let Err(ProjectError::HelperDied { .. }) = tried {
+                // That says nothing about the snapshot, so it must not make the checks run in place.
+                tried = self.try_mount(request, &mut snapshot);
+            }
+            if let Some(reason) = tried? {
+                return Ok(CheckPlace::InPlace(reason));
+            }
+            self.mountable.insert(project.clone());
+        }
+        Ok(CheckPlace::Snapshot(Box::new(snapshot)))
+    }
+
+    /// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be, or if the plan has
+    /// no check that would need it.
+    fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
+        let Some(action) = request.plan.steps.first() else { return Ok(None) };
+        let mount = match snapshot.add_mount(None, Vec::new()) {
+            Ok(mount) => mount,
+            Err(error) => return Ok(Some(error.reason())),
+        };
+        let action = Action { timeout: TRIAL_TIMEOUT, ..action.clone() };
+        let (control, _handle) = Control::new()
+            .map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source: io::Error::other(source) })?;
+        let ambient = self.ambient().clone();
+        let (store, nowhere) = (self.store.clone(), Path::new(NOWHERE));
+        let trial = ExaminationRequest {
+            state_root: store.root(),
+            project_root: &request.scope.root,
+            action: &action,
+            program: nowhere,
+            settings: &request.settings.sandbox,
+            additions: &request.settings.environment,
+            ambient: &ambient,
+            control: &control,
+        };
+        let scratch = self.run_preparation.scratch().map_or(nowhere, ScratchDirectory::path).to_owned();
+        try_mount(self.launcher()?, &trial, (&store, &scratch), mount)
+    }
+}
+
+/// Returns why a run cannot have a snapshot, as far as its plan says so.
+fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
+    let plan = request.plan;
+    let attempts: usize = plan.actions().map(|action| 2 * (1 + usize::from(action.retry_attempts))).sum();
+    let reason = if request.is_typed() {
+        "a typed command works for the project"
+    } else if attempts > MAX_ATTEMPTS {
+        "the plan has too many actions"
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
+}
+
+fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> Result<CheckPlace, ProjectError> {
+    match &place {
+        // A typed command works in the project by design, so requiring a snapshot does not concern it.
+        CheckPlace::InPlace(reason) if request.settings.sandbox.snapshot == ProtectionMode::Require && !request.is_typed() => {
+            Err(ProjectError::SnapshotRequired { reason: reason.clone() })
+        }
+        CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
+    }
+}
+
+impl CheckPlace {
+    /// Returns the snapshot that an action works in; `None` if it works in the project.
+    pub(crate) fn snapshot_for(&self, action: &Action) -> Option<&RunSnapshot> {
+        match self {
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&**snapshot),
+            Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Returns where a check works, as far as its result may depend on it.
+    pub(crate) fn of_check(&self, check: &Action) -> PlaceOfCheck {
+        self.snapshot_for(check).map_or(PlaceOfCheck::Project, |snapshot| PlaceOfCheck::Snapshot { inputs: snapshot.inputs() })
+    }
+
+    /// Returns the snapshot that an action works in, so that the caller can add a directory of files over it; `None` if
+    /// the action works in the project.
+    pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
+        match self {
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&mut **snapshot),
+            Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Lets services use the snapshot from now on. The caller knows that no further prerequisite changes the project.
+    pub(crate) fn open_for_services(&mut self) {
+        if let Self::Snapshot(snapshot) = self {
+            snapshot.open_for_services();
+        }
+    }
+
+    /// Returns the Python modules that are worth compiling after the run, if the checks ran on a snapshot.
+    pub(crate) fn modules_to_compile(&self, project: &ProjectId) -> Option<ModulesToCompile> {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.modules_to_compile(project),
+            Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Sets which layers of other checks a check sees, when checks run at the same time.
+    pub(crate) fn show_layers(&mut self, seen: SeenLayers) {
+        if let Self::Snapshot(snapshot) = self {
+            snapshot.show_layers(seen);
+        }
+    }
+
+    /// Returns the environments in the project that the snapshot shows; `None` if checks work in the project.
+    pub(crate) fn shown_environments(&self) -> Option<Vec<PathBuf>> {
+        match self {
+            Self::Snapshot(snapshot) => Some(snapshot.shown_environments()),
+            Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Returns whether the checks run on a snapshot.
+    pub(crate) fn is_snapshot(&self) -> bool {
+        matches!(self, Self::Snapshot(_))
+    }
+
+    /// Returns the ignored files and the caches that checks on the snapshot see; `None` if checks work in the project.
+    pub(crate) fn seen_beside_the_tree(&self) -> Option<(IgnoredFiles, CachesSeen)> {
+        match self {
+            Self::Snapshot(snapshot) => Some(snapshot.seen_beside_the_tree()),
+            Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Returns the files of the tree that a step rewrote in its copy, and that other steps saw like that.
+    pub(crate) fn rewritten(&self) -> Vec<String> {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.rewritten(),
+            Self::Project | Self::InPlace(_) => Vec::new(),
+        }
+    }
+
+    /// Copies the files that `writes` of the checks names to the project. Without a snapshot nothing is copied, because
+    /// the checks wrote in the project itself.
+    pub(crate) fn copy_out(
+        &mut self,
+        request: &RunRequest<'_>,
+        written: (Timestamp, &Path),
+        stopped: Option<StopReason>,
+    ) -> KeptOutcome {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, written, stopped),
+            Self::Project | Self::InPlace(_) => KeptOutcome::default(),
+        }
+    }
+
+    /// Returns the report's section about where the checks ran. `in_place` has the names of checks that ran in the
+    /// project because of their own settings.
+    pub(crate) fn facts(&self, in_place: &[&str]) -> SnapshotV2 {
+        let of_project = |reason: &str| SnapshotV2 {
+            tested: TestedPlace::InPlace,
+            reason: Some(reason.to_owned()),
+            inputs: None,
+            caches: None,
+            written: Vec::new(),
+            written_count: None,
+            kept_count: None,
+            writes_to_keep: Vec::new(),
+        };
+        match self {
+            Self::Project => of_project(NOT_ASKED_FOR),
+            Self::InPlace(reason) => of_project(reason),
+            Self::Snapshot(snapshot) if in_place.is_empty() => snapshot.facts(),
+            Self::Snapshot(snapshot) => SnapshotV2 {
+                tested: TestedPlace::InPlace,
+                reason: Some(format!("{} has `snapshot = \"off\"`; other checks had a snapshot", quoted(in_place))),
+                ..snapshot.facts()
+            },
+        }
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

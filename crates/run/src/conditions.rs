@@ -1,0 +1,53 @@
+//! What the results of a run may depend on beside the tree.
+
+use crate::check_place::CheckPlace;
+use crate::project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
+use proctor_model::{CachesSeen, IgnoredFiles, RunConditions};
+use proctor_tree::TreeIndex;
+
+/// The ignored files that checks could read in the project itself, before any check ran.
+#[derive(Debug)]
+pub(crate) enum IgnoredBefore {
+    /// No check works in the project, as far as it was known then.
+    NotLooked,
+    /// With whether there were caches among them; `None` if they could not be listed.
+    Listed(Option<(IgnoredFiles, CachesSeen)>),
+}
+
+impl IgnoredBefore {
+    /// Lists the ignored files if a check works in the project itself.
+    pub(crate) fn look(request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> Self {
+        if request.is_typed() {
+            // A typed command proves nothing of the task's checks.
+            return Self::Listed(None);
+        }
+        let is_any_in_place = !place.is_snapshot() || request.plan.steps.iter().any(|step| step.in_place);
+        if is_any_in_place { Self::Listed(in_project(request, index)) } else { Self::NotLooked }
+    }
+
+    /// Returns what the results of the run may depend on beside the tree.
+    pub(crate) fn conditions(self, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> RunConditions {
+        let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
+            (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
+            // The snapshot was given up during the run. What was there before the run is not known.
+            (Self::NotLooked, None) => (in_project(request, index).map(|(ignored, _)| ignored), None),
+            (Self::Listed(None), _) => (None, None),
+            (Self::Listed(Some((ignored, in_project))), place) => {
+                let caches = match place {
+                    Some((_, CachesSeen::Kept)) => CachesSeen::Kept,
+                    Some((_, CachesSeen::Fresh)) | None => in_project,
+                };
+                (Some(ignored), Some(caches))
+            }
+        };
+        let platform = RunConditions::platform_here();
+        let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
+        RunConditions { platform, directory, ignored, caches, rewritten }
+    }
+}
+
+fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<(IgnoredFiles, CachesSeen)> {
+    let settings = request.settings;
+    let own_link = settings.matcher.own_link.as_ref();
+    ignored_in_project(index, &outputs_of_prerequisites(request.plan), settings.task_list.as_deref(), own_link)
+}

@@ -1,0 +1,190 @@
+//! Compares a run with earlier ones, for notes in its report: another verdict on the same tree, missing or skipped
+//! tests, changed programs. These notes do not change the verdict, because each of the differences can have a good
+//! reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::project::{RunRequest, Workspace, is_as_in_ledger};
+use crate::test_history::EarlierTest;
+use proctor_evidence::LedgerLookup;
+use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
+use proctor_index::IndexedRun;
+use proctor_model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
+
+/// At most this many earlier runs of the task are compared with the run.
+const RUNS: u32 = 50;
+/// The most names that a note lists. Further names are only counted.
+const NAMED: usize = 5;
+
+/// What a comparison with earlier runs of the task shows.
+#[derive(Debug, Default)]
+pub(crate) struct EarlierRuns {
+    pub(crate) notes: Vec<PlanNote>,
+    /// The counts of tests in the last green run and now; `None` if no check has tests in both runs.
+    pub(crate) tests: Option<TestCountsChangeV2>,
+}
+
+/// Rows of the index about earlier runs, newest first, which are compared with the ledger before they are used.
+pub(crate) struct CheckedRows<'a> {
+    rows: &'a [IndexedRun],
+    /// `None` if the ledger cannot be read.
+    ledger: Option<&'a LedgerLookup>,
+}
+
+impl<'a> CheckedRows<'a> {
+    /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out.
+    pub(crate) fn matching(&self, is_wanted: impl Fn(&IndexedRun) -> bool) -> impl Iterator<Item = &'a IndexedRun> {
+        let ledger = self.ledger;
+        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_as_in_ledger(ledger, run).unwrap_or(false));
+        self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
+    }
+}
+
+impl Workspace {
+    /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
+    /// not depend on it.
+    pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
+        let (project, task) = (&request.scope.project, &request.plan.task);
+        let rows = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
+        // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
+        let ledger = LedgerLookup::open(&self.store, project).ok();
+        let runs = CheckedRows { rows: &rows, ledger: ledger.as_ref() };
+        let mut notes: Vec<PlanNote> = self.other_results(request, facts, &runs).into_iter().collect();
+        let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
+        // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
+        // and the last run's report need not be read.
+        let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
+        let last = runs.matching(|run| run.status.counts()).next();
+        let last = last.as_ref().filter(is_other).and_then(read);
+        notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
+        // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
+        // has no tests, the report of the last green run is not read.
+        let of_both: Vec<&ActionResult> =
+            facts.actions.iter().filter(|action| !cases(action).is_empty() && are_all_listed(action)).collect();
+        notes.extend(facts.actions.iter().filter(|action| !are_all_listed(action)).map(|action| {
+            let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
+            note(&action.action.name, message)
+        }));
+        let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
+        let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
+        let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
+        if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
+            let before = |action: &ActionResult| self.tests_of(request, &green, &action.action.name);
+            let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
+            notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
+            return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
+        }
+        EarlierRuns { notes, tests: None }
+    }
+}
+
+impl Workspace {
+    /// Returns the notes about the discovery of the checks that both this plan and the last run of the task have. Where
+    /// this process has made no run of the task yet, the report of the last run is read; without a report all notes are
+    /// new.
+    pub(crate) fn told_notes(&mut self, request: &RunRequest<'_>) -> Vec<PlanNote> {
+        if request.plan.origin != PlanOrigin::Discovered || request.plan.notes.is_empty() {
+            return Vec::new();
+        }
+        let task = (request.scope.project.clone(), request.plan.task.clone());
+        let last = self.last_notes.remove(&task).or_else(|| {
+            let runs = self.index.runs(&task.0, Some(&task.1), 1).ok()?;
+            Some(self.report_of(request, runs.first()?)?.notes)
+        });
+        self.last_notes.insert(task, request.plan.notes.clone());
+        let last = last.unwrap_or_default();
+        request.plan.notes.iter().filter(|note| last.contains(note)).cloned().collect()
+    }
+}
+
+/// Returns a note about changed programs, lock files and plugins. Configuration files are left out, because the report
+/// names their changes in another section.
+fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote> {
+    let before = last.environment.as_ref()?.components.iter().map(|component| (component.name.as_str(), component.sha256));
+    let before: BTreeMap<&str, Digest> = before.collect();
+    let now = facts.environment.components.iter().map(|component| (component.name.as_str(), component.sha256));
+    let now: BTreeMap<&str, Digest> = now.collect();
+    let has_same_plan = last.test_specification.plan_digest == Some(facts.plan_digest);
+    let configured = |name: &str| facts.configuration_changed.iter().any(|changed| name == changed.path);
+    let names: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
+    let differ = |name: &&str| match (before.get(name), now.get(name)) {
+        (Some(before), Some(now)) => before != now,
+        // A different plan starts different programs, so a program that only one of the runs has is not worth a note.
+        (Some(_), None) | (None, Some(_)) => has_same_plan,
+        (None, None) => false,
+    };
+    let changed: Vec<String> =
+        names.into_iter().filter(differ).filter(|name| !configured(name)).map(|name| format!("`{name}`")).collect();
+    let run = &last.authenticity.execution_id;
+    (!changed.is_empty()).then(|| note("environment", format!("not what it was in {run}: {}", named(&changed))))
+}
+
+/// Returns the single tests that a check reported in this run; empty if the check was not carried out.
+fn cases(action: &ActionResult) -> &[TestCase] {
+    action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
+}
+
+/// Returns whether every test that a check reported is listed, and not only counted.
+fn are_all_listed(action: &ActionResult) -> bool {
+    let results = action.executed().and_then(|executed| executed.interpretation.test_results.as_ref());
+    results.is_none_or(|results| cases(action).is_empty() || cases(action).len() as u64 >= results.total)
+}
+
+/// Counts the tests of the checks that both runs carried out.
+fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<EarlierTest>)]) -> Option<TestCountsChangeV2> {
+    let count = |counts: &mut TestCountsV2, status: TestOutcome, expected_to_fail: bool| {
+        counts.total += 1;
+        counts.expected_failures += u64::from(expected_to_fail);
+        counts.skipped += u64::from(status == TestOutcome::Skipped && !expected_to_fail);
+    };
+    let (mut before, mut now) = (TestCountsV2::default(), TestCountsV2::default());
+    for (action, earlier) in both {
+        earlier.iter().for_each(|test| count(&mut before, test.status, test.expected_to_fail));
+        cases(action).iter().for_each(|test| count(&mut now, test.status, test.expected_to_fail));
+    }
+    (!both.is_empty()).then(|| TestCountsChangeV2 { since: since.clone(), before, now })
+}
+
+/// Returns notes about tests that passed in the last green run and that are missing or skipped now.
+fn missing_tests(facts: &ActionResult, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
+    let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.stable_name(), case.status)).collect();
+    let passed = before.iter().filter(|test| test.status == TestOutcome::Passed);
+    let (mut gone, mut skipped) = (Vec::new(), Vec::new());
+    for test in passed {
+        match now.get(test.stable_name()) {
+            None => gone.push(format!("`{}`", test.full_name)),
+            Some(TestOutcome::Skipped) => skipped.push(format!("`{}`", test.full_name)),
+            Some(TestOutcome::Passed | TestOutcome::Failed | TestOutcome::Error) => {}
+        }
+    }
+    let rows = [(gone, "not there any more"), (skipped, "skipped or expected to fail now")];
+    let said = rows.into_iter().filter(|(names, _)| !names.is_empty());
+    said.map(|(names, what)| {
+        note(&facts.action.name, format!("{} test(s) that passed in {run} are {what}: {}", names.len(), named(&names)))
+    })
+    .collect()
+}
+
+fn named(names: &[String]) -> String {
+    let listed = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}
+
+fn note(subject: &str, message: String) -> PlanNote {
+    PlanNote { subject: subject.to_owned(), message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_names_some_and_counts_the_rest() {
+        let names: Vec<String> = (0..7).map(|number| number.to_string()).collect();
+        assert_eq!(named(&names), "0, 1, 2, 3, 4 and 2 more");
+        assert_eq!(named(&names[..5]), "0, 1, 2, 3, 4");
+    }
+}

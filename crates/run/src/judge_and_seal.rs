@@ -1,0 +1,491 @@
+//! The end of a run: verdict, route, report, seal, index, link. The judgements themselves are made elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::check_records::check_records;
+use crate::criteria_facts;
+use crate::kept_files::KeptOutcome;
+use crate::program_records::program_records;
+use crate::project::ProjectError;
+use crate::project::ProtectedFilesStatus;
+use crate::project::Selection;
+use crate::project::Workspace;
+use crate::project::{ProjectScope, RunOutcome, SealedReport};
+use crate::project::{SurveyedEnvironment, changed_between};
+use crate::records;
+use crate::review;
+use crate::run_plan::RunContext;
+use crate::test_facts::test_result;
+use proctor_evidence::report::{
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, SnapshotV2,
+    TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
+};
+use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
+use proctor_model::{
+    Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
+    EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind,
+    RunConditions, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
+};
+use proctor_plan::routing;
+use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict, is_determined_by_inputs};
+use proctor_sandbox::isolation;
+use proctor_sandbox::process::clock;
+
+/// Everything that is known about a run when its last action is over.
+pub(crate) struct RunEnd<'a> {
+    pub(crate) context: &'a RunContext<'a>,
+    pub(crate) performed: Vec<ActionResult>,
+    pub(crate) comparison: TreeComparison,
+    pub(crate) stopped: Option<StopReason>,
+    /// The death of a helper process while an action went on; `None` if there was none.
+    pub(crate) died: Option<HelperDeath>,
+    pub(crate) surveyed: SurveyedEnvironment,
+    /// For each check whose result may be reused, by its name: the digest of the check's inputs.
+    pub(crate) inputs: BTreeMap<String, Digest>,
+    /// The state of the protected files; `None` if no files are protected.
+    pub(crate) protected: Option<ProtectedFilesStatus>,
+    /// Whether the checks ran on a snapshot, and if not, the reason.
+    pub(crate) snapshot: SnapshotV2,
+    /// What the results may depend on beside the tree.
+    pub(crate) conditions: RunConditions,
+    /// What was copied from the snapshot to the project.
+    pub(crate) kept: KeptOutcome,
+}
+
+/// What was decided about a run, before its report is built.
+struct RunJudgement {
+    verdict: RunVerdict,
+    criteria: Option<CriteriaEvaluation>,
+    route: Option<RouteEntry>,
+    override_of: Option<proctor_model::NextNode>,
+    tdd: TddState,
+    ended: Timestamp,
+}
+
+impl Workspace {
+    /// Judges, reports, seals and publishes a run.
+    pub(crate) fn judge_and_seal(
+        &mut self,
+        mut run_end: RunEnd<'_>,
+        mut directory: RunDirectory,
+        ledger: &mut Ledger,
+        lock: &ProjectLock,
+    ) -> Result<RunOutcome, ProjectError> {
+        let decided = decide(&run_end);
+        let context = run_end.context;
+        let request = context.request;
+        let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
+        let mut facts = facts(&mut run_end, &decided, &before);
+        let earlier = self.earlier_runs(request, &facts);
+        facts.notes.extend(earlier.notes);
+        facts.notes.extend(self.refused_requests.take_note());
+        facts.notes.extend(self.note_tracked_outside(request.scope));
+        if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
+            files.tests = earlier.tests;
+        }
+        let told_notes = self.told_notes(request);
+        let mut report = self.write_debt(request, build(&facts), &mut directory)?;
+        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
+        let report = seal_hash(self.write_exports(request, report, &mut directory)?);
+        let record = record((&run_end, &facts.actions), &decided, &report);
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
+        let observer = self.observer();
+        // While the files are being written to disk, the launcher can be shut down without delaying the seal.
+        self.dismiss_launcher_after_last_run();
+        let removed = remove_outputs_of_run(lock, &context.run_id).map_err(ProjectError::Evidence);
+        if !self.has_runs_ahead() {
+            self.run_preparation.close();
+        }
+        let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
+        removed?;
+        let sealed = Box::new(outcome((&run_end, &facts.actions), &decided, (report, told_notes), directory));
+        observer(DurableStep::Published);
+        self.to_prune = Some((request.scope.clone(), request.settings.limits));
+        // Without a reserve the run is sealed all the same. While the reserve is there, this reads only its length.
+        let _unwritten = self.store.renew_reserve();
+        Ok(match decided.verdict.overall_status {
+            OverallStatus::Moved => RunOutcome::Moved(sealed),
+            OverallStatus::Interrupted => match run_end.stopped {
+                Some(StopReason::HelperDied) => RunOutcome::HelperDied(sealed),
+                Some(StopReason::ServiceEnded | StopReason::ChecksOver | StopReason::Superseded)
+                | Some(StopReason::Interrupted | StopReason::Terminated)
+                | None => RunOutcome::Interrupted(sealed),
+            },
+            OverallStatus::Success
+            | OverallStatus::PartialSuccess
+            | OverallStatus::Failed
+            | OverallStatus::SpecificationError
+            | OverallStatus::Superseded => RunOutcome::Judged(sealed),
+        })
+    }
+
+    /// Seals a run, then updates the index and the task's links. Returns the run's directory.
+    pub(crate) fn seal_and_publish(
+        &mut self,
+        scope: &ProjectScope,
+        directory: RunDirectory,
+        sealing: SealInput,
+        ledger: &mut Ledger,
+        lock: &ProjectLock,
+    ) -> Result<PathBuf, ProjectError> {
+        let leads_latest = sealing.record.leads_latest();
+        let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
+        let observer = self.observer();
+        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(ProjectError::Evidence)?;
+        // The seal makes the verdict final. If updating the index fails, the lock file is not marked as published, so
+        // the next run brings the index up to date.
+        let indexed = self.apply(&scope.project, sealed.offset_after, sealed.line);
+        if indexed.is_ok() {
+            observer(DurableStep::IndexUpdated);
+        }
+        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(ProjectError::Evidence) } else { Ok(()) };
+        if leads_latest && linked.is_ok() {
+            observer(DurableStep::LatestLinked);
+        }
+        match indexed.and(linked) {
+            Ok(()) => lock.mark_published(),
+            Err(error) => self.say_behind(&run_id, &error),
+        }
+        Ok(sealed.directory)
+    }
+}
+
+fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
+    let context = run_end.context;
+    let flow = match (run_end.stopped, &run_end.died) {
+        (Some(StopReason::Interrupted | StopReason::Terminated), _) => RunFlow::Interrupted,
+        (Some(StopReason::Superseded), _) => RunFlow::Superseded,
+        (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), Some(death)) => {
+            RunFlow::HelperDied(death)
+        }
+        (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), None)
+            if !run_end.comparison.moved.is_empty() =>
+        {
+            RunFlow::Moved
+        }
+        // The end of a service is a failed prerequisite, which is judged like any other result.
+        (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), None) => RunFlow::Finished,
+    };
+    let selected = run_end.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
+    let results: Vec<_> = selected.map(|one| (one.action.phase, one.judgement())).collect();
+    let mut verdict = verdict::judge_run(&results, &flow);
+    let criteria = criteria_facts::judge(&mut verdict, context, &run_end.performed);
+    note_partial_selection(run_end, &mut verdict);
+    note_protected_files(run_end, &mut verdict);
+    let ended = clock::now();
+    if flow != RunFlow::Finished {
+        return RunJudgement { verdict, criteria, route: None, override_of: None, tdd: context.tdd.clone(), ended };
+    }
+    let (route, tdd) = route(run_end, ended);
+    let override_of = route.as_ref().and_then(overridden);
+    RunJudgement { verdict, criteria, route, override_of, tdd, ended }
+}
+
+/// Lowers the verdict of a run that left checks out, or that uses results which checks had on another tree. The verdict says
+/// nothing about these checks on this tree, so the task cannot be complete.
+fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    let unproven = || run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step && one.is_unproven());
+    let count = unproven().count();
+    if count == 0 {
+        return;
+    }
+    verdict.nothing_proven = count == run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step).count();
+    if verdict.overall_status == OverallStatus::Success {
+        verdict.overall_status = OverallStatus::PartialSuccess;
+    }
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::ChecksLeftOut);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        let all = run_end.context.request.plan.steps.len();
+        verdict.completion_reason = match unproven().filter(|one| one.skipped().is_none()).count() {
+            0 => format!("{count} of {all} checks were not run"),
+            _ => format!("{count} of {all} checks were not run on this tree"),
+        };
+    }
+}
+
+/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could
+/// complete a task by weakening its tests.
+fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    let Some(why) = needs_a_person(run_end) else { return };
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::ProtectedFiles);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        verdict.completion_reason = why;
+    }
+}
+
+/// Decides where the task goes next by the first TEST action that did not succeed, otherwise by the last TEST action
+/// (R1). There is no route if no TEST action was carried out (R2).
+fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
+    let context = run_end.context;
+    // When a prerequisite failed while the checks ran, as a service can, the results of the checks say nothing about
+    // the code.
+    if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
+        return (None, context.tdd.clone());
+    }
+    // "First" means first in the plan, whatever the order of execution was.
+    let performed = |step: &Action| run_end.performed.iter().find(|one| one.action.id == step.id);
+    let told = |one| Some((one, test_result(one, (&context.run_id, context.before, now))?));
+    let tests: Vec<_> = context.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
+    let chosen = tests.iter().find(|(one, _)| one.status() != Some(ResultType::Success)).or(tests.last());
+    let Some((_, result)) = chosen else { return (None, context.tdd.clone()) };
+    let settings = &context.request.settings.routing;
+    let asked = context.request.phase.filter(|phase| *phase != context.tdd.phase || !context.tdd.started);
+    let advice = asked.or_else(|| context.request.is_typed().then(|| context.phase()));
+    let review = review::missing_review_verdict(&run_end.performed);
+    let protected = needs_a_person(run_end);
+    let verify = |state| match (review, &protected) {
+        (Some(why), _) => routing::verify_without_review_verdict(result, state, settings, why),
+        (None, Some(why)) => routing::verify_with_unapproved_files(result, state, settings, why),
+        (None, None) => routing::verify_phase(result, state, settings),
+    };
+    let verified = match advice {
+        // A run that asks for another phase than the task's is no step of the cycle, so no attempt is counted (R6). The
+        // same holds for a typed command.
+        Some(phase) => {
+            let asked = TddState { phase, started: false, ..TddState::default() };
+            let verified = verify(asked);
+            routing::RouteDecision { state: context.tdd.clone(), ..verified }
+        }
+        None => verify(context.tdd.clone()),
+    };
+    verified.log.iter().for_each(|line| tracing::debug!("{line}"));
+    routing::emit_decision(&context.request.plan.task, &context.run_id, &verified.entry, result.category);
+    (Some(verified.entry), verified.state)
+}
+
+fn overridden(entry: &RouteEntry) -> Option<proctor_model::NextNode> {
+    match entry.kind {
+        RouteKind::Routed => None,
+        RouteKind::RetryLimit
+        | RouteKind::AttemptLimit
+        | RouteKind::CollectionErrorPolicy
+        | RouteKind::Category
+        | RouteKind::ProtectedFiles
+        | RouteKind::Override => Some(routing::route_by_exit_code(entry.exit_code.unwrap_or(3), entry.phase).next_node),
+    }
+}
+
+fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<String, Digest>) -> RunFacts {
+    let context = run_end.context;
+    let request = context.request;
+    let verdict = &decided.verdict;
+    let counts = verdict.overall_status.counts();
+    RunFacts {
+        run_id: context.run_id.clone(),
+        project_id: request.scope.project.clone(),
+        plan: request.plan.clone(),
+        plan_digest: context.plan_digest,
+        specification_file: records::specification_file(request.plan),
+        started: context.started,
+        ended: decided.ended,
+        duration: DurationMs::from(clock::monotonic().since(context.begun)),
+        generated_at: decided.ended,
+        process_id: std::process::id(),
+        overall_status: verdict.overall_status,
+        overall_result: verdict.overall_result,
+        overall_reason: verdict.reason.clone(),
+        completion: CompletionFacts {
+            status: verdict.completion_status,
+            task_status: verdict.task_status,
+            partial_reason: verdict.partial_reason,
+            reason: verdict.completion_reason.clone(),
+        },
+        criteria: decided.criteria.clone(),
+        trigger: request.trigger.clone(),
+        tree: TreeFacts {
+            before: context.before,
+            comparison: Some(run_end.comparison.clone()),
+            issues: context.issues.clone(),
+            snapshot: Some(run_end.snapshot.clone()),
+        },
+        isolation: isolation::facts(
+            run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
+            &request.settings.sandbox,
+            run_end.snapshot.tested,
+        ),
+        environment: environment(run_end),
+        configuration_changed: changed_between(before, &run_end.surveyed.configuration),
+        tests_modified: run_end.protected.as_ref().map(|seen| seen.to_report(request.plan)),
+        route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
+        tdd: counts.then(|| tdd_facts(context, decided)),
+        evidence_files: evidence_files(&run_end.performed),
+        contended: contended(&run_end.performed),
+        lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
+        notes: notes(run_end),
+        // This line moves the actions out of `run_end`, so it must come after everything that reads them.
+        actions: std::mem::take(&mut run_end.performed),
+    }
+}
+
+/// The report's text when the kernel may have dropped events before the run.
+const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
+
+fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
+    let names: BTreeSet<_> = run_end.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
+    EnvironmentV2 {
+        digest: run_end.surveyed.digest,
+        names: names.into_iter().collect(),
+        components: run_end.surveyed.components.clone(),
+    }
+}
+
+fn tdd_facts(context: &RunContext<'_>, decided: &RunJudgement) -> TddV2 {
+    TddV2 {
+        started: context.tdd.started,
+        phase: context.tdd.phase,
+        phase_after: decided.tdd.phase,
+        attempts: decided.tdd.attempts,
+        paused: decided.tdd.paused.clone(),
+    }
+}
+
+fn evidence_files(performed: &[ActionResult]) -> Vec<EvidenceFile> {
+    performed.iter().flat_map(|one| one.files.iter().cloned()).collect()
+}
+
+fn contended(performed: &[ActionResult]) -> Vec<ContentionV2> {
+    let waited = |one: &ActionResult| Some(ContentionV2 { action_id: one.action.id.clone(), waited_ms: one.waited? });
+    performed.iter().filter_map(waited).collect()
+}
+
+fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
+    let one_by_one = || PlanNote {
+        subject: "parallelExecution".to_owned(),
+        message: "the steps were carried out one after the other: with `home = \"overlay\"` they share what they change there"
+            .to_owned(),
+    };
+    let request = run_end.context.request;
+    let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
+    let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
+    of_actions.chain(of_the_run).chain(run_end.kept.notes.iter().cloned()).collect()
+}
+
+fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
+    let context = run_end.context;
+    let counts = decided.verdict.overall_status.counts();
+    RunRecord {
+        run_id: context.run_id.clone(),
+        task: context.request.plan.task.clone(),
+        report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
+        manifest_hash: Digest::of(b""),
+        tree_digest: Some(context.before),
+        tree_format: TreeFormat::CURRENT,
+        tested: Some(run_end.snapshot.tested),
+        environment_digest: Some(run_end.surveyed.digest),
+        plan_digest: Some(context.plan_digest),
+        checks: named_checks(context),
+        overall_status: decided.verdict.overall_status,
+        overall_result: decided.verdict.overall_result,
+        blocking: decided.verdict.blocking,
+        exit: Some(exit(run_end, actions, decided)),
+        isolation: report.isolation.as_ref().map(|isolation| isolation.level).filter(|level| level.is_weaker()),
+        route: decided.route.clone(),
+        tdd: counts.then(|| decided.tdd.clone()),
+        prerequisites: prerequisites_met(context, actions),
+        configuration: run_end.surveyed.configuration.clone(),
+        inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
+        results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
+        programs: Some(program_records(actions, &context.unchanged_since_approval)),
+        conditions: Some(Box::new(run_end.conditions.clone())),
+        reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
+        started: context.started,
+        ended: decided.ended,
+        signature: None,
+    }
+}
+
+/// Returns the inputs of the checks that this run carried out and whose results depend on these inputs alone. Later
+/// runs may reuse such results.
+fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
+    let is_determined_by_inputs = |one: &&ActionResult| {
+        one.executed().is_some_and(|executed| is_determined_by_inputs(executed.judgement.classification.code))
+    };
+    let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_determined_by_inputs);
+    let known = |one: &ActionResult| Some((one.action.name.clone(), *run_end.inputs.get(&one.action.name)?));
+    settled.filter_map(known).collect()
+}
+
+/// Returns the checks that were selected by name; an empty list means all checks of the task.
+fn named_checks(context: &RunContext<'_>) -> Vec<String> {
+    let request = context.request;
+    match &request.checks {
+        // A typed command is no check of the task. The names of its checks are returned, so that the run does not
+        // count as a run of all checks.
+        _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
+        Selection::Named(names) => names.clone(),
+        Selection::All | Selection::Missing | Selection::Triggered { .. } => Vec::new(),
+    }
+}
+
+/// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged in this run, and those
+/// that this run did not reach but that succeeded before.
+pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
+    let mut met = context.met.clone();
+    for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
+        let name = &one.action.name;
+        match (one.status(), one.met) {
+            (Some(ResultType::Success), Some(digest)) => drop(met.insert(name.clone(), digest)),
+            (Some(_), _) => drop(met.remove(name)),
+            (None, _) => {}
+        }
+    }
+    met
+}
+
+fn outcome(
+    (run_end, actions): (&RunEnd<'_>, &[ActionResult]),
+    decided: &RunJudgement,
+    (report, told_notes): (ExecutionReportV2, Vec<PlanNote>),
+    directory: PathBuf,
+) -> SealedReport {
+    let context = run_end.context;
+    let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
+    let is_allowed = |one: &&ActionResult| one.judgement().is_some_and(|judgement| judgement.blocking == Blocking::Allowed);
+    let not_left_out = |one: &&ActionResult| one.skipped() != Some(SkipReason::NotSelected);
+    let names = |is_named: &dyn Fn(&ActionResult) -> bool| {
+        let named = actions.iter().filter(unsuccessful).filter(not_left_out).filter(|one| is_named(one));
+        named.map(|one| one.action.name.clone()).collect()
+    };
+    SealedReport {
+        run_id: context.run_id.clone(),
+        report,
+        report_path: directory.join(proctor_evidence::report::EXECUTION_REPORT_FILE),
+        tree: context.before,
+        tree_after: run_end.comparison.after,
+        failed: names(&|one| !is_allowed(&one)),
+        warned: names(&|one| is_allowed(&one)),
+        told_notes,
+        moved: run_end.comparison.moved.clone(),
+        copied: run_end.kept.tree.map(|tree| CopiedFiles { tested: context.before, tree, paths: run_end.kept.changed.clone() }),
+        paused: decided.tdd.paused.is_some(),
+        exit: exit(run_end, actions, decided),
+    }
+}
+
+fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) -> CommandExit {
+    // A run for another phase than the cycle's gets advice only. So nobody turns a failure into an expected one by
+    // asking for the phase RED (R6).
+    let is_step_of_cycle = run_end.context.is_step_of_cycle();
+    let standing = if is_step_of_cycle { CyclePosition::of(true, &decided.tdd) } else { CyclePosition::OutsideCycle };
+    match (run_end.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
+        (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
+        (Some(StopReason::HelperDied), CommandExit::Interrupted) => CommandExit::OwnFault,
+        // The task would continue, but a person has to approve the changed protected files first.
+        (_, CommandExit::Proceed) if needs_a_person(run_end).is_some() => CommandExit::PersonNeeded,
+        (_, exit) => review::exit(exit, actions),
+    }
+}
+
+/// Returns why protected files keep the task from continuing; `None` if the task may continue.
+fn needs_a_person(run_end: &RunEnd<'_>) -> Option<String> {
+    run_end.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
+}

@@ -1,0 +1,76 @@
+//! Carries out one plan: the order of its actions, their attempts, the judgement and the seal.
+//!
+//! This is the only place where process, tools, verdict, routing, report and evidence meet. It judges nothing itself, but asks
+//! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
+//! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
+//!
+//! Where to look: `run_plan` has the order that the crate's documentation shows. `order` sorts the checks, `flow`
+//! decides which steps are skipped, `concurrency` and `schedule` decide which checks run at the same time; `steps` runs
+//! them one after another, `parallel_steps` at the same time. `check_place` decides whether the checks run on a
+//! `snapshot`. `seen_layers` decides which writes of others a check sees. `perform` carries out one action: prepare,
+//! supervise, interpret. `reuse` decides when an earlier result is used for a check, `queue` waits for the actions of
+//! other runs, `http_client` sends a request, and `diagnosis` finds out why no answer came. `environment` looks for
+//! changes of the installed packages. `bytecode` shows checks the Python modules that `compile_modules` compiles after
+//! a run, `check_caches` the caches of their own tools. `judge_and_seal` judges and seals, `debt` writes the debt file,
+//! `refuse` handles a specification with errors.
+
+mod bytecode;
+mod bytecode_in_place;
+mod check_caches;
+mod check_place;
+mod check_records;
+mod client_start;
+pub mod collaboration;
+mod compile_modules;
+mod concurrency;
+mod conditions;
+mod connection_variables;
+mod criteria_facts;
+mod debt;
+mod diagnosis;
+mod earlier_runs;
+mod environment;
+mod exports;
+mod flow;
+mod followed_file;
+mod guarded_files;
+mod health;
+mod hidden_caches;
+mod http_client;
+mod judge_and_seal;
+mod kept_files;
+mod log_follower;
+mod missing_directories;
+mod missing_root;
+mod nearest_file;
+mod old_report;
+mod order;
+mod other_results;
+mod parallel_steps;
+mod perform;
+mod prerequisite;
+mod program_records;
+pub mod project;
+mod queue;
+mod records;
+mod refuse;
+mod repeat_after_death;
+mod reuse;
+mod review;
+mod rewritten_files;
+mod run_plan;
+mod schedule;
+mod seen_layers;
+mod snapshot;
+mod sqlite_query;
+mod steps;
+mod stop_requests;
+mod test_facts;
+mod test_history;
+mod written_configuration;
+
+pub use client_start::SQLITE_ARGUMENT;
+pub use log_follower::LogFollower;
+pub(crate) use perform::ended_not_started;
+pub use refuse::RefusedRequest;
+pub use sqlite_query::{SqliteQueryError, query_sqlite};

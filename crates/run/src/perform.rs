@@ -1,0 +1,495 @@
+//! Carries out one action: prepare → supervise → take the report → interpret → classify → write the record.
+//!
+//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results,
+//! `file_or_request` for actions without a process. `process` takes one process from preparation to judgement,
+//! `background_action` runs one in parallel with others, and `attempts` repeats an action.
+
+mod attempts;
+mod background_action;
+mod control;
+mod file_or_request;
+mod listing;
+mod process;
+mod reports;
+mod reusing;
+mod reviewing;
+mod running_service;
+mod services;
+
+use crate::project::Progress;
+use crate::project::Workspace;
+use crate::project::{EnvironmentSurvey, SurveyExtent};
+use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, WorkPlace, prepare_own_caches};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::bytecode_in_place::BytecodeInPlace;
+use crate::check_place::CheckPlace;
+use crate::flow::RunClock;
+use crate::hidden_caches::hidden_caches;
+use crate::missing_directories::missing_directories;
+use crate::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
+use crate::records;
+use crate::run_plan::RunContext;
+use crate::stop_requests::{skip_reason, stop_reasons_for};
+use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
+use proctor_git::find_git_location;
+use proctor_model::{
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
+    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure,
+    StopReason, ToolReport, TreePath,
+};
+use proctor_plan::verdict;
+use proctor_sandbox::ChildEnvironment;
+use proctor_sandbox::FailedAction;
+use proctor_sandbox::Secrets;
+use proctor_sandbox::isolation;
+use proctor_sandbox::process::{Isolation, LaunchRequest, LauncherHandle, clock};
+use proctor_sandbox::{MissingDirectories, SandboxRequest};
+use proctor_tools as tools;
+use proctor_tree::TreeIndex;
+
+pub(crate) use self::attempts::Attempts;
+pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver};
+pub(crate) use self::listing::configured_files;
+pub(crate) use self::process::PreparedAttempt;
+pub(crate) use self::running_service::RunningService;
+pub(crate) use self::services::ServiceStart;
+
+/// Why an action that no launcher could start has no result.
+const LAUNCHER_GONE: &str = "the launcher (the process of proctor that starts commands) was gone before it started the command";
+
+/// The time limit of an action. `of_the_run` is the run's own limit, if less of it is left than the action's limit
+/// allows.
+#[derive(Debug, Clone, Copy)]
+struct TimeBudget {
+    timeout: Duration,
+    of_the_run: Option<Duration>,
+}
+
+/// Returns the end of an action that could not be started, such as one without a program.
+pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
+    ended_without_process(ActionEnd::NotStarted(failure))
+}
+
+/// Returns the end of an action whose launcher (the process that starts actions) was gone before anything was started, and whose
+/// next launcher too.
+pub(crate) fn ended_without_launcher() -> EndedAction {
+    ended_without_process(ActionEnd::Lost { why: LAUNCHER_GONE.to_owned() })
+}
+
+/// Returns the end of an action that started no process. It has no output and leaves no process behind.
+fn ended_without_process(end: ActionEnd) -> EndedAction {
+    let (now, captured) = (clock::now(), CapturedOutput::nothing());
+    EndedAction {
+        end,
+        started: now,
+        ended: now,
+        duration: DurationMs(0),
+        captured,
+        survivors: Vec::new(),
+        usage: None,
+        kept: None,
+    }
+}
+
+/// Carries out the actions of one run, while the run holds the project's lock.
+pub(crate) struct Performer<'w, 'c> {
+    workspace: &'w mut Workspace,
+    lock: &'w ProjectLock,
+    context: &'c RunContext<'c>,
+    pub(crate) place: &'w mut CheckPlace,
+    directory: &'w mut RunDirectory,
+    show: &'w mut dyn FnMut(Progress),
+    queue: QueueLimits,
+    clock: RunClock,
+    /// The output directory of a finished action. The next action may use the same directory if proctor reads no report
+    /// from it.
+    spare_output: Option<OutputDirectory>,
+    /// The first death of a helper process while an action of the run went on.
+    helper_death: Option<HelperDeath>,
+    bytecode: BytecodeInPlace,
+}
+
+impl<'w, 'c> Performer<'w, 'c> {
+    pub(crate) fn new(
+        workspace: &'w mut Workspace,
+        lock: &'w ProjectLock,
+        (context, place): (&'c RunContext<'c>, &'w mut CheckPlace),
+        directory: &'w mut RunDirectory,
+        show: &'w mut dyn FnMut(Progress),
+    ) -> Self {
+        let queue = context.request.settings.queue;
+        let clock = RunClock::new(context.request.plan, clock::monotonic());
+        let bytecode = BytecodeInPlace::default();
+        Self { workspace, lock, context, place, directory, show, queue, clock, spare_output: None, helper_death: None, bytecode }
+    }
+
+    /// Notes how an action ended. If a helper process of proctor died meanwhile, the run has no verdict, so its other actions
+    /// are stopped, except the cleanup.
+    pub(crate) fn note_end(&mut self, action: &Action, end: &ActionEnd) {
+        if let ActionEnd::Lost { why } = end {
+            let death = || HelperDeath { action: action.name.clone(), why: why.clone() };
+            self.helper_death.get_or_insert_with(death);
+            self.context.request.control.handle().stop(StopReason::HelperDied);
+        }
+    }
+
+    /// Returns the first death of a helper process while an action of the run went on; `None` if there was none.
+    pub(crate) fn helper_death(&self) -> Option<&HelperDeath> {
+        self.helper_death.as_ref()
+    }
+
+    /// Returns whether the run's own time limit has passed.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.clock.is_over(clock::monotonic())
+    }
+
+    /// Returns the time limit of an action as of now. Cleanup has its full time even if the run's limit has passed.
+    fn time_budget(&self, action: &Action) -> TimeBudget {
+        let left = self.clock.left(clock::monotonic()).filter(|_| action.phase != ActionPhase::Cleanup);
+        match left.filter(|(left, _)| *left < action.timeout) {
+            Some((left, timeout)) => TimeBudget { timeout: left, of_the_run: Some(timeout) },
+            None => TimeBudget { timeout: action.timeout, of_the_run: None },
+        }
+    }
+
+    /// Returns the stop request that applies to an action, if there is one.
+    fn requested_stop(&self, action: &Action) -> Option<StopReason> {
+        self.context.request.control.requested().filter(|reason| stop_reasons_for(action.phase).contains(reason))
+    }
+
+    /// Updates the snapshot to what prerequisites left in the project. Returns the tree that they left, if the checks run on a
+    /// snapshot.
+    pub(crate) fn refresh_place(&mut self) -> Result<Option<TreeIndex>, ProjectError> {
+        self.workspace.refresh_place(self.context.request, self.place)
+    }
+
+    /// Makes an action work on the snapshot, if there is one for it.
+    fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
+        if let Some(snapshot) = self.place.snapshot_to_change(action) {
+            let (scope, settings) = (self.context.request.scope, &self.context.request.settings.sandbox);
+            let project = (&scope.project, scope.root.as_path());
+            let bytecode = match settings.caches {
+                CachesMode::Kept => self.workspace.bytecode_for(project, snapshot.bytecode(), (&action.id, &request.child)),
+                CachesMode::Fresh => Vec::new(),
+            };
+            let mount = snapshot.add_mount(Some(action), bytecode).map_err(ProjectError::Snapshot)?;
+            request.child.isolation.snapshot = Some(mount);
+            // At a weaker level the action would see the project instead.
+            request.child.isolation.weakest = IsolationLevel::Namespace;
+        }
+        Ok(())
+    }
+
+    /// Begins to look for tools and installed packages in the background.
+    pub(crate) fn survey(&self, index: &TreeIndex) -> EnvironmentSurvey {
+        let request = self.context.request;
+        // With fresh caches, a verdict must not depend on anything from before the run, so every file is read. In
+        // place, checks write to the environments themselves, so only the deciding files are read.
+        let extent = match request.settings.sandbox.caches {
+            CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
+            CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
+        };
+        self.workspace.begin_environment_survey(request, (index, self.place.shown_environments()), extent)
+    }
+
+    /// Skips an action and reports it to the screen.
+    pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> ActionResult {
+        let skipped = skipped(action, reason);
+        self.tell(&skipped);
+        skipped
+    }
+
+    /// Waits for a turn in the queue, then carries out one attempt. A stop request during the wait skips the action.
+    /// The result is not yet reported to the screen.
+    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
+        if !action.kind.starts_a_process() {
+            return self.perform_file_or_request(action, attempts);
+        }
+        let AwaitedTurn { turn, waited } = self.next_turn(action)?;
+        let performed = match turn {
+            QueueTurn::Given(slot) => self.run_attempt(slot, action, attempts)?,
+            QueueTurn::Stopped => skipped(action, skip_reason(self.context.request.control)),
+        };
+        Ok(ActionResult { waited, ..performed })
+    }
+
+    /// Takes a turn for an action that runs in parallel with others of this run, if a turn is free at once. A run that
+    /// has a turn never waits for another one, because runs that wait in the queue come first.
+    pub(crate) fn try_take_turn(&self) -> Result<Option<QueueTurn>, ProjectError> {
+        try_take_turn(&self.workspace.store, self.workspace.ambient(), self.queue)
+    }
+
+    /// Waits for a turn in the queue. The wait does not count against the run's time limit.
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
+        let answer = self.take_turn(action)?;
+        self.clock.note_wait(answer.waited);
+        Ok(answer)
+    }
+
+    /// Returns how many actions of this run may have a turn at the same time. A run inside of an action shares the turn of that
+    /// action.
+    pub(crate) fn turns(&self) -> u32 {
+        if is_inside_action(&self.workspace.store, self.workspace.ambient()) { 1 } else { self.queue.max_parallel }
+    }
+
+    /// Returns the run's own launcher for an action that runs in parallel with others. This launcher may have started a
+    /// keeper in advance (the process that holds an action's processes together), so the action starts sooner. `None` if
+    /// another action has the launcher, or the launcher has died.
+    pub(crate) fn take_own_launcher(&mut self) -> Option<LauncherHandle> {
+        self.workspace.take_working_launcher()
+    }
+
+    /// Returns whether the run's own launcher is alive and no action has it.
+    pub(crate) fn has_own_launcher(&self) -> bool {
+        self.workspace.has_working_launcher()
+    }
+
+    /// Gives a launcher back whose action has ended.
+    pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
+        self.workspace.give_back_launcher(launcher);
+    }
+
+    /// Starts a launcher for actions that run in parallel with others.
+    pub(crate) fn start_background_launcher(&self) -> Result<LauncherHandle, ProjectError> {
+        LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
+    }
+
+    /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during
+    /// the wait.
+    fn take_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
+        let (control, stop_reasons_for) = (self.context.request.control, stop_reasons_for(action.phase));
+        let stopped = || control.requested().filter(|reason| stop_reasons_for.contains(reason));
+        let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
+        if let Err(ProjectError::Queue { .. }) = answer {
+            // The wait for a turn has timed out, so the run has failed. Only the cleanup is left, which should not wait
+            // that long again.
+            self.queue.wait = Duration::ZERO;
+        }
+        answer
+    }
+
+    fn tell(&mut self, result: &ActionResult) {
+        (self.show)(Progress::ActionEnded(Box::new(action_result(result))));
+    }
+
+    /// Returns the path of the project's link to its evidence, if the link exists. An ordinary directory at this path
+    /// is not ours and may contain tests.
+    fn evidence_link(&self) -> Option<PathBuf> {
+        let request = self.context.request;
+        let target = self.workspace.store.project_directory(&request.scope.project);
+        let link = request.settings.link.as_ref().map(|link| request.scope.root.join(link));
+        link.filter(|link| is_our_link(link, &target))
+    }
+
+    fn working_directory(&self, action: &Action) -> PathBuf {
+        self.context.request.scope.root.join(&action.directory)
+    }
+
+    fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
+        let request = self.context.request;
+        let mut environment = ChildEnvironment::build(self.workspace.ambient(), &request.settings.environment, action, output);
+        let (ambient, directory) = (self.workspace.ambient(), self.working_directory(action));
+        let is_on_snapshot = self.place.snapshot_for(action).is_some();
+        let caches = OwnCachesRequest {
+            path: self.workspace.store.own_caches_directory(&request.scope.project),
+            home: isolation::home(ambient),
+            root: &request.scope.root,
+            directory: &directory,
+            phase: action.phase,
+            place: if action.phase == ActionPhase::Step && !is_on_snapshot {
+                WorkPlace::CheckInProject
+            } else {
+                WorkPlace::Elsewhere
+            },
+        };
+        if let Some(caches) = prepare_own_caches(caches) {
+            environment.use_own_caches(&caches.directory, caches.variables);
+        }
+        if !is_on_snapshot {
+            self.bytecode.keep_apart(&mut environment, action, (&request.scope.root, output));
+        }
+        if is_on_snapshot && is_below_its_repository(&request.scope.root) {
+            environment.let_git_look_above();
+        }
+        environment
+    }
+
+    /// Returns the secrets that fill placeholders of the plan.
+    fn secrets(&self) -> Secrets {
+        Secrets::read(self.workspace.ambient(), &self.context.request.settings.environment.secrets)
+    }
+
+    fn hints(
+        &self,
+        action: &Action,
+        ended: &EndedAction,
+        environment: &ChildEnvironment,
+        (sandbox, on_snapshot): (Option<&Sandbox>, bool),
+    ) -> Vec<PlanNote> {
+        let request = self.context.request;
+        let failed = FailedAction {
+            action,
+            ended,
+            environment,
+            sandbox,
+            on_snapshot,
+            project_root: &request.scope.root,
+            home: isolation::home(self.workspace.ambient()),
+            settings: &request.settings.sandbox,
+        };
+        let mut hints = failed.hints();
+        if let Some(snapshot) = self.place.snapshot_for(action) {
+            hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
+            let places = (request.scope.root.as_path(), self.working_directory(action));
+            let is_missed = |path: &TreePath| snapshot.lacks_directory(&action.id, path, sandbox);
+            hints.extend(missing_directories(action, ended, (places.0, &places.1), is_missed));
+        }
+        hints
+    }
+
+    fn isolation(
+        &self,
+        action: &Action,
+        program: &Path,
+        directory: &Path,
+        environment: &ChildEnvironment,
+        output: &OutputDirectory,
+    ) -> Result<Isolation, ProjectError> {
+        let (request, ambient) = (self.context.request, self.workspace.ambient());
+        // On a snapshot, an action writes a copy of the project, so nothing in it needs to be read-only.
+        let is_on_snapshot = self.place.snapshot_for(action).is_some();
+        let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(&request.scope.root) };
+        let own_caches = self.workspace.store.own_caches_directory(&request.scope.project);
+        let mut settings = request.settings.sandbox.clone();
+        if let (ActionKind::ClientCommand(call), Some(socket)) = (&action.kind, &request.settings.engine_socket)
+            && matches!(**call, ClientCall::Container(_))
+        {
+            // No other action gets the socket.
+            settings.sockets.push(socket.clone());
+        }
+        let sandbox = SandboxRequest {
+            project_root: &request.scope.root,
+            home: isolation::home(ambient),
+            store: self.workspace.store.root(),
+            scratch: self.workspace.run_preparation.scratch().map_or(output.path(), ScratchDirectory::path),
+            action,
+            directory,
+            program,
+            environment: &environment.variables,
+            ambient,
+            settings: &settings,
+            own_caches: Some(&own_caches),
+            guarded: &guarded,
+            missing: MissingDirectories::Create,
+        };
+        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
+    }
+
+    fn classify(
+        &self,
+        action: &Action,
+        ended: &EndedAction,
+        interpretation: &Interpretation,
+        time_budget: TimeBudget,
+    ) -> ActionJudgement {
+        let expected_failure = self.context.expected_failure();
+        let history = self.workspace.test_history(self.context.request, expected_failure, action, ended, interpretation);
+        verdict::classify(&verdict::ActionFacts {
+            action,
+            end: &ended.end,
+            duration: ended.duration,
+            interpretation,
+            phase: self.context.phase(),
+            cycle_started: self.context.is_step_of_cycle(),
+            run_timeout: time_budget.of_the_run,
+            expected_failure,
+            history: &history,
+        })
+    }
+
+    fn keep_streams(
+        &mut self,
+        action: &Action,
+        ended: &EndedAction,
+        names: &ActionFiles,
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
+        let captured = &ended.captured;
+        let log = (&names.log, captured.log_bytes, captured.log_digest);
+        let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
+        let mut files = Vec::with_capacity(2);
+        for (file, bytes, digest) in [log, frames] {
+            let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
+            files.push(kept.map_err(ProjectError::Evidence)?);
+        }
+        Ok(files)
+    }
+
+    fn keep_report(
+        &mut self,
+        name: Option<&NamedFile>,
+        report: &ToolReport,
+        action: &Action,
+    ) -> Result<Option<EvidenceFile>, ProjectError> {
+        let Some(name) = name else { return Ok(None) };
+        let kept = match report {
+            ToolReport::Fresh(bytes) => self.directory.write(&name.name, bytes, name.kind, Some(&action.id)),
+            ToolReport::Large(large) => self.directory.write_from(&name.name, &mut large.reader(), name.kind, Some(&action.id)),
+            ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_) => return Ok(None),
+        };
+        kept.map(Some).map_err(ProjectError::Evidence)
+    }
+
+    fn keep_records(
+        &mut self,
+        action: &Action,
+        ended: &EndedAction,
+        interpretation: &Interpretation,
+        outcome: &ActionJudgement,
+        (environment, program): (&ChildEnvironment, Option<&Path>),
+        (names, attempt): (&ActionFiles, u32),
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
+        let mut files = Vec::with_capacity(2);
+        let directory = self.working_directory(action);
+        let places = (self.context.request.scope.root.as_path(), directory.as_path());
+        let program = program.and_then(|program| self.workspace.program_facts(action, places, program));
+        let run = (&self.context.run_id, attempt);
+        let record = records::action(run, action, ended, &directory, program, environment);
+        let mut write = |name: &NamedFile, bytes: &[u8]| {
+            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
+            files.push(kept);
+            Ok::<(), ProjectError>(())
+        };
+        write(&names.record, &record)?;
+        if let (Some(name), Some(bytes)) =
+            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, outcome))
+        {
+            write(name, &bytes)?;
+        }
+        Ok(files)
+    }
+}
+
+/// Returns whether a project lies in a directory of a git repository, below the repository's root.
+fn is_below_its_repository(root: &Path) -> bool {
+    find_git_location(root).is_some_and(|git| git.work_tree != root)
+}
+
+fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
+    ActionLimits {
+        // `await_ready` limits the start of a service. After its start, a service runs as long as the checks, which
+        // have limits of their own.
+        timeout: if action.service.is_some() { Duration::MAX } else { timeout },
+        idle: action.idle_timeout,
+        output: action.max_output.map(|size| size.0),
+        grace: action.grace,
+        ladder: tools::stop_ladder(action.tool),
+    }
+}
+
+/// Returns the result of an action that this run does not start.
+pub(crate) fn skipped(action: &Action, reason: SkipReason) -> ActionResult {
+    ActionResult::new(action.clone(), ActionDisposition::Skipped(reason))
+}

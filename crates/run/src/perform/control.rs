@@ -1,0 +1,104 @@
+//! The control of a check: before the check, the same command runs with tests that must fail. `tools/` judges the
+//! result.
+//!
+//! The control uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but
+//! no other check starts, and no end of a check is reported, until the control is over.
+
+use crate::perform::process::with_command_environment;
+use crate::perform::reports::{take_report, without_secrets};
+use crate::perform::{Attempts, Performer, TimeBudget, limits_of};
+use crate::project::ProjectError;
+use proctor_evidence::report::ActionFiles;
+use proctor_evidence::{OutputDirectory, mint_nonce};
+use proctor_model::{Action, CategoryCode, ControlObservation, EvidenceFile, Interpretation};
+use proctor_tools::{self as tools, ReportRequest};
+
+/// The result of a control, and its files.
+pub(super) struct ControlOutcome {
+    pub(super) seen: ControlObservation,
+    pub(super) files: Vec<EvidenceFile>,
+}
+
+impl Performer<'_, '_> {
+    /// Carries out the control of an action; `None` if the plan asks for no control, or if proctor has no control for
+    /// the tool.
+    pub(super) fn perform_control(
+        &mut self,
+        action: &Action,
+        time_budget: TimeBudget,
+        attempts: &Attempts,
+    ) -> Result<Option<ControlOutcome>, ProjectError> {
+        if !action.control {
+            return Ok(None);
+        }
+        let attempt = attempts.number();
+        let names = ActionFiles::for_control(action, attempt);
+        let nonce = mint_nonce().map_err(ProjectError::Evidence)?;
+        let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt);
+        let output = output.map_err(ProjectError::Evidence)?;
+        let mut environment = self.environment(action, output.path());
+        let (seen, link) = (with_command_environment(action, &environment), self.evidence_link());
+        let Some(prepared) = tools::prepare_control(&seen, output.path(), link.as_deref(), &nonce) else { return Ok(None) };
+        let (plugin, text) = &prepared.plugin;
+        output.put(plugin, text.as_bytes()).map_err(ProjectError::Evidence)?;
+        environment.add_for_the_tool(&prepared.environment);
+        let limits = limits_of(action, time_budget.timeout);
+        let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
+        let ended = self.supervise(action, &mut launch)?;
+        self.note_end(action, &ended.end);
+        let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
+        let report = take_report(&request, &output, &self.working_directory(action), None);
+        let report = without_secrets(report, &self.secrets(), output.path());
+        let seen = tools::interpret_control(&ended.end, &report, &nonce);
+        let mut files = self.keep_streams(action, &ended, &names)?;
+        files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
+        Ok(Some(ControlOutcome { seen, files }))
+    }
+}
+
+/// Returns the action's result in the light of its control: if the runner did not report the failures of the control, a
+/// pass of the action does not count.
+pub(super) fn apply_control(interpretation: Interpretation, control: Option<&ControlObservation>) -> Interpretation {
+    let Some(control) = control else { return interpretation };
+    let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };
+    if control.applicable == Some(false) {
+        let mut interpretation = interpretation;
+        interpretation.warnings.push(format!("The control could not be applied, so it says nothing: {}", control.reason));
+        return interpretation;
+    }
+    if control.held || interpretation.category != CategoryCode::TestsPassed {
+        return interpretation;
+    }
+    Interpretation {
+        category: CategoryCode::Inconsistent,
+        reason: format!(
+            "The control does not hold, so that the tests passed proves nothing ({}): {}; look for a conftest.py or plugin that \
+             rewrites results, and for `python -O`",
+            interpretation.reason, control.reason
+        ),
+        error_type: Some("CONTROL_NOT_HELD".to_owned()),
+        ..interpretation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_pass_is_taken_back_and_only_by_a_control_that_does_not_hold() {
+        let said = |category| Interpretation::plain(category, "1 passed");
+        let seen = |held| ControlObservation { held, applicable: None, reason: "it passed".to_owned() };
+        let taken = apply_control(said(CategoryCode::TestsPassed), Some(&seen(false)));
+        assert_eq!(taken.category, CategoryCode::Inconsistent);
+        assert!(taken.reason.contains("it passed") && taken.reason.contains("1 passed"), "{}", taken.reason);
+        let kept = apply_control(said(CategoryCode::TestsPassed), Some(&seen(true)));
+        assert_eq!((kept.category, kept.control.map(|control| control.held)), (CategoryCode::TestsPassed, Some(true)));
+        let not_applicable = ControlObservation { applicable: Some(false), ..seen(false) };
+        let kept = apply_control(said(CategoryCode::TestsPassed), Some(&not_applicable));
+        assert!(kept.category == CategoryCode::TestsPassed && kept.warnings[0].contains("could not be applied"));
+        let failed = apply_control(said(CategoryCode::TestsFailed), Some(&seen(false)));
+        assert_eq!(failed.category, CategoryCode::TestsFailed, "a failure keeps its own reason");
+        assert_eq!(apply_control(said(CategoryCode::TestsPassed), None), said(CategoryCode::TestsPassed));
+    }
+}

@@ -1,0 +1,144 @@
+//! Finds and reads the reports of tools. A report is read only after all processes that could change it have ended
+//! (E12).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::snapshot::place_of_written;
+use proctor_evidence::{
+    Artifact, ArtifactRefusal, OutputDirectory, TakenReport, create_unnamed_file, read_artifact, take_report_file,
+};
+use proctor_model::{Action, LargeReport, SnapshotMount, ToolReport};
+use proctor_plan::spec::DiskFiles;
+use proctor_sandbox::Secrets;
+use proctor_sandbox::process::mask_stream;
+use proctor_tools::ReportRequest;
+
+/// The largest report that is read, in bytes. A larger report is refused.
+const REPORT_CAP: u64 = 64 * 1024 * 1024;
+/// The largest report that is held in memory, in bytes. A larger one is read piece by piece.
+const IN_MEMORY: u64 = 2 * 1024 * 1024;
+/// The largest source file that is read to find a test in it, in bytes.
+const SOURCE_CAP: u64 = 1024 * 1024;
+
+/// Returns the path of a report that the command itself names.
+pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
+    match request {
+        ReportRequest::Own { path } => Some(directory.join(path)),
+        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
+    }
+}
+
+/// Reads the report that the tool was asked for, from the action's output directory or from the path that the command
+/// names. `mount` is the snapshot that the action worked in.
+pub(super) fn take_report(
+    request: &ReportRequest,
+    output: &OutputDirectory,
+    directory: &Path,
+    mount: Option<&SnapshotMount>,
+) -> ToolReport {
+    match request {
+        ReportRequest::None => ToolReport::NotRequested,
+        ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
+            let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
+            take(output.path(), name, output)
+        }
+        ReportRequest::Own { path } => {
+            let full = directory.join(path);
+            if let Some((layer, path)) = mount.and_then(|mount| place_of_written(mount, &full)) {
+                return take(&layer, &path, output);
+            }
+            let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
+                return ToolReport::Refused("its path names no file".to_owned());
+            };
+            take(base, Path::new(name), output)
+        }
+    }
+}
+
+fn take(base: &Path, relative: &Path, output: &OutputDirectory) -> ToolReport {
+    match take_report_file(base, relative, (REPORT_CAP, IN_MEMORY), output.path()) {
+        Ok(TakenReport::Small(artifact)) => ToolReport::Fresh(artifact.bytes),
+        Ok(TakenReport::Large(report)) => ToolReport::Large(report),
+        Err(ArtifactRefusal::NotThere) => ToolReport::Missing,
+        Err(refused) => ToolReport::Refused(refused.to_string()),
+    }
+}
+
+fn as_report(taken: Result<Artifact, ArtifactRefusal>) -> ToolReport {
+    match taken {
+        Ok(artifact) => ToolReport::Fresh(artifact.bytes),
+        Err(ArtifactRefusal::NotThere) => ToolReport::Missing,
+        Err(refused) => ToolReport::Refused(refused.to_string()),
+    }
+}
+
+/// Returns a report with every secret masked. A report that is read piece by piece is copied to another file without a name in the
+/// directory `beside`.
+pub(super) fn without_secrets(report: ToolReport, secrets: &Secrets, beside: &Path) -> ToolReport {
+    if secrets.is_empty() {
+        return report;
+    }
+    match report {
+        ToolReport::Fresh(mut bytes) => {
+            secrets.mask(&mut bytes);
+            ToolReport::Fresh(bytes)
+        }
+        ToolReport::Large(large) => match masked_copy(&large, secrets, beside) {
+            Ok(masked) => ToolReport::Large(masked),
+            Err(error) => ToolReport::Refused(format!("its secrets could not be masked: {error}")),
+        },
+        report @ (ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_)) => report,
+    }
+}
+
+fn masked_copy(large: &LargeReport, secrets: &Secrets, beside: &Path) -> std::io::Result<LargeReport> {
+    let mut copy = create_unnamed_file(beside)?;
+    let bytes = mask_stream(&mut large.reader(), &mut copy, &secrets.bytes())?;
+    Ok(LargeReport::new(copy, bytes))
+}
+
+/// Returns the scripts of the `package.json` in the directory of an action.
+pub(super) fn package_scripts(root: &Path, action: &Action) -> BTreeMap<String, String> {
+    proctor_tools::scripts(&DiskFiles::new(root), &action.directory.to_string_lossy())
+}
+
+/// Returns the text of a source file of the project; `None` if it is no regular file, or larger than a source file is.
+pub(super) fn read_source(root: &Path, path: &Path) -> Option<String> {
+    let ToolReport::Fresh(bytes) = as_report(read_artifact(root, path, SOURCE_CAP)) else { return None };
+    String::from_utf8(bytes).ok()
+}
+
+/// Reads a report inside of the project, or inside of the snapshot that the action worked in.
+pub(super) fn take_project_report(root: &Path, path: &Path, mount: Option<&SnapshotMount>) -> ToolReport {
+    let written = mount.and_then(|mount| place_of_written(mount, &root.join(path)));
+    let (directory, path) = written.unwrap_or_else(|| (root.to_owned(), path.to_owned()));
+    as_report(read_artifact(&directory, &path, REPORT_CAP))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::io::{Read as _, Write as _};
+
+    use super::*;
+
+    #[test]
+    fn a_large_report_is_masked_across_the_pieces_in_which_it_is_read() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let ambient = BTreeMap::from([(OsString::from("TOKEN"), OsString::from("hush&hush"))]);
+        let secrets = Secrets::read(&ambient, &["TOKEN".to_owned()]);
+        // Whatever the size of a piece is, a secret lies across the end of one.
+        let text: String = (0..40_000).map(|at| format!("<t n=\"{at}\">hush&amp;hush</t>hush&hush ")).collect();
+        let mut file = create_unnamed_file(directory.path()).expect("a file");
+        file.write_all(text.as_bytes()).expect("written");
+        let large = ToolReport::Large(LargeReport::new(file, text.len() as u64));
+        let ToolReport::Large(masked) = without_secrets(large, &secrets, directory.path()) else { panic!("it stays large") };
+        let mut read = String::new();
+        masked.reader().read_to_string(&mut read).expect("text");
+        assert!(!read.contains("hush"));
+        assert_eq!((read.len(), masked.bytes()), (text.len(), text.len() as u64));
+        assert!(read.starts_with("<t n=\"0\">*************</t>********* <t n"));
+    }
+}

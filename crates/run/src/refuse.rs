@@ -1,0 +1,120 @@
+//! A refused run: the task's specification has errors. Nothing is carried out, and the refusal is sealed like any run
+//! (C78).
+
+use std::collections::BTreeSet;
+
+use crate::project::Progress;
+use crate::project::ProjectError;
+use crate::project::Workspace;
+use crate::project::{ProjectScope, ProjectSettings, SealedReport, SpecificationFaults, TaskError};
+use proctor_evidence::report::{
+    CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, RefusedAction, SpecificationErrorV2, attested,
+    refused_report, refused_start, seal_hash, to_bytes,
+};
+use proctor_evidence::{DurableStep, RunDirectory, SealInput};
+use proctor_model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
+use proctor_plan::config::Configuration;
+use proctor_plan::spec::specification::OutlinedAction;
+use proctor_plan::verdict::{RunFlow, judge_invalid, judge_run};
+use proctor_sandbox::process::clock;
+use proctor_tree::TreeHints;
+
+/// A requested run of a task whose specification has errors.
+pub struct RefusedRequest<'a> {
+    pub task: &'a TaskId,
+    pub scope: &'a ProjectScope,
+    pub settings: &'a ProjectSettings,
+    /// The configuration that plans are made with.
+    pub configuration: &'a Configuration,
+    pub trigger: Trigger,
+}
+
+impl Workspace {
+    /// Seals the refusal of a run. Returns `None` and seals nothing unless the task's specification has errors in the
+    /// current tree.
+    ///
+    /// # Errors
+    ///
+    /// Only failures of proctor itself: the store, a tree that cannot be read.
+    pub fn refuse(
+        &mut self,
+        refusal: &RefusedRequest<'_>,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<Option<SealedReport>, ProjectError> {
+        let RefusedRequest { task, scope, settings, configuration, trigger } = refusal;
+        let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
+        let mut ledger = self.recovered_ledger(&lock, scope, show)?;
+        self.catch_up(&scope.project)?;
+        let (started, begun) = (clock::now(), clock::monotonic());
+        let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
+        // The specification is read again, so that the errors belong to the tree that the report names.
+        let plan = self.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
+        let faults = plan.err().and_then(TaskError::into_faults);
+        let Some(SpecificationFaults { file, faults, actions }) = faults else { return Ok(None) };
+        let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
+        let facts = RefusalFacts {
+            project_id: scope.project.clone(),
+            task: (*task).clone(),
+            file,
+            errors: faults.iter().map(SpecificationErrorV2::of).collect(),
+            actions: actions.into_iter().map(|action| refused_action(action, &faults)).collect(),
+            tree,
+            issues,
+            trigger: trigger.clone(),
+            started,
+            duration: clock::monotonic().since(begun).into(),
+            process_id: std::process::id(),
+            reason: verdict.reason,
+            completion: CompletionFacts {
+                status: verdict.completion_status,
+                task_status: verdict.task_status,
+                partial_reason: verdict.partial_reason,
+                reason: verdict.completion_reason,
+            },
+        };
+        let run_id = RunId::new(started, ledger.next_sequence().0);
+        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(ProjectError::Evidence)?;
+        directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
+        self.observer()(DurableStep::RunRecordWritten);
+        let ended = clock::now();
+        let report = seal_hash(refused_report(&facts, &run_id, ended));
+        let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
+        let status = OverallStatus::SpecificationError;
+        let record = RunRecord {
+            tree_digest: Some(tree),
+            overall_result: verdict.overall_result,
+            exit: Some(CommandExit::SpecificationWrong),
+            // A refused run starts nothing.
+            programs: Some(Vec::new()),
+            ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
+        };
+        self.dismiss_launcher_after_last_run();
+        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
+        let report_path = self.seal_and_publish(scope, directory, sealing, &mut ledger, &lock)?.join(EXECUTION_REPORT_FILE);
+        self.observer()(DurableStep::Published);
+        Ok(Some(SealedReport {
+            run_id,
+            report,
+            report_path,
+            tree,
+            tree_after: tree,
+            failed: Vec::new(),
+            warned: Vec::new(),
+            copied: None,
+            told_notes: Vec::new(),
+            moved: Vec::new(),
+            paused: false,
+            exit: CommandExit::SpecificationWrong,
+        }))
+    }
+}
+
+fn refused_action(action: OutlinedAction, faults: &[Problem]) -> RefusedAction {
+    let errors = faults.iter().filter(|fault| action.has_fault(fault)).map(SpecificationErrorV2::of);
+    let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
+    let invalid = action.is_invalid.then(|| {
+        let judgement = judge_invalid(errors.iter().map(SpecificationErrorV2::sentence).collect());
+        InvalidFacts { errors, judgement }
+    });
+    RefusedAction { phase: action.phase, outline: action.outline, invalid }
+}

@@ -1,0 +1,151 @@
+//! Hints for people about a failed action: variables that were not passed on to it, writes that the isolation denied,
+//! and effects of the snapshot that it ran on.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::credentials::is_of_package_index;
+use crate::denied_write::{WriteLimits, denied_writes};
+use crate::environment::ChildEnvironment;
+use crate::rules::CACHE_VARIABLES;
+use crate::snapshot_effects::{is_write_to_git, snapshot_effects};
+use proctor_model::{Access, Action, ActionPhase, EndedAction, PlanNote, Sandbox, SandboxSettings};
+
+/// A failed action, with what is needed to find out why it may have failed.
+pub struct FailedAction<'a> {
+    pub action: &'a Action,
+    pub ended: &'a EndedAction,
+    pub environment: &'a ChildEnvironment,
+    /// The action's view of the file system; `None` if the action was not isolated, or not started.
+    pub sandbox: Option<&'a Sandbox>,
+    /// Whether the action ran on a snapshot.
+    pub on_snapshot: bool,
+    pub project_root: &'a Path,
+    pub home: Option<&'a Path>,
+    pub settings: &'a SandboxSettings,
+}
+
+impl FailedAction<'_> {
+    /// Returns the hints as notes for the report; empty if nothing was found.
+    pub fn hints(&self) -> Vec<PlanNote> {
+        let captured = &self.ended.captured;
+        let output = format!("{}\n{}", captured.stdout.text(), captured.stderr.text());
+        let (effects, output_of_plain) = if self.on_snapshot {
+            // Denied writes to `.git` get no advice to make it writable: git would then mix the snapshot's files with
+            // the project's repository.
+            let plain: Vec<&str> = output.lines().filter(|line| !is_write_to_git(line)).collect();
+            (snapshot_effects(&output), plain.join("\n"))
+        } else {
+            (Vec::new(), output.clone())
+        };
+        let mut messages = self.missed_variables(&output);
+        messages.extend(self.denied_writes(&output_of_plain));
+        let unopened = self.unopened_caches(&messages);
+        let messages = messages.into_iter().chain(unopened).chain(effects);
+        messages
+            .chain(self.hidden_credentials(&output))
+            .map(|message| PlanNote { subject: self.action.name.clone(), message })
+            .collect()
+    }
+
+    /// Returns a hint for each variable that was not passed on and is named in the output, because the command probably
+    /// needed it (E12).
+    fn missed_variables(&self, output: &str) -> Vec<String> {
+        let missed = self.environment.missed_in(output).into_iter();
+        missed
+            .map(|name| {
+                format!(
+                    "`{name}` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`"
+                )
+            })
+            .collect()
+    }
+
+    fn denied_writes(&self, output: &str) -> Vec<String> {
+        let (Some(sandbox), Some(kept)) = (self.sandbox, &self.ended.kept) else {
+            return Vec::new();
+        };
+        let limits = WriteLimits {
+            level: kept.reached.level,
+            sandbox,
+            project_root: self.project_root,
+            directory: &self.project_root.join(&self.action.directory),
+            home: self.home,
+            settings: self.settings,
+            is_directory: &Path::is_dir,
+            without_links: &|path| path.canonicalize().ok(),
+        };
+        denied_writes(output, &limits)
+    }
+
+    /// Returns a hint for each variable that names a cache to which the action cannot write, because the value comes from the
+    /// project's files. Paths that `said` names already are left out.
+    fn unopened_caches(&self, said: &[String]) -> Vec<String> {
+        let Some(sandbox) = self.sandbox else { return Vec::new() };
+        let named = CACHE_VARIABLES.iter().filter_map(|name| {
+            let path = Path::new(self.environment.variables.get(OsStr::new(name))?);
+            let around = sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
+            let is_closed = around.is_none_or(|place| place.access == Access::ReadOnly);
+            (is_closed && path.is_absolute() && path.exists()).then(|| (name, path.display().to_string()))
+        });
+        let named = named.filter(|(_, path)| !said.iter().any(|message| message.contains(path)));
+        named
+            .map(|(name, path)| {
+                format!(
+                    "`{name}` of the project's files names `{path}`, which only `writable` opens: if the command has to write there, put `writable = [\"{path}\"]` in `[sandbox]`"
+                )
+            })
+            .collect()
+    }
+
+    /// Returns a hint if a prerequisite could not fetch packages, and credentials of package indexes were hidden from it.
+    fn hidden_credentials(&self, output: &str) -> Option<String> {
+        if self.action.phase != ActionPhase::Prerequisite || !looks_like_a_refused_fetch(output) {
+            return None;
+        }
+        let hidden = self.sandbox?.places.iter().filter(|place| place.access == Access::Hidden);
+        let below_home = hidden.filter_map(|place| place.path.strip_prefix(self.home?.canonicalize().ok()?).ok());
+        let names: Vec<String> =
+            below_home.filter(|path| is_of_package_index(path)).map(|path| format!("`~/{}`", path.display())).collect();
+        let variables = self.environment.hidden_package_variables().map(|name| format!("`${name}`"));
+        let names: Vec<String> = names.into_iter().chain(variables).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "it does not see {}: if it fetches packages with that, put `package_credentials = \"prerequisites\"` in `[sandbox]`",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// Words of package managers for a package or an index that they could not get. In lower case.
+const REFUSED_FETCH: &[&str] = &[
+    "401",
+    "403",
+    "404",
+    "unauthorized",
+    "forbidden",
+    "authenticat",
+    "credential",
+    "no matching distribution",
+    "could not find a version",
+    "not in this registry",
+    "no matching package",
+    "could not resolve",
+    "could not transfer",
+    "was not found in the package registry",
+    // The files with the credentials also have the settings of mirrors and proxies, so these errors can come from a
+    // hidden file too.
+    "enotfound",
+    "etimedout",
+    "econnrefused",
+    "timed out",
+    "name resolution",
+    "connection refused",
+    "certificate",
+];
+
+fn looks_like_a_refused_fetch(output: &str) -> bool {
+    let output = output.to_lowercase();
+    REFUSED_FETCH.iter().any(|word| output.contains(word))
+}

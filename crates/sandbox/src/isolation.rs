@@ -1,0 +1,209 @@
+//! The isolation of a run's actions: what is requested from `process/`, and what the report says about the isolation.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals};
+use crate::{SandboxError, SandboxRequest, prepare_sandbox};
+use proctor_model::{
+    IsolationFacts, IsolationLevel, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits, SandboxSettings,
+    SystemCallFilter, TestedPlace, UnenforcedLimit,
+};
+
+/// An open channel: a way by which an action can affect or read something outside of its run.
+struct OpenChannel {
+    name: &'static str,
+    /// The strongest isolation level at which the channel is open. It is open at all weaker levels too.
+    from: IsolationLevel,
+}
+
+/// The name of an open channel that exists only if actions work in the project itself and not on a snapshot.
+const WRITING_THE_PROJECT: &str = "writing the project while it is tested";
+
+/// The name of the open channel that a kernel closes at the levels with Landlock, if its Landlock restricts connections to
+/// sockets in the file system. proctor's own control socket is closed by itself: the service refuses actions.
+const PATH_SOCKETS: &str = "sockets in the file system: message buses, agents, container engines (not proctor's own)";
+
+/// The name of the open channel of an action that has another process started outside of itself, such as a unit of
+/// the user's service manager. The service does not recognise that process. To reach the service manager, the action
+/// needs a socket in the file system.
+const SERVICE: &str = "proctor's service, by a process that a service manager starts for the action (`systemd-run --user`)";
+
+/// The channels that stay open at each isolation level; the report lists them. The attacks in `tests/attacks.rs` prove
+/// each row.
+const OPEN_CHANNELS: &[OpenChannel] = &[
+    OpenChannel { name: "network", from: IsolationLevel::Namespace },
+    OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
+    OpenChannel { name: WRITING_THE_PROJECT, from: IsolationLevel::Namespace },
+    OpenChannel { name: PATH_SOCKETS, from: IsolationLevel::Cgroup },
+    OpenChannel { name: SERVICE, from: IsolationLevel::Cgroup },
+    OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "the shared /tmp, and `.git`", from: IsolationLevel::Cgroup },
+    OpenChannel { name: "set-user-id programs outlive the search for what is left", from: IsolationLevel::ProcessGroup },
+    OpenChannel { name: "the files of the user, the evidence store included", from: IsolationLevel::ProcessGroup },
+    OpenChannel { name: "the user's other processes", from: IsolationLevel::ProcessGroup },
+];
+
+/// The name of an open channel that exists only on kernels before Linux 6.12, which cannot close it.
+const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
+
+/// The name of the open channel of actions whose system calls are not filtered.
+const UNFILTERED_CALLS: &str = "every system call that the user may make: io_uring, keyrings, sockets to the host";
+
+/// Returns the isolation to request for an action. `strongest` is the strongest level to try; tests use it to force a
+/// weaker one.
+pub fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: IsolationLevel) -> Result<Isolation, SandboxError> {
+    let settings = request.settings;
+    let resources = resources(settings);
+    let (strongest, weakest) = match settings.mode {
+        ProtectionMode::Off => return Ok(Isolation { resources, ..Isolation::weakest() }),
+        ProtectionMode::Auto => (strongest, IsolationLevel::ProcessGroup),
+        ProtectionMode::Require => (strongest, IsolationLevel::Namespace),
+    };
+    let sandbox = prepare_sandbox(request)?;
+    let output = output.strip_prefix(request.store).map_or_else(|_| output.to_owned(), |below| sandbox.store.join(below));
+    Ok(Isolation {
+        strongest,
+        weakest,
+        sandbox: Some(sandbox),
+        snapshot: None,
+        output: Some(output),
+        resources,
+        filter: settings.system_call_filter,
+    })
+}
+
+fn resources(settings: &SandboxSettings) -> ResourceLimits {
+    ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes, enforcement: settings.limits }
+}
+
+/// Returns what the report says about the isolation of a run's actions; `None` if no action was started.
+pub fn facts<'a>(
+    kept: impl Iterator<Item = &'a ReachedIsolation>,
+    settings: &SandboxSettings,
+    tested: TestedPlace,
+) -> Option<IsolationFacts> {
+    let kept: Vec<&ReachedIsolation> = kept.collect();
+    // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
+    let level = kept.iter().map(|kept| kept.reached.level).max()?;
+    let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
+    obstacles.sort();
+    obstacles.dedup();
+    if settings.mode == ProtectionMode::Off {
+        obstacles.push("`sandbox.mode` is \"off\"".to_owned());
+    }
+    let mut unenforced: Vec<UnenforcedLimit> = kept.iter().flat_map(|kept| kept.reached.unenforced.iter().cloned()).collect();
+    unenforced.sort();
+    unenforced.dedup();
+    let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
+    Some(IsolationFacts {
+        kept: ReachedIsolation {
+            reached: ReachedLevel { level, obstacles, unenforced },
+            killed_by: killed_by.and_then(|kept| kept.killed_by),
+        },
+        open_channels: open_channels(level, settings, tested),
+    })
+}
+
+fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
+    let is_closed_by_landlock =
+        |name| [PATH_SOCKETS, SERVICE].contains(&name) && level != IsolationLevel::ProcessGroup && restricts_path_sockets();
+    // On a snapshot, actions see and write a copy, so they cannot write the project.
+    let is_open = |row: &&OpenChannel| {
+        let is_writing = row.name == WRITING_THE_PROJECT;
+        level >= row.from && (tested == TestedPlace::InPlace || !is_writing) && !is_closed_by_landlock(row.name)
+    };
+    let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned());
+    let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
+    let needs_scopes = level != IsolationLevel::ProcessGroup;
+    let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
+    rows.chain(sockets).chain(abstract_sockets).chain(unfiltered_calls(level, settings.system_call_filter)).collect()
+}
+
+/// Returns the open channel of an action whose system calls are not filtered; `None` if they are.
+fn unfiltered_calls(level: IsolationLevel, filter: SystemCallFilter) -> Option<String> {
+    let why = match (level, filter, filter_obstacle()) {
+        (IsolationLevel::ProcessGroup, ..) => "this level has no filter",
+        (_, SystemCallFilter::Off, _) => "`sandbox.system_call_filter` is \"off\"",
+        (_, SystemCallFilter::WherePossible | SystemCallFilter::Required, obstacle) => obstacle?,
+    };
+    Some(format!("{UNFILTERED_CALLS} ({why})"))
+}
+
+/// Returns the home directory of the user who runs proctor; `None` if HOME is not set.
+pub fn home(ambient: &std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>) -> Option<&Path> {
+    ambient.get(OsStr::new("HOME")).map(Path::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_model::KilledBy;
+
+    fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> ReachedIsolation {
+        let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
+        ReachedIsolation {
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new() },
+            killed_by: killed.then(|| level.killed_by()),
+        }
+    }
+
+    fn settings() -> SandboxSettings {
+        proctor_plan::config::read("", "proctor.toml").expect("defaults").sandbox
+    }
+
+    #[test]
+    fn a_run_is_as_well_kept_as_its_weakest_action() {
+        let actions = [
+            kept(IsolationLevel::Namespace, true, ""),
+            kept(IsolationLevel::Landlock, false, "no namespaces"),
+            kept(IsolationLevel::Landlock, false, "no namespaces"),
+        ];
+        let facts = facts(actions.iter(), &settings(), TestedPlace::InPlace).expect("something ran");
+        assert_eq!((facts.kept.reached.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
+        assert_eq!(facts.kept.reached.obstacles, ["no namespaces"]);
+        assert!(super::facts([].iter(), &settings(), TestedPlace::InPlace).is_none());
+    }
+
+    #[test]
+    fn a_weaker_level_never_has_fewer_open_channels() {
+        let open = |level| open_channels(level, &settings(), TestedPlace::InPlace);
+        for pair in IsolationLevel::ALL.windows(2) {
+            let (stronger, weaker) = (open(pair[0]), open(pair[1]));
+            let of_table = |name: &&String| name.as_str() != ABSTRACT_SOCKETS && !name.starts_with(UNFILTERED_CALLS);
+            assert!(stronger.iter().filter(of_table).all(|channel| weaker.contains(channel)), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn unfiltered_system_calls_are_named_where_the_filter_is_off_or_the_level_has_none() {
+        let named = |level, system_call_filter| {
+            let settings = SandboxSettings { system_call_filter, ..settings() };
+            let open = open_channels(level, &settings, TestedPlace::InPlace);
+            open.into_iter().find(|name| name.starts_with(UNFILTERED_CALLS))
+        };
+        let off = named(IsolationLevel::Namespace, SystemCallFilter::Off).unwrap_or_default();
+        assert!(off.contains("`sandbox.system_call_filter` is \"off\""), "{off}");
+        assert!(named(IsolationLevel::ProcessGroup, SystemCallFilter::WherePossible).is_some());
+        assert_eq!(named(IsolationLevel::Landlock, SystemCallFilter::WherePossible).is_some(), filter_obstacle().is_some());
+    }
+
+    #[test]
+    fn on_a_snapshot_the_project_cannot_be_written() {
+        let open = |tested| open_channels(IsolationLevel::Namespace, &settings(), tested);
+        let (in_place, snapshot) = (open(TestedPlace::InPlace), open(TestedPlace::Snapshot));
+        assert!(in_place.iter().any(|name| name == WRITING_THE_PROJECT));
+        assert_eq!(snapshot.len() + 1, in_place.len());
+    }
+
+    #[test]
+    fn a_named_socket_is_named_as_open() {
+        let settings = SandboxSettings { sockets: vec!["/run/docker.sock".to_owned()], ..settings() };
+        assert!(
+            open_channels(IsolationLevel::Namespace, &settings, TestedPlace::InPlace)
+                .iter()
+                .any(|one| one.contains("/run/docker.sock"))
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! An action's view of the file system, and its environment variables: which paths are not plain read-only, and why.
+//!
+//! The rules are tables with one row each (`rules`). `find_places` finds out which paths of the rules exist and creates
+//! the few directories that tools need. `arrange` is pure and decides which rule applies to which path. Nothing is
+//! mounted or started here: `process/` gets the list of places and does that.
+
+mod arrange;
+mod bound_sockets;
+mod credentials;
+mod denied_write;
+mod environment;
+mod error;
+mod find_places;
+mod hints;
+mod interpreter;
+pub mod isolation;
+mod path_cache;
+pub mod process;
+mod rules;
+mod secrets;
+pub mod snapshot;
+mod snapshot_effects;
+#[cfg(test)]
+mod tests;
+mod visible;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use proctor_model::{Action, Sandbox, SandboxSettings};
+
+pub use credentials::hidden_files_table;
+pub use environment::search_path;
+pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
+pub use error::SandboxError;
+pub use find_places::real_path;
+pub use hints::FailedAction;
+pub use interpreter::interpreter_of;
+pub use isolation::home;
+pub use secrets::Secrets;
+
+/// What is needed to compute an action's view of the file system.
+pub struct SandboxRequest<'a> {
+    pub project_root: &'a Path,
+    /// The home directory of the user who runs proctor; `None` if HOME is not set. Rules about HOME then do not apply.
+    pub home: Option<&'a Path>,
+    /// The directory with proctor's own files: evidence, ledger and keys.
+    pub store: &'a Path,
+    /// The run's directory for private temporary files and overlays. It need not exist yet, and is best on the same
+    /// disk as the store.
+    pub scratch: &'a Path,
+    pub action: &'a Action,
+    pub directory: &'a Path,
+    /// The program that the action starts, as an absolute path found by `resolve_program`.
+    pub program: &'a Path,
+    /// The environment variables that the action's command gets.
+    pub environment: &'a BTreeMap<OsString, OsString>,
+    /// The environment variables of proctor itself.
+    pub ambient: &'a BTreeMap<OsString, OsString>,
+    pub settings: &'a SandboxSettings,
+    /// The project's own caches, which the action may write also where no variable names the directory itself; `None` for an
+    /// action without such caches.
+    pub own_caches: Option<&'a Path>,
+    /// Files and directories of the project that the action may only read, as absolute paths.
+    pub guarded: &'a [PathBuf],
+    pub missing: MissingDirectories,
+}
+
+/// What becomes of directories that the settings name and that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingDirectories {
+    Create,
+    /// Nobody may have approved the settings, so nothing is created.
+    Leave,
+}
+
+/// Computes an action's view of the file system. It creates directories that the settings name and that are missing, if the request
+/// says so.
+///
+/// The function looks up the paths in the rules and lists no directory trees, so it is fast enough to run before each
+/// action.
+///
+/// # Errors
+///
+/// When a setting names a path that does not exist or must not be opened, or when the project or the store cannot be
+/// read.
+pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
+    let survey = find_places::find_places(request)?;
+    Ok(Sandbox { places: arrange::arrange(&survey), store: survey.store })
+}

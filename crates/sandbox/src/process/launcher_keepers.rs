@@ -1,0 +1,218 @@
+//! The keepers of the launcher: how the launcher forks the process that watches one action, and how it ends this process.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use nix::unistd::Pid;
+
+use crate::process::active_action::{ActiveAction, KeeperHandle};
+use crate::process::cgroup::Cgroup;
+use crate::process::group::{await_end, kill_child, kill_descendants};
+use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
+use crate::process::launcher::{Launcher, WAKING};
+use crate::process::process_table::read_own_children;
+use crate::process::protocol::{Isolation, Obstacle, StartAction};
+use crate::process::system_calls::{
+    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, wait_child,
+};
+use crate::process::unenforced::unenforced_limits;
+use proctor_model::IsolationLevel;
+
+/// The time limit in milliseconds for the end of a keeper (the process that watches one action): first after the
+/// launcher told the keeper to end, and again after the launcher killed it. A keeper usually takes less than one
+/// millisecond.
+const KEEPER_END_MS: u16 = 500;
+
+/// A keeper that was forked in advance and waits for an action to be requested.
+#[derive(Debug)]
+pub(super) struct ParkedKeeper {
+    pub(super) keeper: KeeperHandle,
+    pub(super) isolation: Isolation,
+}
+
+impl Launcher {
+    /// Forks a keeper (the process that watches one action), which starts the action as soon as its isolation is set
+    /// up.
+    pub(super) fn start_fresh(
+        &mut self,
+        level: IsolationLevel,
+        start: &StartAction,
+        descriptors: &[OwnedFd],
+    ) -> Result<ActiveAction, Obstacle> {
+        let group = self.make_group(start);
+        if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
+            return Err(Obstacle::Level(why.clone()));
+        }
+        let unenforced = match unenforced_limits(&group, &start.child.isolation.resources) {
+            Ok(unenforced) => unenforced,
+            Err(obstacle) => {
+                let _nothing_entered_it = group.map(|group| group.remove());
+                return Err(obstacle);
+            }
+        };
+        let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
+        let mut keeper = self
+            .fork_keeper(isolation, Some((start, descriptors)))
+            .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
+        match keeper.await_start() {
+            Ok(()) => Ok(ActiveAction::new(keeper, group.ok(), unenforced)),
+            Err(obstacle) => {
+                self.give_up(&keeper, group.ok());
+                Err(obstacle)
+            }
+        }
+    }
+
+    /// Gives an action to the parked keeper (the one that was forked in advance). Returns `None` if there is no such
+    /// keeper. If the keeper was prepared for another isolation or cannot start the action, ends the keeper and returns
+    /// `None`. If the keeper died after it had got the action, returns the reason: the action may have begun and must not be
+    /// started again.
+    pub(super) fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<Result<ActiveAction, String>> {
+        let ParkedKeeper { mut keeper, isolation } = self.parked.take()?;
+        let is_meant =
+            isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
+        let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
+        let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
+        let group = group.ok();
+        let is_given = is_meant
+            && unenforced.is_ok()
+            && keeper.await_ready().is_ok()
+            && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
+            && keeper.give_action(start, descriptors).is_ok();
+        match is_given.then(|| keeper.await_start()) {
+            Some(Ok(())) => {
+                self.levels.note_working(keeper.level);
+                Some(Ok(ActiveAction::new(keeper, group, unenforced.unwrap_or_default())))
+            }
+            Some(Err(Obstacle::Keeper(why))) => {
+                self.give_up(&keeper, group);
+                Some(Err(why))
+            }
+            Some(Err(Obstacle::Level(_) | Obstacle::Place(_) | Obstacle::Stale)) | None => {
+                self.give_up(&keeper, group);
+                None
+            }
+        }
+    }
+
+    /// Ends a keeper (the process that watches one action) that did not report that it is ready or that its action has started.
+    /// The action may have killed the keeper before, so the processes of the action are killed too.
+    fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
+        // The keeper is ended before the cgroup is cleared, because a keeper enters the cgroup by itself and could
+        // otherwise do so afterwards.
+        self.end_keeper(keeper);
+        if let Some(group) = group {
+            group.clear();
+            let _emptied_by_then = group.remove();
+        }
+    }
+
+    /// Ends a keeper (the process that watches one action) and the processes of its action.
+    ///
+    /// At level `Namespace` the launcher kills the keeper, and the kernel kills these processes with it. At the other
+    /// levels the keeper kills them and then ends. The launcher must not kill such a keeper first: if the launcher
+    /// itself were killed right afterwards, nothing would kill the processes of the action. The launcher kills such a
+    /// keeper only if the keeper does not end in time. Afterwards the launcher kills the processes of the action that
+    /// are left.
+    pub(super) fn end_keeper(&mut self, keeper: &KeeperHandle) {
+        self.released.push(keeper.process);
+        if keeper.level == IsolationLevel::Namespace {
+            kill_child(keeper.process);
+        } else {
+            keeper.abandon();
+            if !await_end(keeper.process, KEEPER_END_MS) {
+                kill_child(keeper.process);
+                // The processes that the keeper has left become children of the launcher only when the keeper has
+                // ended.
+                await_end(keeper.process, KEEPER_END_MS);
+            }
+            self.kill_strays();
+        }
+        self.reap_released();
+    }
+
+    fn make_group(&self, start: &StartAction) -> Result<Cgroup, String> {
+        let delegation = self.delegation.as_ref().map_err(Clone::clone)?;
+        delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
+    }
+
+    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation,
+    /// usually while the present action runs. If the two actions mount an overlay, the keeper is forked only after
+    /// the present action is over, because only one such mount may exist at a time.
+    pub(super) fn prepare_next(&mut self, start: StartAction) {
+        if !self.open.contains_key(&start.number) {
+            return;
+        }
+        if start.child.isolation.mounts_overlay() {
+            self.followed.insert(start.number, start.child.isolation);
+        } else {
+            self.park(start.child.isolation);
+        }
+    }
+
+    /// Forks a keeper (the process that watches one action) in advance, for an action that will probably be requested
+    /// next. Only at the level `namespace` is a keeper forked in advance. A failure is ignored here, because the
+    /// request for the action will meet the same failure and report it.
+    pub(super) fn park(&mut self, isolation: Isolation) {
+        if let Some(parked) = self.parked.take() {
+            self.end_keeper(&parked.keeper);
+        }
+        let level = self.levels.best(isolation.strongest);
+        if level != IsolationLevel::Namespace {
+            return;
+        }
+        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, None) {
+            self.parked = Some(ParkedKeeper { keeper, isolation });
+        }
+    }
+
+    /// Forks a keeper (the process that watches one action). `start` is the action with its descriptors; if it is
+    /// `None`, the keeper waits until it is sent an action.
+    fn fork_keeper(
+        &mut self,
+        isolation: KeeperIsolation<'_>,
+        start: Option<(&StartAction, &[OwnedFd])>,
+    ) -> io::Result<KeeperHandle> {
+        let level = isolation.level;
+        let (ours, theirs) = UnixStream::pair()?;
+        let forked = match level {
+            IsolationLevel::Namespace => fork_into_namespaces()?,
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
+                fork_if_single_threaded()?.ok_or_else(|| io::Error::other("the launcher has several threads"))?
+            }
+        };
+        match forked {
+            Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
+            Forked::Child => {
+                // The forked child must not wake the launcher: its signal handlers would write to a descriptor whose
+                // number may be reused.
+                WAKING.into_iter().for_each(catch_silently);
+                let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
+                let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
+                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, socket: theirs, start }))
+            }
+        }
+    }
+
+    pub(super) fn reap_released(&mut self) {
+        self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
+    }
+
+    /// Kills processes that became the launcher's children because an action killed its keeper. At the namespace
+    /// level an action cannot kill its keeper.
+    pub(super) fn kill_strays(&self) {
+        let keepers: Vec<Pid> = self
+            .open
+            .values()
+            .map(|action| action.keeper.process)
+            .chain(self.parked.iter().map(|parked| parked.keeper.process))
+            .chain(self.released.iter().copied())
+            .collect();
+        let strays = || read_own_children().unwrap_or_default().into_iter().filter(|child| !keepers.contains(child));
+        if strays().next().is_some() {
+            let _bounded =
+                kill_descendants(|| keepers.clone(), || strays().for_each(|stray| drop(wait_child(stray, Reaping::Reap))));
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Which isolation levels this system offers, as far as the launcher (the process that starts actions) has found out by
+//! trying.
+
+use std::collections::BTreeMap;
+
+use proctor_model::IsolationLevel;
+
+/// What is known about each isolation level: that it works, or what prevents it. A level that has worked once stays
+/// available. A later failure is caused by the action itself, and an action must not be able to weaken its isolation.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    known: BTreeMap<IsolationLevel, LevelState>,
+}
+
+#[derive(Debug)]
+enum LevelState {
+    Works,
+    Refused(String),
+}
+
+impl Levels {
+    /// Returns the strongest level that is not stronger than `strongest` and is not known to be refused by the system.
+    pub(super) fn best(&self, strongest: IsolationLevel) -> IsolationLevel {
+        let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(LevelState::Refused(_)));
+        IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
+    }
+
+    /// Notes that an action was started at this level, so a later failure does not rule the level out.
+    pub(super) fn note_working(&mut self, level: IsolationLevel) {
+        self.known.insert(level, LevelState::Works);
+    }
+
+    /// Notes why the system refuses a level, and returns whether the level is given up. A level that has worked before
+    /// is not given up.
+    pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> LevelRefusal {
+        match self.known.get(&level) {
+            Some(LevelState::Works) => LevelRefusal::Ignored,
+            Some(LevelState::Refused(_)) | None => {
+                self.known.insert(level, LevelState::Refused(why));
+                LevelRefusal::GivenUp
+            }
+        }
+    }
+
+    /// Returns the reasons why no level stronger than this one is used.
+    pub(super) fn obstacles(&self, level: IsolationLevel) -> Vec<String> {
+        let stronger = self.known.iter().filter(|(other, _)| **other < level);
+        stronger
+            .filter_map(|(_, standing)| match standing {
+                LevelState::Refused(why) => Some(why.clone()),
+                LevelState::Works => None,
+            })
+            .collect()
+    }
+}
+
+/// The consequence when an action could not be isolated at a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LevelRefusal {
+    /// The level is not tried again.
+    GivenUp,
+    /// The level will be tried again, because it has worked before.
+    Ignored,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use IsolationLevel::{Cgroup, Landlock, Namespace, ProcessGroup};
+
+    #[test]
+    fn the_best_level_is_the_strongest_that_is_not_refused_nor_above_what_is_asked_for() {
+        let mut levels = Levels::default();
+        assert_eq!((levels.best(Namespace), levels.best(Landlock)), (Namespace, Landlock));
+        assert_eq!(levels.note_refused(Namespace, "no".to_owned()), LevelRefusal::GivenUp);
+        assert_eq!(levels.note_refused(Cgroup, "nor".to_owned()), LevelRefusal::GivenUp);
+        assert_eq!((levels.best(Namespace), levels.best(ProcessGroup)), (Landlock, ProcessGroup));
+        assert_eq!(levels.obstacles(Landlock), ["no", "nor"]);
+        assert!(levels.obstacles(Namespace).is_empty());
+    }
+
+    #[test]
+    fn a_level_that_has_worked_is_not_given_up_for_a_weaker_one() {
+        let mut levels = Levels::default();
+        levels.note_working(Namespace);
+        assert_eq!(levels.note_refused(Namespace, "suddenly".to_owned()), LevelRefusal::Ignored);
+        assert_eq!(levels.best(Namespace), Namespace);
+    }
+}

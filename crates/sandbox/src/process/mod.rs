@@ -1,0 +1,98 @@
+//! Starts commands, captures their output, stops them, and ensures that none of their processes is left.
+//!
+//! ```text
+//!   run ──► supervise ──► capture ──► log, frames (files it is given)
+//!              │  ▲
+//!    requests  │  │ events         progress: decides (pure)     ladder, frames, excerpt: pure
+//!              ▼  │
+//!           launcher ──► one process group per action
+//! ```
+//!
+//! Owns the launcher (the helper process that starts actions) and its protocol, the capture of output, the stop ladder
+//! (E10), survivors (E14), and proctor's clocks. It knows nothing about tests and judges no exit status; a command's
+//! failure is a [`proctor_model::ActionEnd`], never an error. Only `group` sends signals, only `system_calls` is unsafe,
+//! only [`clock`] reads clocks.
+//!
+//! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` (with
+//! `launcher_keepers`) and `keeper` isolate it, with the file system of `stage` and the restrictions of `confine`.
+
+mod action_mark;
+mod active_action;
+mod agent_register;
+mod capture;
+mod cgroup;
+mod channel;
+#[expect(clippy::disallowed_methods, reason = "the launcher starts its children here")]
+mod child;
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads clocks")]
+pub mod clock;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a browser and a command of proctor's own are no actions, so the launcher does not start them"
+)]
+mod companion;
+mod confine;
+mod control;
+mod excerpt;
+#[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
+mod foreground;
+mod frames;
+#[expect(clippy::disallowed_methods, reason = "this is the one place that signals")]
+mod group;
+#[expect(clippy::disallowed_methods, reason = "the launcher itself is the one process that is not started by the launcher")]
+mod handle;
+mod hashing;
+mod input;
+mod keeper;
+mod kernel;
+mod ladder;
+mod launcher;
+mod launcher_keepers;
+mod layers;
+mod level;
+mod masking;
+mod open_files;
+#[expect(clippy::disallowed_methods, reason = "proctor's own commands are no actions, so the launcher does not start them")]
+mod own_command;
+mod peer;
+mod port_holder;
+mod process_table;
+mod program;
+mod progress;
+mod protocol;
+mod restart;
+mod signals;
+mod snapshot_mount;
+mod stage;
+mod supervise;
+mod system_call_filter;
+#[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
+mod system_calls;
+mod unenforced;
+
+pub use agent_register::{find_agent_above, register_agent};
+pub use capture::{CaptureError, Sinks};
+pub use cgroup::limits_offered;
+pub use channel::ChannelError;
+pub use companion::{Companion, start_apart};
+pub use confine::{restricts_path_sockets, restricts_sockets_and_signals};
+pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
+pub use foreground::run_at_terminal;
+#[cfg(feature = "test-fakes")]
+pub use group::kill_self;
+pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
+pub use kernel::KernelSwitches;
+pub use launcher::launcher_main;
+pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
+pub use masking::mask_stream;
+pub use open_files::{open_files_left, raise_open_files_limit};
+pub use own_command::{OwnAnswer, STARTED_BY, end_with_starter, run_own_command};
+pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
+pub use port_holder::{read_port_holders, read_port_strangers};
+pub use program::resolve_program;
+pub use protocol::{Isolation, LaunchedChild};
+pub use restart::{PassedSocket, replace_program};
+pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};
+pub use supervise::{SuperviseError, supervise};
+pub use system_call_filter::filter_obstacle;
+pub use system_calls::take_passed_socket;

@@ -1,0 +1,100 @@
+//! Handles the calls from the control socket. Each call is passed to its project, or is answered or refused here.
+
+use crate::engine::Moment;
+use crate::service::answering::from_run_error;
+use crate::service::call::Call;
+use crate::service::host::{ServiceHost, ServiceStep};
+use crate::service::open::RunCall;
+use proctor_api::{CycleV1, ErrorKindV1, ErrorV1};
+use proctor_model::{ProjectId, TaskId};
+use proctor_run::project::Selection;
+
+impl ServiceHost {
+    pub(super) fn called(&mut self, now: Moment, call: Call) {
+        let is_ending = matches!(self.step, ServiceStep::Ending(_));
+        match call {
+            Call::OwnProgramChanged => self.look_at_own_program(now),
+            Call::ProgramTried(outcome) => self.own_program_tried(now, outcome),
+            Call::LedgersChanged => self.look_at_ledgers(),
+            Call::RemovalRecorded { project, root, recorded, reply } => {
+                self.tell_removal(now, (*project, root), recorded, reply);
+            }
+            late if is_ending => refuse_call(late, stopping()),
+            Call::Projects(reply) => {
+                let _gone = reply.send(self.projects());
+            }
+            Call::Watched(reply) => {
+                let _gone = reply.send(self.watched());
+            }
+            Call::Add { root, asker, reply } => self.add(now, &root, asker, reply),
+            Call::Remove { project, asker, reply } => self.remove(now, &project, asker, reply),
+            Call::Run { project, request, reply } => match self.seat_for_call(now, &project) {
+                Ok(session_id) => {
+                    let selection = if request.checks.is_empty() { Selection::All } else { Selection::Named(request.checks) };
+                    let task = request.task.unwrap_or_else(TaskId::default_task);
+                    let call = RunCall { task, selection, replies: vec![reply], tries: 0 };
+                    self.with(session_id, |served, archive| served.request(now, call, archive));
+                }
+                Err(why) => drop(reply.send(Err(why))),
+            },
+            Call::Verdict { project, task, question, timeout, reply } => match self.seat_for_call(now, &project) {
+                Ok(session_id) => {
+                    let deadline = now.plus(timeout);
+                    self.with(session_id, |served, archive| served.ask(now, (task, question), deadline, reply, archive));
+                }
+                Err(why) => drop(reply.send(Err(why))),
+            },
+            Call::Errand { project, call } => match self.seat_for_call(now, &project) {
+                Ok(session_id) => self.with(session_id, |served, archive| served.send_on_errand(now, call, archive)),
+                Err(why) => drop(call.reply.send(Err(why))),
+            },
+            Call::Cycle { project, task, reply } => {
+                let state = match self.session_id_of(&project) {
+                    Some(_) => self.archive.cycle(&project, &task).map_err(|error| from_run_error(&error)),
+                    None => Err(not_served(&project)),
+                };
+                let _gone = reply.send(state.map(|state| CycleV1 { task, state }));
+            }
+            Call::Heard { project, path, reply } => self.heard(&project, path, reply),
+            Call::Refused { peer, reply } => {
+                self.refused(now, peer);
+                let _gone = reply.send(Ok(()));
+            }
+            Call::Subscribe { after, reply } => {
+                let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
+                let _gone = reply.send(self.subscribers.add(after.as_deref()).ok_or(refused));
+                if !self.news.is_following() {
+                    self.look_at_ledgers();
+                }
+            }
+        }
+    }
+}
+
+fn refuse_call(call: Call, why: ErrorV1) {
+    match call {
+        Call::OwnProgramChanged | Call::ProgramTried(_) | Call::LedgersChanged => {}
+        Call::Projects(reply) => drop(reply.send(Err(why))),
+        Call::Watched(reply) => drop(reply.send(Err(why))),
+        Call::Add { reply, .. } => drop(reply.send(Err(why))),
+        Call::Remove { reply, .. } | Call::RemovalRecorded { reply, .. } => drop(reply.send(Err(why))),
+        Call::Run { reply, .. } => drop(reply.send(Err(why))),
+        Call::Verdict { reply, .. } => drop(reply.send(Err(why))),
+        Call::Errand { call, .. } => drop(call.reply.send(Err(why))),
+        Call::Cycle { reply, .. } => drop(reply.send(Err(why))),
+        Call::Heard { reply, .. } => drop(reply.send(Err(why))),
+        Call::Refused { reply, .. } => drop(reply.send(Err(why))),
+        Call::Subscribe { reply, .. } => drop(reply.send(Err(why))),
+    }
+}
+
+/// Returns the error for calls while the service is ending.
+pub(super) fn stopping() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::Stopping, "the service is stopping", "ask again when it is up, or run the checks without it")
+}
+
+/// Returns the error for a project that the service does not watch.
+pub(super) fn not_served(project: &ProjectId) -> ErrorV1 {
+    let hint = "`proctor list` shows the projects with their ids, `proctor add` adds one";
+    ErrorV1::new(ErrorKindV1::NotFound, format!("the service does not watch a project `{project}`"), hint)
+}

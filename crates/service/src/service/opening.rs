@@ -1,0 +1,196 @@
+//! Opens a project on its worker's thread: the store, the registration, the watcher.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::arrivals::ArrivalSender;
+use crate::engine::EngineSettings;
+use crate::service::health::{problem_of, problem_of_watcher};
+use crate::worker::{OpenFailure, OpenFailureKind, OpenedProject, ProjectDefinition, ReloadProject, watched_tasks};
+use proctor_model::{Asker, HealthProblem, ProjectId, Serving};
+use proctor_run::project::{
+    PlanlessReason, ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving,
+};
+use proctor_tree::TreeHints;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
+use proctor_tree::watch::{Pace, WatchError, WatchHub, Watcher};
+
+/// Returns the function that reads the plan and the settings of the project at a path, as often as it is called.
+pub type ReadProject = Arc<dyn Fn(&Path) -> ReloadProject + Send + Sync>;
+
+/// How the files of projects are read, and which defaults apply while a project's files are wrong.
+#[derive(Clone)]
+pub struct ProjectReader {
+    /// Makes the function that reads the plan and the settings of a project.
+    pub reading: ReadProject,
+    /// The defaults while a project's configuration is wrong: which files belong to the tree, when runs begin, and how
+    /// often the tree is polled.
+    pub defaults: (MatcherSettings, EngineSettings, Pace),
+    /// The default time to wait while another process writes a project's evidence.
+    pub lock_wait: Duration,
+}
+
+/// What the service needs to open any project: the directory of its state, the program of the launcher, and the function that is
+/// called after each step.
+#[derive(Clone)]
+pub struct OpeningSettings {
+    /// The directory that holds the evidence, the ledgers and the index.
+    pub state_root: PathBuf,
+    /// The program that is started as the launcher, the process that starts a project's actions.
+    pub executable: PathBuf,
+    /// The environment of the service. Checks get only the variables of it that the allow-list names.
+    pub ambient: BTreeMap<OsString, OsString>,
+    /// A function that is called after every step of storing a run's evidence.
+    pub observer: StepObserver,
+    /// Reads the files of projects.
+    pub files: ProjectReader,
+    /// The description of the service. The ledger records it for the runs that saves cause.
+    pub asker: Asker,
+}
+
+/// Whether a project is opened because the ledger lists it, or because a client adds it.
+#[derive(Debug, Clone)]
+pub(super) enum OpeningReason {
+    /// The ledger lists the project as served.
+    Served(ProjectId),
+    /// A client adds the project.
+    Added(Asker),
+}
+
+/// The opening of a project, ready to be carried out on the worker's thread.
+pub(super) struct ProjectOpening {
+    pub(super) shared: OpeningSettings,
+    pub(super) root: PathBuf,
+    pub(super) purpose: OpeningReason,
+    /// Watches all projects of the service.
+    pub(super) hub: WatchHub,
+    pub(super) refused_requests: Arc<RefusedRequests>,
+    pub(super) arrivals: ArrivalSender,
+}
+
+impl ProjectOpening {
+    /// Opens the project: its store, its registration and its watcher.
+    pub(super) fn open(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
+        let root = self.root.clone();
+        let missing = || closed(OpenFailureKind::RootMissing, format!("`{}` is not there", root.display()));
+        if !root.is_dir() {
+            return Err(missing());
+        }
+        // The directory may go at any moment, and whatever reads it then fails.
+        self.open_there().map_err(|failure| match failure.reason {
+            OpenFailureKind::OwnFault(_) if !root.is_dir() => missing(),
+            OpenFailureKind::OwnFault(_)
+            | OpenFailureKind::RootMissing
+            | OpenFailureKind::Doubtful
+            | OpenFailureKind::NotRegistered
+            | OpenFailureKind::Configuration => failure,
+        })
+    }
+
+    fn open_there(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
+        let shared = &self.shared;
+        let (state_root, executable) = (&shared.state_root, &shared.executable);
+        let observer = Arc::clone(&shared.observer);
+        // The launcher, the process that starts the project's actions, is started by the first run that needs it.
+        let opened = Workspace::open(state_root, executable, None, shared.ambient.clone(), observer);
+        let mut workspace = opened.map_err(|error| from_run_error(&error))?;
+        workspace.refused_requests = self.refused_requests;
+        let notes = workspace.take_notes();
+        let mut reload = (shared.files.reading)(&self.root);
+        let read = reload();
+        let notify = read.as_ref().is_ok_and(|read| read.configuration.watch.notify);
+        let scope = match &self.purpose {
+            OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
+            OpeningReason::Added(asker) => {
+                let scope = add(&mut workspace, &self.root, read.as_ref(), asker, shared)?;
+                ProjectScope { asker: shared.asker.clone(), ..scope }
+            }
+        };
+        let defaults = &shared.files.defaults;
+        let (rules, engine, pace) = match &read {
+            Ok(read) => {
+                let tasks = watched_tasks(&mut workspace, &scope, read, &TreeHints::Everything)
+                    .map_err(|error| from_run_error(&error))?;
+                (&read.settings.matcher, EngineSettings { tasks, ..read.engine.clone() }, &read.pace)
+            }
+            // The project is watched with the defaults, so that a save that corrects the configuration is noticed.
+            Err(_) => (&defaults.0, defaults.1.clone(), &defaults.2),
+        };
+        let (rules, matcher) = match Matcher::new(&rules.for_watching()) {
+            Ok(matcher) => (rules, Ok(matcher)),
+            Err(_) => (&defaults.0, Matcher::new(&defaults.0)),
+        };
+        let matcher =
+            matcher.map_err(|_| closed(OpenFailureKind::OwnFault(HealthProblem::Other), "the default patterns are wrong"))?;
+        let rules = (rules.clone(), pace.clone());
+        let watcher = Watcher::start_in(&self.hub, &self.root, matcher, pace, self.arrivals.hints())
+            .map_err(|error| from_watch_error(&error))?;
+        let ledger = workspace.store.ledger_path(&scope.project);
+        Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
+    }
+}
+
+fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Asker) -> Result<ProjectScope, OpenFailure> {
+    let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
+    found.filter(|scope| scope.project == *project).ok_or_else(|| {
+        let line = format!("`{}` was moved, replaced or cloned anew since {project} was registered there", root.display());
+        closed(OpenFailureKind::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+    })
+}
+
+/// Returns the registered project of a directory that a client adds, and records that the service watches it.
+///
+/// A directory that is not registered is refused: registering approves the project's plan (S7), and a request proves
+/// nothing about who asks. `proctor add` and `proctor run` register in the evidence store themselves. No action can
+/// write to the store, so a process that registers there is no action.
+fn add(
+    workspace: &mut Workspace,
+    root: &Path,
+    read: Result<&ProjectDefinition, &Vec<String>>,
+    asker: &Asker,
+    shared: &OpeningSettings,
+) -> Result<ProjectScope, OpenFailure> {
+    let read = read.map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
+    let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
+    let scope = found.ok_or_else(|| {
+        let line = format!("`{}` is not a registered project, and no request can register one", root.display());
+        closed(OpenFailureKind::NotRegistered, line)
+    })?;
+    if let Err(missing) = &read.default_plan {
+        let everything = &TreeHints::Everything;
+        let specifications = workspace.read_specifications(&read.settings, &scope, everything);
+        // A project without checks of its own is watched for the tasks of its test specifications.
+        let has_tasks = missing.reason == PlanlessReason::WithoutChecks
+            && !specifications.map_err(|error| from_run_error(&error))?.is_empty();
+        if !has_tasks {
+            return Err(OpenFailure { reason: OpenFailureKind::Configuration, lines: missing.lines.clone() });
+        }
+    }
+    let recorded = record_serving(&shared.state_root, &scope, Serving::Served, read.settings.lock_wait);
+    recorded.map_err(|error| from_run_error(&error))?;
+    Ok(scope)
+}
+
+fn from_run_error(error: &ProjectError) -> OpenFailure {
+    closed(OpenFailureKind::OwnFault(problem_of(error)), chain(error))
+}
+
+fn from_watch_error(error: &WatchError) -> OpenFailure {
+    OpenFailure {
+        reason: OpenFailureKind::OwnFault(problem_of_watcher(error)),
+        lines: vec![chain(error), error.hint().to_owned()],
+    }
+}
+
+fn closed(reason: OpenFailureKind, line: impl Into<String>) -> OpenFailure {
+    OpenFailure { reason, lines: vec![line.into()] }
+}
+
+/// Returns an error and its causes on one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

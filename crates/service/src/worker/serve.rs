@@ -1,0 +1,86 @@
+//! What a worker's thread does: it carries out one request after the other, and gives up what it holds when none comes.
+
+use std::time::Duration;
+
+use crate::effect::Order;
+use crate::event::RunFinish;
+use crate::worker::places::PlaceKind;
+use crate::worker::queue::{NextTask, TaskQueue};
+use crate::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
+use proctor_model::StopReason;
+use proctor_run::project::ProjectError;
+
+/// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
+/// earlier.
+const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
+/// How long a project of the service stays ready for its next save after a run.
+const READY: Duration = Duration::from_secs(30);
+
+impl WorkerState {
+    /// Carries out requests until none came for a while, and returns the worker for later requests. Returns `None` when the worker's
+    /// handle was dropped or nobody receives its reports.
+    pub(super) fn serve(mut self: Box<Self>, queue: &TaskQueue) -> Option<Box<Self>> {
+        loop {
+            let longest = self.places.as_ref().map(|_| if self.ready.is_some() { READY } else { Duration::ZERO });
+            let task = match queue.next(longest) {
+                NextTask::Task(task) => task,
+                NextTask::Rest => {
+                    self.ready = None;
+                    self.workspace.rest();
+                    return Some(self);
+                }
+                NextTask::End => return None,
+            };
+            let report = self.carry_out(task, queue);
+            // A comparison that found nothing new makes no run likely.
+            let is_idle = |over: &FinishedRun| matches!(over.finished, RunFinish::Unchanged | RunFinish::Untriggered);
+            let has_run = matches!(&report, WorkerReport::Over(over) if !is_idle(over));
+            if !(self.report)(report) {
+                return None;
+            }
+            // The verdict has already been reported, so no client waits while the trees are saved.
+            self.workspace.save_trees();
+            self.workspace.keep_to_limits();
+            if let Some(control) = queue.begin_idle_work() {
+                self.workspace.compile_modules(COMPILING_WHEN_IDLE, &control);
+                queue.end_idle_work();
+            }
+            if has_run && self.ready.is_none() {
+                self.ready = self.places.as_ref().and_then(|places| places.try_take(PlaceKind::Ready));
+            }
+        }
+    }
+
+    fn carry_out(&mut self, task: WorkerTask, queue: &TaskQueue) -> WorkerReport {
+        let is_run = matches!(task, WorkerTask::Run(_));
+        let kind = if is_run { PlaceKind::Run } else { PlaceKind::Look };
+        let is_stopped = || if is_run { queue.stopped_early().is_some() } else { queue.is_closed() };
+        // Without a place, a run is found to be stopped when it begins. What else is requested of a closed worker is carried out.
+        let _place = self.places.as_ref().and_then(|places| places.take(kind, is_stopped));
+        match task {
+            WorkerTask::Run(order) => {
+                let finished = self.run_ordered(&order, queue);
+                queue.end_run();
+                WorkerReport::Over(Box::new(finished))
+            }
+            WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
+            WorkerTask::Errand(errand) => WorkerReport::Errand(Box::new(self.go_on_errand(&errand))),
+            WorkerTask::FindQuestion(task) => WorkerReport::Question(self.question_of(&task)),
+            WorkerTask::Approve(question) => WorkerReport::Approved(self.approve(&question)),
+        }
+    }
+
+    fn run_ordered(&mut self, order: &Order, queue: &TaskQueue) -> FinishedRun {
+        // A run that was stopped while it waited for its place leaves no trace.
+        if let (Some(_), Some(reason)) = (&self.places, queue.stopped_early()) {
+            if reason == StopReason::Superseded {
+                return FinishedRun::withdrawn(order);
+            }
+            return FinishedRun::failed(order, RunFinish::Stopped, RunFailure::Run(ProjectError::StoppedWaiting(reason)));
+        }
+        match queue.begin_run() {
+            Ok(control) => self.run_order(order, &control),
+            Err(error) => FinishedRun::failed(order, RunFinish::Failed, RunFailure::Run(ProjectError::Control(error))),
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Proposes checks for a project in which none were found: the commands that its build files usually go with. Nothing of
+//! this runs by itself, because a build file alone does not say that the command is the project's check. A person writes
+//! the proposal into `proctor.toml`.
+
+use crate::discover::{has_pyproject_table, has_section, packages};
+use crate::package_json::scripts;
+use crate::project_files::{ProjectFiles, within};
+use proctor_model::{InstalledPackage, Tool, ToolClass};
+
+/// A check that a person may write into `proctor.toml`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedCheck {
+    /// What suggests the check, such as the path of a build file.
+    pub because: String,
+    /// The working directory, relative to the project; empty for the root.
+    pub directory: String,
+    pub name: String,
+    pub argv: Vec<String>,
+}
+
+/// A build file, the name of the proposed check, and the command that usually runs a project's tests.
+type Row = (&'static str, &'static str, &'static [&'static str]);
+
+/// The build files. The first of several rows with one name counts.
+const ROWS: &[Row] = &[
+    ("tox.ini", "tox", &["tox"]),
+    ("tox.toml", "tox", &["tox"]),
+    ("noxfile.py", "nox", &["nox"]),
+    ("gradlew", "gradle", &["./gradlew", "check"]),
+    ("build.gradle", "gradle", &["gradle", "check"]),
+    ("build.gradle.kts", "gradle", &["gradle", "check"]),
+    ("pom.xml", "maven", &["mvn", "test"]),
+    ("mix.exs", "mix", &["mix", "test"]),
+    ("deno.json", "deno", &["deno", "test"]),
+    ("deno.jsonc", "deno", &["deno", "test"]),
+];
+
+/// The names of justfiles.
+const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
+
+/// The file that CMake builds from, and the words by which it has tests of its own.
+const CMAKE: &str = "CMakeLists.txt";
+const CMAKE_TESTS: &[&str] = &["enable_testing", "include(CTest)"];
+
+/// Builds a project of CMake and runs its tests. Without a test, `ctest` by itself ends with exit code 0.
+const CMAKE_BUILD: &str = "cmake -S . -B build && cmake --build build";
+const CMAKE_TEST: &str = " && ctest --test-dir build --no-tests=error --output-on-failure";
+
+/// The names of makefiles, in the order in which GNU make looks for them.
+const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+
+/// Targets of makefiles and scripts of `package.json` that are checks, by their usual names.
+const CHECKS: &[&str] = &["test", "tests", "check", "lint", "typecheck", "type-check"];
+
+/// What `npm init` writes for a package without tests.
+const NO_TEST: &str = "no test specified";
+
+/// How many levels below a directory tests of Python are looked for.
+const DEPTH: usize = 3;
+
+/// At most this many proposals are returned.
+const MOST: usize = 12;
+
+/// Returns the checks that the files in the root suggest, or those of the directories one level below if the root
+/// suggests none.
+pub fn propose(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
+    let of_root = propose_in(files, "");
+    let mut all = if of_root.is_empty() {
+        packages(files).iter().flat_map(|package| propose_in(files, package)).collect()
+    } else {
+        of_root
+    };
+    all.truncate(MOST);
+    all
+}
+
+fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
+    let mut found: Vec<ProposedCheck> = Vec::new();
+    for (file, name, argv) in ROWS {
+        let path = within(directory, file);
+        if files.exists(&path) && !found.iter().any(|other| other.name == *name) {
+            found.push(proposal(format!("`{path}`"), directory, name, argv));
+        }
+    }
+    let has_tox_table =
+        || has_section(files, directory, "setup.cfg", "[tox:tox]") || has_pyproject_table(files, directory, "tox");
+    if !found.iter().any(|other| other.name.starts_with("tox")) && has_tox_table() {
+        found.push(proposal("the settings of tox".to_owned(), directory, "tox", &["tox"]));
+    }
+    for (program, kind, names) in [("make", "target", MAKEFILES), ("just", "recipe", JUSTFILES)] {
+        // Behind the name of a recipe stand its parameters.
+        let most = if program == "just" { 1 } else { usize::MAX };
+        let Some((path, targets)) = targets(files, directory, names, most) else { continue };
+        for target in targets {
+            let name = format!("{program} {target}");
+            found.push(proposal(format!("the {kind} `{target}` in `{path}`"), directory, &name, &[program, &target]));
+        }
+    }
+    found.extend(cmake(files, directory));
+    for (script, _) in scripts(files, directory).iter().filter(|(name, text)| is_check(name) && !text.contains(NO_TEST)) {
+        let because = format!("the script `{script}` in `{}`", within(directory, "package.json"));
+        found.push(proposal(because, directory, script, &["npm", "run", script]));
+    }
+    if let Some(tests) = python_tests(files, directory, DEPTH) {
+        let below = tests.strip_prefix(directory).unwrap_or(&tests).trim_start_matches('/');
+        let runner = python_test_runner();
+        found.push(proposal(format!("tests in `{tests}`"), directory, runner, &["python", "-m", runner, below]));
+    }
+    found
+}
+
+fn proposal(because: String, directory: &str, name: &str, argv: &[&str]) -> ProposedCheck {
+    let name = if directory.is_empty() { name.to_owned() } else { format!("{name} {directory}") };
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    ProposedCheck { because, directory: directory.to_owned(), name, argv }
+}
+
+fn is_check(name: &str) -> bool {
+    CHECKS.contains(&name)
+}
+
+/// Returns the makefile or justfile of a directory, and which of the usual targets it has. A line begins with at most `most` targets.
+fn targets(files: &dyn ProjectFiles, directory: &str, names: &[&str], most: usize) -> Option<(String, Vec<String>)> {
+    let path = names.iter().map(|name| within(directory, name)).find(|path| files.exists(path))?;
+    let text = String::from_utf8_lossy(&files.read(&path)?).into_owned();
+    let mut targets: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with([' ', '\t', '#'])) {
+        // Targets stand before a colon that is no assignment. A recipe of `just` may have `@` before it.
+        let Some((words, _)) = line.split_once(':').filter(|(_, rest)| !rest.starts_with('=')) else { continue };
+        for target in words.split_whitespace().take(most).map(|word| word.trim_start_matches('@')) {
+            if is_check(target) && !targets.iter().any(|known| known == target) {
+                targets.push(target.to_owned());
+            }
+        }
+    }
+    Some((path, targets))
+}
+
+/// Returns the check of a project of CMake.
+fn cmake(files: &dyn ProjectFiles, directory: &str) -> Option<ProposedCheck> {
+    let path = within(directory, CMAKE);
+    let text = String::from_utf8_lossy(&files.read(&path)?).into_owned();
+    let has_tests = CMAKE_TESTS.iter().any(|words| text.contains(words));
+    let script = format!("{CMAKE_BUILD}{}", if has_tests { CMAKE_TEST } else { "" });
+    Some(proposal(format!("`{path}`"), directory, "cmake", &["sh", "-c", &script]))
+}
+
+/// Returns the first directory with Python tests: `directory` itself or one below it. Returns `None` if there is none,
+/// or if the tests are in the project's root.
+fn python_tests(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Option<String> {
+    let names = files.names(directory);
+    let is_test = |name: &String| name.starts_with("test_") && name.ends_with(".py") || name.ends_with("_test.py");
+    if names.iter().any(is_test) {
+        return (!directory.is_empty()).then(|| directory.to_owned());
+    }
+    let deeper = depth.checked_sub(1)?;
+    let below = names.iter().filter(|name| !name.starts_with('.')).map(|name| within(directory, name));
+    below.filter(|path| files.is_directory(path)).find_map(|path| python_tests(files, &path, deeper))
+}
+
+/// Returns the name of the tool that runs tests and is a Python package.
+fn python_test_runner() -> &'static str {
+    let name = |tool: Tool| match tool.package() {
+        Some(InstalledPackage::Python(name)) if tool.class() == ToolClass::Test => Some(name),
+        Some(InstalledPackage::Python(_) | InstalledPackage::Node(_)) | None => None,
+    };
+    Tool::ALL.into_iter().find_map(name).unwrap_or("unittest")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project_files::fake::FakeFiles;
+
+    fn proposed(files: &[(&str, &str)]) -> Vec<String> {
+        let line = |proposal: ProposedCheck| {
+            format!("{}|{}|{}|{}", proposal.because, proposal.directory, proposal.name, proposal.argv.join(" "))
+        };
+        propose(&FakeFiles::of(files)).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn every_build_file_proposes_its_command() {
+        for (file, name, argv) in ROWS {
+            assert_eq!(proposed(&[(file, "")]), [format!("`{file}`||{name}|{}", argv.join(" "))]);
+        }
+        assert_eq!(proposed(&[("gradlew", ""), ("build.gradle", "")]), ["`gradlew`||gradle|./gradlew check"]);
+    }
+
+    #[test]
+    fn only_targets_that_exist_are_proposed() {
+        let text = "test := x\nall: build\ncheck:: lint\n\tdo\nlint :\n.PHONY: test\n";
+        assert_eq!(
+            proposed(&[("Makefile", text)]),
+            ["the target `check` in `Makefile`||make check|make check", "the target `lint` in `Makefile`||make lint|make lint"]
+        );
+        assert_eq!(proposed(&[("Makefile", "all:\n\tcc a.c\n")]), [""; 0]);
+        assert_eq!(proposed(&[("Makefile", "test check: all\n\ttest: x\n# lint: y\n")]).len(), 2, "one line names two targets");
+        let text =
+            "set shell := [\"sh\"]\nrun test:\n    x\n@test *ARGS:\n    pytest {{ARGS}}\ncheck: test\nbuild:\n    lint: x\n";
+        assert_eq!(
+            proposed(&[("justfile", text)]),
+            ["the recipe `test` in `justfile`||just test|just test", "the recipe `check` in `justfile`||just check|just check"]
+        );
+    }
+
+    #[test]
+    fn tox_is_proposed_once_wherever_its_settings_are() {
+        for files in [
+            [("tox.ini", "[testenv]\ncommands = pytest\n"), ("tox.toml", "")],
+            [("setup.cfg", "[tox:tox]\nenvlist = py\n"), ("a", "")],
+            [("pyproject.toml", "[tool.tox]\nenv_list = [\"py\"]\n"), ("a", "")],
+        ] {
+            let proposed = proposed(&files);
+            assert!(proposed.len() == 1 && proposed[0].ends_with("||tox|tox"), "{proposed:?}");
+        }
+    }
+
+    #[test]
+    fn cmake_is_built_and_its_tests_must_be_there() {
+        let test = "`CMakeLists.txt`||cmake|sh -c cmake -S . -B build && cmake --build build";
+        assert_eq!(proposed(&[("CMakeLists.txt", "project(a)\n")]), [test]);
+        let tested = format!("{test} && ctest --test-dir build --no-tests=error --output-on-failure");
+        assert_eq!(proposed(&[("CMakeLists.txt", "project(a)\nenable_testing()\n")]), [tested]);
+    }
+
+    #[test]
+    fn scripts_are_proposed_unless_npm_init_wrote_them() {
+        let text = r#"{"scripts": {"test": "tap test", "start": "node .", "lint": "biome check", "type-check": "vue-tsc"}}"#;
+        assert_eq!(
+            proposed(&[("package.json", text)]),
+            [
+                "the script `lint` in `package.json`||lint|npm run lint",
+                "the script `test` in `package.json`||test|npm run test",
+                "the script `type-check` in `package.json`||type-check|npm run type-check"
+            ]
+        );
+        let unset = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
+        assert_eq!(proposed(&[("package.json", unset)]), [""; 0]);
+    }
+
+    #[test]
+    fn tests_inside_of_a_package_are_proposed_for_pytest() {
+        assert_eq!(
+            proposed(&[("setup.py", ""), ("h11/_state.py", ""), ("h11/tests/test_state.py", "")]),
+            ["tests in `h11/tests`||pytest|python -m pytest h11/tests"]
+        );
+        assert_eq!(proposed(&[("a/b/c/d/e/f/test_deep.py", ""), (".venv/lib/test_x.py", "")]), [""; 0]);
+    }
+
+    #[test]
+    fn directories_below_are_searched_where_the_root_suggests_nothing() {
+        assert_eq!(
+            proposed(&[("server/pom.xml", ""), ("web/package.json", r#"{"scripts": {"test": "x"}}"#), ("target/pom.xml", "")]),
+            [
+                "`server/pom.xml`|server|maven server|mvn test",
+                "the script `test` in `web/package.json`|web|test web|npm run test"
+            ]
+        );
+    }
+}

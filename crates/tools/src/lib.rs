@@ -1,0 +1,113 @@
+//! Recognises the tools whose reports proctor can read, prepares their commands, and judges their results.
+//!
+//! This folder contains everything that proctor knows about test runners, linters, type checkers, compilers and plain commands:
+//! how a command is recognised (E2), which project files show that a tool is used, what is added to a command so that it writes a
+//! report (E5, E6), which signals stop it (E10), and what exit code, output and report mean together (E3, E4). All of it is pure:
+//! nothing here starts a process or opens a file. The folder `run/` does both and passes the bytes; a project's files are read
+//! through [`ProjectFiles`].
+//!
+//! Each tool has two rows: one in `model/tool.rs` with its facts, and one in `table.rs` with its functions. A tool's folder
+//! contains the code that reads its output, requests its report and discovers it in a project. Tools with similar output share a
+//! folder. No other file names a tool.
+
+mod advise;
+mod ansi;
+mod cargo_test;
+mod checker_call;
+mod client;
+mod compile;
+mod discover;
+mod eslint;
+mod file_validation;
+mod gathered;
+mod generic;
+mod go_test;
+mod http_answer;
+mod interpret;
+mod json_schema;
+mod jsonc;
+mod launch_failure;
+mod launchers;
+mod linter;
+mod located;
+mod mending;
+mod missing_program;
+mod neutral_words;
+mod no_work;
+mod node_test;
+mod node_tests;
+mod npm_settings;
+mod option_spelling;
+mod output_so_far;
+mod package_json;
+mod places;
+mod prepare;
+mod printed_tests;
+mod project_files;
+mod pytest;
+mod python_module;
+mod recognise;
+mod same_tool;
+mod server_command;
+mod server_signs;
+mod service;
+pub mod shell;
+mod signals;
+mod source_lines;
+mod strictness;
+mod subcommands;
+mod table;
+mod test_bodies;
+mod test_run;
+mod triggers;
+mod tsc;
+
+pub use advise::advise_file;
+pub use checker_call::find_arguments;
+pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
+pub use discover::{
+    FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command, policy_of_script, propose,
+    written_files,
+};
+pub use file_validation::interpret_file;
+pub use http_answer::interpret_exchange;
+pub use interpret::{Input, interpret, name_what_hung};
+pub use json_schema::without_mark;
+pub use linter::{
+    ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
+};
+pub use mending::{is_lock_file, judge_mended, runs_linter};
+pub use neutral_words::differs_in_neutral_words_only;
+pub use npm_settings::{deciding_npm_setting, judge_npm_setting};
+pub use output_so_far::OutputSoFar;
+pub use package_json::{script_name, scripts};
+pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
+pub use project_files::ProjectFiles;
+pub use pytest::{
+    ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, command_may_rewrite_otherwise, hiding_module,
+    interpret_control, judge_hidden, may_have_control, not_found, prepare_control, settings_may_rewrite_otherwise,
+};
+pub use recognise::remark;
+pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
+pub use same_tool::{calls_tool_the_same_way, replaced_name};
+pub use server_command::{ServerKind, asks_a_server, script_words, server_kind};
+pub use server_signs::{THIS_MACHINE, is_asked_behind};
+pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
+pub use source_lines::add_source_lines;
+pub use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
+pub use test_bodies::add_test_bodies;
+pub use triggers::proposed_paths;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod captured;
+#[cfg(test)]
+mod fixture_claims;
+#[cfg(test)]
+mod fixture_tests;
+#[cfg(test)]
+mod property_tests;
+#[cfg(any(test, feature = "testing"))]
+pub mod samples;
+
+#[cfg(any(test, feature = "testing"))]
+pub use project_files::fake::FakeFiles;

@@ -1,0 +1,170 @@
+//! Jest and Vitest: reads the JSON report, which has the same structure for both, and judges it together with the exit
+//! code (E3).
+//!
+//! `report` reads the file, `tally` counts its tests, `rules` decides by an ordered list of rules, and `failures` makes
+//! the result readable. Both tools use exit code 1 for every failure: failing tests, no tests, a file that does not
+//! parse, a wrong option. So only the report distinguishes them. If there is no report, the printed text may name the
+//! cause, but it never proves a success.
+
+mod discover;
+mod failures;
+mod hung;
+mod prepare;
+mod printed;
+mod report;
+mod rules;
+mod tally;
+mod unended;
+mod words;
+mod written;
+
+#[cfg(test)]
+mod rule_tests;
+
+use crate::interpret::{Exited, signal_through_wrapper};
+use crate::places::Place;
+use crate::{launch_failure, signals};
+pub(super) use discover::{find_jest, find_vitest};
+pub(super) use hung::{hung_in_jest, hung_in_vitest};
+pub(super) use prepare::{ask, vitest_tests};
+use proctor_model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
+use tally::Tally;
+pub(super) use written::{written_by_jest, written_by_vitest};
+
+/// The state of the report after the run.
+#[derive(Debug, Clone, PartialEq)]
+enum ReportState {
+    /// There is no report file, or no report was requested.
+    Missing,
+    /// The file exists, but was not accepted as this run's report.
+    Refused(String),
+    /// The file is larger than the limit for reading.
+    TooLarge,
+    /// The file was accepted, but its content cannot be parsed.
+    Unreadable(String),
+    Read(Tally),
+}
+
+/// The ended process and the state of its report: all that the rules may look at.
+#[derive(Debug)]
+struct Seen<'a> {
+    exited: &'a Exited<'a>,
+    report: ReportState,
+}
+
+impl Seen<'_> {
+    /// Returns the counted report, if it was read.
+    fn tally(&self) -> Option<&Tally> {
+        match &self.report {
+            ReportState::Read(tally) => Some(tally),
+            ReportState::Missing | ReportState::Refused(_) | ReportState::TooLarge | ReportState::Unreadable(_) => None,
+        }
+    }
+}
+
+/// Judges a Jest or Vitest run that ended by itself.
+pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
+    let mut seen = Seen { exited, report: state_of(report, exited.place) };
+    if let ReportState::Read(tally) = &mut seen.report {
+        hung::mend_time_outs(tally, exited);
+        printed::complete_messages(tally, exited);
+    }
+    // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like
+    // a failed start.
+    if seen.tally().is_none() {
+        if let Some(failure) = launch_failure::find(exited) {
+            return failure;
+        }
+        if let Some(signal) = signals::of_exit_code(exited.code) {
+            return signal_through_wrapper(exited.code, signal);
+        }
+    }
+    let (category, reason) = rules::decide(&seen);
+    let mut interpretation = Interpretation::plain(category, reason);
+    if category == CategoryCode::Interrupted {
+        interpretation.causes = vec!["Jest's setting `bail` ends the run at the first failing test".to_owned()];
+    }
+    if category == CategoryCode::CoverageBelowTarget {
+        interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
+    }
+    if let Some(tally) = seen.tally() {
+        describe(tally, exited, &mut interpretation);
+        let unhandled_errors = words::unhandled_number(exited).unwrap_or_default();
+        let further = FurtherTestCounts {
+            errors: tally.broken_files(),
+            todo: tally.todo,
+            reruns: tally.reruns,
+            unhandled_errors,
+            ..FurtherTestCounts::default()
+        };
+        if let Some(results) = &mut interpretation.test_results {
+            results.further = further;
+        }
+        if let Some(warning) = new_snapshots(tally, exited) {
+            interpretation.warnings.push(warning);
+        }
+        if tally.reruns > 0 {
+            interpretation.warnings.push(format!(
+                "{} test(s) were run more than once (retry); one that passes only when it is repeated is flaky",
+                tally.reruns
+            ));
+        }
+        // Where tests failed too, the reason names those.
+        if category == CategoryCode::TestsFailed
+            && let Some(error) = words::unhandled(exited).filter(|_| unhandled_errors > 0)
+        {
+            interpretation.warnings.push(format!("{unhandled_errors} error(s) that no test handles; the first: {error}"));
+        }
+    }
+    interpretation
+}
+
+// Says what becomes of snapshots that this run stored: what a check on a snapshot of the project writes does not reach the project, so
+// the next run would store them again and compare nothing.
+fn new_snapshots(tally: &Tally, exited: &Exited<'_>) -> Option<String> {
+    let added = tally.snapshots.added;
+    let is_kept = exited.action.writes.iter().any(|pattern| pattern.contains("__snapshots__") || pattern.contains(".snap"));
+    let fate = if is_kept {
+        "`writes` keeps them, and the next run compares with them"
+    } else {
+        "unless the check runs in the project itself, they are dropped, and no run ever compares anything: commit them, or keep them with \
+         `writes = [\"**/__snapshots__/**\"]`"
+    };
+    (added > 0).then(|| format!("{added} snapshot(s) were written, and nothing was compared with them; {fate}"))
+}
+
+fn state_of(report: &ToolReport, place: Place<'_>) -> ReportState {
+    match report {
+        ToolReport::NotRequested | ToolReport::Missing => ReportState::Missing,
+        ToolReport::Refused(why) => ReportState::Refused(why.clone()),
+        ToolReport::Fresh(bytes) if bytes.len() > report::MAX_BYTES => ReportState::TooLarge,
+        ToolReport::Large(large) if large.bytes() > report::MAX_BYTES as u64 => ReportState::TooLarge,
+        ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader().map(|reader| Tally::read(reader, place)) {
+            Some(Ok(tally)) => ReportState::Read(tally),
+            Some(Err(error)) => ReportState::Unreadable(error.to_string()),
+            None => ReportState::Missing,
+        },
+    }
+}
+
+fn describe(tally: &Tally, exited: &Exited<'_>, interpretation: &mut Interpretation) {
+    let tests = tally.failed().map(|test| failures::of_test(test, exited));
+    interpretation.test_results = Some(TestResults {
+        counts: tally.counts,
+        total: tally.total(),
+        failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, exited.place))).collect(),
+        ..TestResults::default()
+    });
+    interpretation.cases = tally.tests.iter().map(|test| failures::case(test, exited)).collect();
+    if interpretation.category == CategoryCode::CollectionError {
+        let modules: Vec<_> = tally.broken.iter().map(|file| failures::missing_module(&file.message)).collect();
+        interpretation.only_missing_modules = !modules.is_empty() && modules.iter().all(Option::is_some);
+        interpretation.missing_modules = modules.into_iter().flatten().collect();
+        interpretation.missing_modules.sort_unstable();
+        interpretation.missing_modules.dedup();
+    }
+    if tally.is_narrowed() {
+        let skipped = tally.counts.skipped;
+        interpretation.warnings.push(format!("A file has `.only`, or a name was asked for: {skipped} test(s) were left out"));
+    }
+}

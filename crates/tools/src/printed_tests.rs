@@ -1,0 +1,118 @@
+//! Reads the totals that `python -m unittest` prints at its end. It is judged by its exit code, and it may end with exit code 0
+//! although no test passed.
+//!
+//! Only a command that starts the runner itself is read. The runner prints its totals in every run, so a run without them did not
+//! reach its end: a test ended the process, for example by `os._exit(0)`.
+
+use crate::interpret::Exited;
+use crate::python_module::{ModuleRun, runs_python_module};
+
+/// What a command printed about tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PrintedTotals {
+    /// The command starts no runner that is known here.
+    NoRunner,
+    /// The command starts a runner, and it printed no totals.
+    Missing,
+    Printed(Totals),
+}
+
+/// The totals of a run of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) ran: u64,
+    pub(super) passed: u64,
+}
+
+/// Reads the totals that the command's runner printed.
+pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
+    let argv = &exited.action.command.argv;
+    let is_pair = argv.windows(2).any(|words| words == ["-m", "unittest"]);
+    let runs = if is_pair { ModuleRun::Alone } else { runs_python_module(argv, "unittest") };
+    // A container with a terminal hands on both streams as one.
+    let totals = || of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
+    match runs {
+        ModuleRun::No => PrintedTotals::NoRunner,
+        ModuleRun::Alone => totals().map_or(PrintedTotals::Missing, PrintedTotals::Printed),
+        // A script of several commands may have had no reason to start the runner.
+        ModuleRun::InScript => totals().map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
+    }
+}
+
+// Reads the last `Ran 3 tests in 0.001s`, an empty line, and `OK (skipped=1, expected failures=1)` or `NO TESTS RAN`. Python may print
+// warnings after them when it ends.
+fn of_unittest(printed: &str) -> Option<Totals> {
+    let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let place = lines.iter().rposition(|line| line.starts_with("Ran ") && line.contains(" in "))?;
+    let ran = lines[place].strip_prefix("Ran ")?.split_once(" test")?.0.parse().ok()?;
+    let last = lines.get(place + 1)?;
+    let counts = match last.strip_prefix("OK").or_else(|| last.strip_prefix("NO TESTS RAN"))?.trim() {
+        "" => Some(0),
+        counts => counts.strip_prefix('(')?.strip_suffix(')')?.split(", ").map(without_a_pass).sum(),
+    };
+    Some(Totals { ran, passed: ran.saturating_sub(counts?) })
+}
+
+// Reads `skipped=1`. Unexpected successes end with `FAILED`, so every count after `OK` is of tests that did not pass.
+fn without_a_pass(count: &str) -> Option<u64> {
+    count.split_once('=')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::samples::Returned;
+    use proctor_model::{CategoryCode, Tool};
+
+    const UNITTEST: &str = "python -m unittest discover";
+
+    fn category(command: &str, stdout: &str, stderr: &str) -> CategoryCode {
+        Returned::exited(Tool::Generic, command, 0).saying(stdout, stderr).interpret().category
+    }
+
+    #[test]
+    fn v4_v22_a_runner_that_says_that_no_test_passed_checked_nothing() {
+        use CategoryCode::{ExpectedExit, Inconsistent, NothingChecked};
+        for (end, expected) in [
+            ("Ran 0 tests in 0.000s\n\nOK\n", NothingChecked),
+            ("Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", NothingChecked),
+            ("s\n------\nRan 1 test in 0.000s\n\nOK (skipped=1)\n", NothingChecked),
+            ("Ran 2 tests in 0.000s\n\nOK (skipped=1, expected failures=1)\n", NothingChecked),
+            ("Ran 2 tests in 0.000s\n\nOK (skipped=1)\n", ExpectedExit),
+            ("Ran 1 test in 0.000s\n\nOK\n", ExpectedExit),
+            ("Ran 0 tests in 0.000s\n\nOK\nprinted after the end\n", NothingChecked),
+            ("Ran 1 test in 0.000s\n\nOK\nsys:1: ResourceWarning: unclosed file\n", ExpectedExit),
+            // A test that calls `os._exit(0)`.
+            ("", Inconsistent),
+            ("test_a (test_a.T.test_a) ... ok\n", Inconsistent),
+            ("Ran 1 test in 0.000s\n\nFAILED (failures=1)\n", Inconsistent),
+        ] {
+            assert_eq!(category(UNITTEST, "", end), expected, "{end}");
+        }
+        for command in [
+            "python3 -munittest -k zz",
+            "python3 -bm unittest -k zz",
+            "python3 -X dev -Bmunittest",
+            "sh -c 'python3 -m unittest -k zz'",
+            "bash -ec 'cd a && python3 -m unittest -k zz'",
+            "coverage run -m unittest",
+            "timeout 9 python3.12 -bm unittest",
+        ] {
+            assert_eq!(category(command, "", "Ran 0 tests in 0.000s\n\nOK\n"), NothingChecked, "{command}");
+        }
+        for (command, expected) in [
+            ("python3 -munittest", Inconsistent),
+            ("sh -c 'python3 -m unittest'", Inconsistent),
+            ("sh -c 'test -e tests && python3 -m unittest'", ExpectedExit),
+            ("python3 run.py -munittest", ExpectedExit),
+            ("python3 -c 'import unittest' -m x", ExpectedExit),
+            ("python3 -m mounittest", ExpectedExit),
+        ] {
+            assert_eq!(category(command, "", ""), expected, "{command}");
+        }
+        assert_eq!(
+            category("make test", "", "Ran 0 tests in 0.000s\n\nOK\n"),
+            ExpectedExit,
+            "another program's output is not read"
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! The control: a run before the real one. It runs the same command with tests that must fail, in place of the real
+//! tests.
+//!
+//! If pytest does not report one of these tests as failed, its results for the real tests prove nothing either. The
+//! control is a separate run, so that nothing is added to the run that is judged (E5). It uses a plugin that proctor
+//! writes into a directory of its own. The plugin adds one failing test to the first module of each collected
+//! directory. So `conftest.py` files and plugins treat this test as they treat the real ones. A test runner that
+//! recognises the control and behaves correctly only for it is not detected.
+
+use std::path::{Path, PathBuf};
+
+use crate::launchers::{Located, locate};
+use crate::prepare::insert_options;
+use crate::pytest::junit::{self, Element, MarkKind};
+use crate::recognise::CommandForm;
+use proctor_model::{Action, ActionEnd, ControlObservation, Tool, ToolReport};
+
+/// The text of the plugin. `{nonce}` is replaced by the nonce, so that the names of the tests cannot be known in
+/// advance.
+const PLUGIN: &str = include_str!("control.py");
+
+/// The file name of pytest's report of the control.
+const JUNIT_NAME: &str = "control-junit.xml";
+
+/// pytest's exit code for a run in which tests failed.
+const TESTS_FAILED: i32 = 1;
+
+/// The command and files of a control, the run of tests that must fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlPreparation {
+    /// The program and its arguments, including the options that make pytest run the control's tests only.
+    pub argv: Vec<String>,
+    /// Environment variables that are set in addition to those of the action.
+    pub environment: Vec<(String, String)>,
+    /// The file name and the text of the plugin. The file must be written into the directory that was passed to
+    /// [`prepare_control`].
+    pub plugin: (String, String),
+    /// Where pytest writes the report of the control.
+    pub report_file: PathBuf,
+}
+
+/// Returns whether a command can have a control. It can if arguments that are added to it reach pytest.
+pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
+    let located = locate(argv);
+    tool == Tool::Pytest && is_direct(&located)
+}
+
+fn is_direct(located: &Located) -> bool {
+    located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct
+}
+
+/// Prepares the control of an action; `None` if the action has none by its settings, or cannot have one. `directory`
+/// must be fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
+pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, nonce: &str) -> Option<ControlPreparation> {
+    let located = locate(&action.command.argv);
+    if !action.control || !may_have_control(action.tool, &action.command.argv) {
+        return None;
+    }
+    let module = format!("proctor_control_{nonce}");
+    let report_file = directory.join(JUNIT_NAME);
+    let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
+    // These options cancel the command's own selection by name (`-k`) or mark (`-m`), because pytest uses the last of
+    // each.
+    let ours = ["-p", &module, "-k", nonce, "-m", ""].map(str::to_owned);
+    // pytest stores in its cache which tests failed, for `--last-failed`. The control gets a cache of its own, so that
+    // its failures do not get into the project's cache.
+    let kept = ["-o".to_owned(), format!("cache_dir={}", directory.join("cache").to_string_lossy())];
+    let asked = [format!("--junitxml={}", report_file.to_string_lossy())];
+    let mut argv = action.command.argv.clone();
+    insert_options(&mut argv, located.arguments_from, ours.into_iter().chain(kept).chain(ignore).chain(asked));
+    let before = action.environment.get("PYTHONPATH").filter(|path| !path.is_empty());
+    let path = directory.to_string_lossy();
+    let path = before.map_or_else(|| path.to_string(), |before| format!("{path}:{before}"));
+    Some(ControlPreparation {
+        argv,
+        environment: vec![("PYTHONPATH".to_owned(), path)],
+        plugin: (format!("{module}.py"), PLUGIN.replace("{nonce}", nonce)),
+        report_file,
+    })
+}
+
+/// Returns whether all tests of the control failed as required.
+pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlObservation {
+    let ActionEnd::Exited { code } = end else {
+        return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());
+    };
+    // The report may have as many other tests as the project has, so only those of the control are kept.
+    let name = format!("test_{nonce}");
+    let mut controls = Vec::new();
+    let mut keep = |element: Element| {
+        if element.name == name {
+            controls.push(element);
+        }
+    };
+    let read = match report {
+        ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader() {
+            Some(reader) => junit::read_each(reader, &mut keep).map_err(|error| error.to_string()),
+            None => Err("there is none".to_owned()),
+        },
+        ToolReport::Missing | ToolReport::NotRequested => Err("there is none".to_owned()),
+        ToolReport::Refused(why) => Err(why.clone()),
+    };
+    match read {
+        Ok(_) => judge(*code, &controls, nonce),
+        Err(why) => {
+            not_held(format!("the control ended with exit code {code} and its report proves nothing ({why}); see its log"))
+        }
+    }
+}
+
+fn judge(code: i32, controls: &[Element], nonce: &str) -> ControlObservation {
+    if controls.is_empty() {
+        return not_held(format!(
+            "the tests that must fail are not in the report of the control (exit code {code}): something removes tests before they run"
+        ));
+    }
+    // A fixture that every test uses can fail for a test without parameters. Then the control's test never ran.
+    let (errors, ran): (Vec<_>, Vec<_>) = controls.iter().partition(|element| had_error_before(element, nonce));
+    if let Some(green) = ran.iter().find(|element| !has_failed(element, nonce)) {
+        return not_held(format!("a test that must fail, beside those of `{}`, was reported as {}", green.class, word(green)));
+    }
+    if code != TESTS_FAILED {
+        return not_held(format!(
+            "tests that must fail have failed, and the exit code was {code}: something changes the exit status"
+        ));
+    }
+    match (ran.len(), errors.first()) {
+        (0, Some(first)) => ControlObservation {
+            held: false,
+            applicable: Some(false),
+            reason: format!("the tests that must fail had an error before they ran, beside those of `{}`", first.class),
+        },
+        (failed, None) => held(format!("{failed} test(s) that must fail have failed")),
+        (failed, Some(_)) => {
+            held(format!("{failed} test(s) that must fail have failed, and {} had an error before they ran", errors.len()))
+        }
+    }
+}
+
+fn held(reason: String) -> ControlObservation {
+    ControlObservation { held: true, applicable: None, reason }
+}
+
+fn not_held(reason: String) -> ControlObservation {
+    ControlObservation { held: false, applicable: None, reason }
+}
+
+fn has_failed(element: &Element, nonce: &str) -> bool {
+    let says_so = |text: &str| text.contains(nonce);
+    element.marks.iter().any(|mark| mark.kind == MarkKind::Failure && (says_so(&mark.message) || says_so(&mark.text)))
+}
+
+fn had_error_before(element: &Element, nonce: &str) -> bool {
+    element.marks.iter().any(|mark| mark.kind == MarkKind::Error) && !has_failed(element, nonce)
+}
+
+fn word(element: &Element) -> &'static str {
+    match element.marks.first().map(|mark| mark.kind) {
+        None => "passed",
+        Some(MarkKind::Skipped) => "skipped or expected to fail",
+        Some(MarkKind::Error) => "an error before it could fail",
+        Some(MarkKind::Failure) => "failed for another reason than its own",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::action;
+
+    const NONCE: &str = "c0ffee";
+
+    fn report(cases: &str) -> ToolReport {
+        ToolReport::Fresh(format!("<testsuites><testsuite tests=\"1\">{cases}</testsuite></testsuites>").into_bytes())
+    }
+
+    fn seen(code: i32, cases: &str) -> ControlObservation {
+        interpret_control(&ActionEnd::Exited { code }, &report(cases), NONCE)
+    }
+
+    const FAILED: &str = r#"<testcase classname="tests.test_a" name="test_c0ffee"><failure message="c0ffee must fail">assert</failure></testcase>"#;
+
+    #[test]
+    fn a_control_holds_only_where_every_test_of_it_failed_for_its_own_reason() {
+        assert!(seen(1, FAILED).held);
+        assert!(seen(1, &FAILED.repeat(2)).held);
+        for (code, cases, part) in [
+            (0, r#"<testcase classname="t" name="test_c0ffee"/>"#, "reported as passed"),
+            (0, FAILED, "the exit code was 0"),
+            (5, "", "removes tests"),
+            (0, r#"<testcase classname="t" name="test_ok"/>"#, "removes tests"),
+            (0, r#"<testcase classname="t" name="test_c0ffee"><skipped message="x"/></testcase>"#, "skipped"),
+            (1, r#"<testcase classname="t" name="test_c0ffee"><failure message="x">y</failure></testcase>"#, "another reason"),
+        ] {
+            let seen = seen(code, cases);
+            assert!(!seen.held && seen.reason.contains(part), "{cases}: {}", seen.reason);
+        }
+        let error = r#"<testcase classname="t" name="test_c0ffee"><error message="failed on setup">fixture</error></testcase>"#;
+        let not_applicable = seen(1, error);
+        assert_eq!((not_applicable.held, not_applicable.applicable), (false, Some(false)), "{}", not_applicable.reason);
+        let partly = seen(1, &format!("{FAILED}{error}"));
+        assert_eq!((partly.held, partly.applicable), (true, None), "{}", partly.reason);
+        let mixed = format!(r#"{FAILED}<testcase classname="u" name="test_c0ffee"/>"#);
+        assert!(!seen(1, &mixed).held, "one that is green is enough");
+    }
+
+    #[test]
+    fn without_an_end_and_a_report_of_its_own_nothing_is_known() {
+        let signalled = ActionEnd::Signalled { signal: 9 };
+        assert!(!interpret_control(&signalled, &report(FAILED), NONCE).held);
+        for report in [ToolReport::Missing, ToolReport::Refused("a link".to_owned()), ToolReport::Fresh(b"<".to_vec())] {
+            assert!(!interpret_control(&ActionEnd::Exited { code: 1 }, &report, NONCE).held);
+        }
+    }
+
+    #[test]
+    fn the_control_is_the_same_command_with_options_of_ours_at_its_end() {
+        let mut check = action(Tool::Pytest, "python -m pytest -k smoke -- tests");
+        assert_eq!(prepare_control(&check, Path::new("/out"), None, NONCE), None, "it is asked for");
+        check.control = true;
+        check.environment.insert("PYTHONPATH".to_owned(), "src".to_owned());
+        let control = prepare_control(&check, Path::new("/out"), None, NONCE).expect("it is pytest itself");
+        let options = "-p proctor_control_c0ffee -k c0ffee -m  -o cache_dir=/out/cache --junitxml=/out/control-junit.xml";
+        assert_eq!(control.argv.join(" "), format!("python -m pytest -k smoke {options} -- tests"));
+        assert_eq!(control.environment, [("PYTHONPATH".to_owned(), "/out:src".to_owned())]);
+        assert_eq!(control.plugin.0, "proctor_control_c0ffee.py");
+        assert!(control.plugin.1.contains("test_c0ffee") && !control.plugin.1.contains("{nonce}"));
+        let wrapped = Action { control: true, ..action(Tool::Pytest, "make test") };
+        assert_eq!(prepare_control(&wrapped, Path::new("/out"), None, NONCE), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! One row per tool: how its commands are recognised, how it is discovered in a project, how it is asked for a report,
+//! and which function judges its result. Every other file uses these rows and names no tool.
+
+use crate::discover::{Finder, WrittenFinder};
+use crate::interpret::{Exited, Input, Stopped};
+use crate::neutral_words::{COLOURS, NeutralValues, NeutralWords};
+use crate::no_work::{self, NoWork};
+use crate::prepare::{Preparation, ReportTask};
+use crate::project_files::ProjectFiles;
+use crate::strictness::StrictnessReader;
+use crate::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, triggers, tsc};
+use proctor_model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
+
+/// The functions and facts for one tool.
+pub(super) struct ToolRow {
+    pub(super) tool: Tool,
+    /// The names of the tool's programs. Another tool may share a program and differ by arguments.
+    pub(super) programs: &'static [&'static str],
+    /// Returns whether a program of the tool does the tool's checks with these arguments. `prettier --write` and `ruff
+    /// clean`, for example, check nothing and print no findings. If they were judged by findings, they would always be
+    /// a success.
+    pub(super) checks: fn(&str, &[String]) -> bool,
+    /// The options and subcommands with which the tool ends with exit code 0 and checks nothing.
+    pub(super) no_work: NoWork,
+    /// The words of a command that make no verdict easier.
+    pub(super) neutral: NeutralWords,
+    /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments on, such a
+    /// tool cannot be asked for its report.
+    pub(super) is_asked_by_argument_only: bool,
+    /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are
+    /// set.
+    pub(super) no_colour: Option<(&'static str, &'static str)>,
+    /// Adds arguments or variables to a command so that the tool writes a report that proctor can read.
+    pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
+    /// The signals that stop the tool, in order. SIGKILL follows after them.
+    pub(super) stops: &'static [StopStage],
+    /// Judges a run that ended by itself.
+    pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
+    /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the
+    /// end.
+    pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
+    /// Says what had not ended when the tool was stopped because of a limit; `None` if the tool does not say it.
+    pub(super) hung: fn(&Stopped<'_>) -> Option<String>,
+    /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
+    pub(super) find: Option<Finder>,
+    /// Returns the patterns of the files that a command writes into its directory because of the tool's own configuration,
+    /// such as coverage reports and the snapshot files of Jest.
+    pub(super) written: WrittenFinder,
+    /// Returns the limit on warnings that the tool's arguments set. `limit_of_script` reads the limit from the text of
+    /// a script (C30).
+    pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
+    pub(super) limit_of_script: fn(&str) -> Option<u32>,
+    /// Returns a remark about a written command that checks less than it seems to. The text is the directory in which the command runs.
+    pub(super) remark: fn(&dyn ProjectFiles, &str, &CommandLine) -> Option<String>,
+    /// Reads how strictly the tool checks types; `None` if the tool is not a type checker.
+    pub(super) strictness: Option<StrictnessReader>,
+    /// Globs of the files whose change most likely changes the tool's result. `proctor init` proposes them as `paths`. Empty if
+    /// any change may matter.
+    pub(super) triggers: &'static [&'static str],
+}
+
+const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
+    ToolRow {
+        tool,
+        programs,
+        checks: |_, _| true,
+        no_work: no_work::NONE,
+        neutral: NeutralWords::NONE,
+        is_asked_by_argument_only: false,
+        no_colour: None,
+        ask: |_, _| {},
+        stops: &[StopStage::Sigterm],
+        interpret,
+        before_the_stop: |_| None,
+        hung: |_| None,
+        find: None,
+        written: |_, _, _| Vec::new(),
+        limit_of_command: |_| None,
+        limit_of_script: |_| None,
+        remark: |_, _, _| None,
+        strictness: None,
+        triggers: &[],
+    }
+}
+
+/// All tools, in the order of their rows in `model/tool.rs`.
+pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
+    ToolRow {
+        ask: pytest::ask,
+        // pytest still writes its report after SIGINT. It needs no variable against colours: without a terminal it
+        // prints none, and a variable would also reach the tested code.
+        stops: &[StopStage::Sigint, StopStage::Sigterm],
+        before_the_stop: pytest::before_the_stop,
+        hung: pytest::hung,
+        find: Some(pytest::find),
+        written: pytest::written,
+        neutral: NeutralWords {
+            valued: &[
+                // `--tb=no` is missing: it hides the message of a failure.
+                ("--tb", NeutralValues::Of(&["auto", "long", "short", "line", "native"])),
+                ("--color", COLOURS),
+                ("--durations", NeutralValues::Number),
+            ],
+            has_verbosity: true,
+            has_quiet: true,
+            lists_by_letters: true,
+            flags: &["-l", "--showlocals"],
+            end_early: &["-x", "--exitfirst", "--maxfail=1"],
+            names_paths: true,
+            // Then the words are modules.
+            no_paths_with: &["--pyargs"],
+            ..NeutralWords::NONE
+        },
+        triggers: triggers::PYTHON_TESTS,
+        ..row(Tool::Pytest, &["pytest", "py.test"], pytest::interpret)
+    },
+    ToolRow {
+        ask: node_tests::ask,
+        is_asked_by_argument_only: true,
+        hung: node_tests::hung_in_jest,
+        find: Some(node_tests::find_jest),
+        written: node_tests::written_by_jest,
+        triggers: triggers::SCRIPT_TESTS,
+        ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow {
+        checks: node_tests::vitest_tests,
+        ask: node_tests::ask,
+        is_asked_by_argument_only: true,
+        hung: node_tests::hung_in_vitest,
+        find: Some(node_tests::find_vitest),
+        written: node_tests::written_by_vitest,
+        triggers: triggers::SCRIPT_TESTS,
+        ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow {
+        checks: node_test::runs_tests,
+        no_work: node_test::NO_WORK,
+        ask: node_test::ask,
+        find: Some(node_test::find),
+        triggers: triggers::SCRIPT_TESTS,
+        ..row(Tool::NodeTest, &["node", "nodejs"], node_test::interpret)
+    },
+    ToolRow {
+        checks: cargo_test::runs_tests,
+        no_work: cargo_test::NO_WORK,
+        find: Some(cargo_test::find),
+        triggers: triggers::RUST_TESTS,
+        ..row(Tool::CargoTest, &["cargo", "cargo-nextest"], |exited, _| cargo_test::interpret(exited))
+    },
+    ToolRow {
+        checks: go_test::runs_tests,
+        no_work: go_test::NO_WORK,
+        ask: go_test::ask,
+        is_asked_by_argument_only: true,
+        find: Some(go_test::find),
+        triggers: triggers::GO_TESTS,
+        ..row(Tool::GoTest, &["go"], |exited, _| go_test::interpret(exited))
+    },
+    ToolRow {
+        no_work: tsc::NO_WORK,
+        no_colour: Some(("NO_COLOR", "1")),
+        ask: tsc::ask,
+        find: Some(tsc::find),
+        remark: tsc::remark,
+        strictness: Some(StrictnessReader { read: tsc::strictness, typed_option: "noImplicitAny" }),
+        neutral: NeutralWords {
+            flags: &["--pretty"],
+            flags_may_have_values: true,
+            without_value: &["--noEmit"],
+            ..NeutralWords::NONE
+        },
+        triggers: triggers::SCRIPT_SOURCES,
+        ..row(Tool::Tsc, &["tsc", "tsc.js"], tsc::interpret)
+    },
+    ToolRow {
+        no_work: linter::NO_WORK_OF_MYPY,
+        find: Some(linter::find_mypy),
+        strictness: Some(StrictnessReader { read: linter::strictness, typed_option: linter::UNTYPED }),
+        neutral: NeutralWords {
+            // `--pretty` is missing: it breaks long messages into lines, and the error's code may stand on the second line.
+            valued: &[("--output", NeutralValues::ReadFormats)],
+            has_verbosity: true,
+            ..NeutralWords::NONE
+        },
+        triggers: triggers::PYTHON_SOURCES,
+        ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        no_work: eslint::NO_WORK,
+        no_colour: Some(("FORCE_COLOR", "0")),
+        ask: eslint::ask,
+        find: Some(eslint::find),
+        limit_of_command: eslint::max_warnings,
+        limit_of_script: eslint::script_max_warnings,
+        neutral: NeutralWords {
+            flags: &["--color", "--no-color"],
+            takes_more_paths: true,
+            names_paths: true,
+            ..NeutralWords::NONE
+        },
+        triggers: triggers::SCRIPT_SOURCES,
+        ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
+    },
+    ToolRow {
+        checks: linter::ruff_checks,
+        no_work: linter::NO_WORK_OF_RUFF,
+        ask: linter::ask_ruff,
+        find: Some(linter::find_ruff),
+        neutral: NeutralWords {
+            valued: &[("--output-format", NeutralValues::ReadFormats)],
+            has_verbosity: true,
+            takes_more_paths: true,
+            names_paths: true,
+            subcommands: &["check", "format"],
+            without_value: &["--check"],
+            ..NeutralWords::NONE
+        },
+        triggers: triggers::PYTHON_SOURCES,
+        ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        no_work: linter::NO_WORK_OF_FLAKE8,
+        neutral: NeutralWords {
+            valued: &[("--format", NeutralValues::ReadFormats)],
+            has_verbosity: true,
+            takes_more_paths: true,
+            names_paths: true,
+            ..NeutralWords::NONE
+        },
+        triggers: triggers::PYTHON_SOURCES,
+        ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        no_work: linter::NO_WORK_OF_PYLINT,
+        neutral: NeutralWords { valued: &[("--output-format", NeutralValues::ReadFormats)], ..NeutralWords::NONE },
+        triggers: triggers::PYTHON_SOURCES,
+        ..row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        checks: linter::prettier_checks,
+        no_work: linter::NO_WORK_OF_PRETTIER,
+        neutral: NeutralWords {
+            flags: &["--color", "--no-color"],
+            takes_more_paths: true,
+            names_paths: true,
+            without_value: &["--check"],
+            ..NeutralWords::NONE
+        },
+        ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
+    // The answer of a review is read by the grammar in the folder `review/`. This function runs only if the grammar did
+    // not read an answer.
+    row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),
+    row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
+];
+
+/// How programs with subcommands say that there is no such one: the program, its exit code, and the beginning of the line with `%` for
+/// the subcommand. Each row was seen on the program itself. With a subcommand that exists the command would be one of a known tool.
+pub(super) const REFUSED_SUBCOMMANDS: &[(&str, i32, &str)] =
+    &[("ruff", 2, "error: unrecognized subcommand '%'"), ("cargo", 101, "error: no such command: `%`")];
+
+/// [`row_of`] uses the tool's position in the enum `Tool` as the index, so the rows must stand in the enum's order.
+const _: () = {
+    let mut place = 0;
+    while place < ROWS.len() {
+        assert!(ROWS[place].tool as usize == place);
+        place += 1;
+    }
+};
+
+/// Returns the row of a tool, by the tool's position in its enum.
+pub(super) fn row_of(tool: Tool) -> &'static ToolRow {
+    &ROWS[tool as usize]
+}

@@ -1,0 +1,319 @@
+//! What the runners have in common whose tests are read from lines of text: the tests of a run, counted and listed, and the ordered
+//! list of rules that judges the run (E3).
+//!
+//! A runner's folder reads its output into [`RunFacts`]. The first rule that applies decides, and success is the last rule, so a run
+//! is a success only if no other rule applies.
+
+use proctor_model::{
+    CategoryCode, Examined, ExaminedUnit, FurtherTestCounts, Interpretation, LISTED_TESTS, TestCase, TestCounts, TestFailure,
+    TestOutcome, TestResults,
+};
+
+/// A reason names at most this many failures one by one; further failures are only counted.
+const NAMED_FAILURES: usize = 3;
+
+/// More tests than any run has.
+const MOST_TESTS: u64 = 1_000_000_000;
+
+/// The most text of names and messages that is kept of one run, in bytes.
+const KEPT_TEXT: usize = 16 * 1024 * 1024;
+
+/// The most text that is kept of one failed test, in bytes.
+const KEPT_TEXT_OF_TEST: usize = 64 * 1024;
+
+/// One test that was read from a runner's output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct ReadTest {
+    /// The names of what the test lies in, such as suites or a module; the outermost one first.
+    pub(super) ancestors: Vec<String>,
+    /// The test's own name.
+    pub(super) title: String,
+    /// The name by which the runner itself knows the test.
+    pub(super) full_name: String,
+    /// The file, relative to the project; `None` if the runner does not say it.
+    pub(super) file: Option<String>,
+    /// The line in `file` at which the test failed or is defined.
+    pub(super) line: Option<u64>,
+    /// How long the test took, in microseconds.
+    pub(super) duration: Option<u64>,
+    /// The whole text that the runner printed about the failure; empty if the test passed.
+    pub(super) message: String,
+    /// The line of the message that says most; empty to take the first line.
+    pub(super) error: String,
+    pub(super) expected: Option<String>,
+    pub(super) received: Option<String>,
+    /// Whether the test failed and was expected to fail.
+    pub(super) expected_to_fail: bool,
+}
+
+/// The tests of a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct TestRun {
+    pub(super) counts: TestCounts,
+    pub(super) failures: Vec<TestFailure>,
+    cases: Vec<TestCase>,
+    text: usize,
+}
+
+impl TestRun {
+    /// Adds a test. It is always counted, and listed as long as the limits allow it.
+    pub(super) fn add(&mut self, outcome: TestOutcome, test: ReadTest) {
+        let failed = match outcome {
+            TestOutcome::Passed => {
+                self.counts.passed += 1;
+                false
+            }
+            TestOutcome::Failed | TestOutcome::Error => {
+                self.counts.failed += 1;
+                true
+            }
+            TestOutcome::Skipped => {
+                self.counts.skipped += 1;
+                false
+            }
+        };
+        let message = shortened(test.message.trim_matches('\n'), KEPT_TEXT_OF_TEST);
+        let text = test.full_name.len() * 2 + message.len();
+        let listed = if failed { self.failures.len() } else { self.cases.len() };
+        if listed >= LISTED_TESTS || self.text + text > KEPT_TEXT {
+            return;
+        }
+        self.text += text;
+        let error = match test.error.trim() {
+            "" => first_line(message).to_owned(),
+            error => error.to_owned(),
+        };
+        if failed {
+            self.failures.push(TestFailure {
+                test_name: test.full_name.clone(),
+                test_file: test.file.clone(),
+                error,
+                expected: test.expected,
+                received: test.received,
+                stack: (!message.is_empty()).then(|| message.to_owned()),
+                line: test.line,
+                column: None,
+                report_name: None,
+            });
+        }
+        self.cases.push(TestCase {
+            title: test.title,
+            ancestor_titles: test.ancestors,
+            full_name: test.full_name,
+            test_file: test.file,
+            status: outcome,
+            expected_to_fail: test.expected_to_fail,
+            duration_us: test.duration,
+            failure_messages: if failed && !message.is_empty() { vec![message.to_owned()] } else { Vec::new() },
+            report_name: None,
+            body: None,
+        });
+    }
+
+    /// Returns the number of all tests.
+    pub(super) fn total(&self) -> u64 {
+        self.counts.passed + self.counts.failed + self.counts.skipped
+    }
+}
+
+/// All that the rules look at: what a runner said about a run that ended by itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunFacts {
+    /// The runner, as people write it.
+    pub(super) name: &'static str,
+    pub(super) code: i32,
+    pub(super) run: TestRun,
+    /// Counts for people, by which nothing is judged.
+    pub(super) further: FurtherTestCounts,
+    /// What of the tests could not be loaded or built, such as a file with a syntax error. Each counts as a failure.
+    pub(super) unloaded: Vec<TestFailure>,
+    /// Why nothing can be read from the run; `None` if its output or report was read.
+    pub(super) unread: Option<(CategoryCode, String)>,
+    /// The runner's complaint about its command line or its configuration.
+    pub(super) refusal: Option<String>,
+    /// How two things that the runner said contradict each other.
+    pub(super) contradiction: Option<String>,
+    /// Why the run ended before all of its tests had run.
+    pub(super) unfinished: Option<String>,
+    /// The exit code by which the runner says that tests failed; other failing exit codes are the runner's own trouble.
+    pub(super) failing_code: i32,
+    /// The runner's words about a failure that belongs to no test.
+    pub(super) outside: Option<String>,
+    /// The signal that ended a program of tests, with the runner's words about it.
+    pub(super) signal: Option<String>,
+    /// What a person may do if the runner found no test.
+    pub(super) advice: &'static str,
+    /// What ran although no test is known of it, such as a file whose exit code alone counted.
+    pub(super) unproved: Option<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+struct Rule {
+    applies: fn(&RunFacts) -> bool,
+    category: CategoryCode,
+    says: fn(&RunFacts) -> String,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        applies: |facts| facts.refusal.is_some() && facts.code != 0 && facts.run.total() == 0 && facts.unloaded.is_empty(),
+        category: CategoryCode::UsageError,
+        says: |facts| {
+            let words = facts.refusal.as_deref().unwrap_or_default().trim_end_matches('.');
+            format!("{} refused its command line or configuration: {words}; correct it", facts.name)
+        },
+    },
+    Rule {
+        applies: |facts| facts.contradiction.is_some(),
+        category: CategoryCode::Inconsistent,
+        says: |facts| {
+            let contradiction = facts.contradiction.as_deref().unwrap_or_default();
+            format!("{} contradicts itself: {contradiction}; see the log", facts.name)
+        },
+    },
+    Rule {
+        applies: |facts| facts.code == 0 && (facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some()),
+        category: CategoryCode::Inconsistent,
+        says: |facts| {
+            format!("Exit code 0 and what {} said contradict each other: {}; look for `|| true`", facts.name, counted(facts))
+        },
+    },
+    Rule {
+        applies: |facts| facts.run.counts.failed == 0 && !facts.unloaded.is_empty(),
+        category: CategoryCode::CollectionError,
+        says: |facts| {
+            let ran = match facts.run.counts.passed {
+                0 => String::new(),
+                passed => format!("; {passed} other test(s) passed"),
+            };
+            let headlines = facts.unloaded.iter().map(unloaded_headline).collect();
+            format!("The tests could not be loaded: {}{ran}", listed(headlines, facts.unloaded.len() as u64))
+        },
+    },
+    Rule {
+        applies: |facts| facts.run.counts.failed > 0,
+        category: CategoryCode::TestsFailed,
+        says: |facts| {
+            let failed = facts.run.counts.failed + facts.unloaded.len() as u64;
+            let headlines = facts.run.failures.iter().map(headline).chain(facts.unloaded.iter().map(unloaded_headline)).collect();
+            let executed = facts.run.counts.passed + failed;
+            let signal = facts.signal.as_ref().map_or_else(String::new, |signal| format!("; {signal}"));
+            format!("{failed} of {executed} tests failed: {}{signal}", listed(headlines, failed))
+        },
+    },
+    Rule {
+        applies: |facts| facts.signal.is_some(),
+        category: CategoryCode::Signalled,
+        says: |facts| {
+            let signal = facts.signal.as_deref().unwrap_or_default();
+            format!("A program of tests was ended by a signal: {signal}; {}; see the end of its log", counted(facts))
+        },
+    },
+    Rule {
+        applies: |facts| facts.unfinished.is_some(),
+        category: CategoryCode::ReportIncomplete,
+        says: |facts| {
+            let why = facts.unfinished.as_deref().unwrap_or_default();
+            format!("Exit code {}, but the tests did not run to their end: {why} ({})", facts.code, counted(facts))
+        },
+    },
+    Rule {
+        applies: |facts| facts.code != 0 && facts.code != facts.failing_code,
+        category: CategoryCode::UnknownExit,
+        says: |facts| {
+            let outside = facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"));
+            format!(
+                "{} ended with exit code {}, which says nothing of tests{outside}; see the end of its log",
+                facts.name, facts.code
+            )
+        },
+    },
+    Rule {
+        applies: |facts| facts.run.total() == 0 && facts.unproved.is_none() && (facts.code == 0 || facts.outside.is_none()),
+        category: CategoryCode::NoTestsCollected,
+        says: |facts| format!("{} found no test; {}", facts.name, facts.advice),
+    },
+    Rule {
+        applies: |facts| facts.code == 0 && facts.run.counts.passed == 0,
+        category: CategoryCode::NoTestsExecuted,
+        says: |facts| match &facts.unproved {
+            Some(unproved) => format!("No test passed: {unproved}; a run that proves nothing is no success"),
+            None => {
+                let skipped = facts.run.counts.skipped;
+                format!("No test passed: {skipped} skipped or still to be written; a run that proves nothing is no success")
+            }
+        },
+    },
+    Rule {
+        applies: |facts| facts.code != 0,
+        category: CategoryCode::FailedOutsideTests,
+        says: |facts| {
+            let outside = facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"));
+            format!("Exit code {}, but no test failed ({}){outside}; see the end of its log", facts.code, counted(facts))
+        },
+    },
+    Rule { applies: |facts| facts.code == 0 && facts.run.counts.passed > 0, category: CategoryCode::TestsPassed, says: counted },
+];
+
+/// Judges a run that ended by itself. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
+pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
+    if let Some((category, reason)) = facts.unread {
+        return Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
+    }
+    let (category, reason) = match RULES.iter().find(|rule| (rule.applies)(&facts)) {
+        Some(rule) => (rule.category, (rule.says)(&facts)),
+        None => (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, facts.name)),
+    };
+    let total = facts.run.total();
+    let mut interpretation = Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
+    interpretation.examined = Some(Examined { what: ExaminedUnit::Tests, count: Some(total) });
+    if total == 0 && facts.unloaded.is_empty() && facts.refusal.is_some() {
+        return interpretation;
+    }
+    facts.run.counts.failed += facts.unloaded.len() as u64;
+    let mut failures = facts.run.failures;
+    failures.extend(facts.unloaded);
+    interpretation.cases = facts.run.cases;
+    interpretation.test_results = Some(TestResults { counts: facts.run.counts, further: facts.further, total, failures });
+    interpretation
+}
+
+fn counted(facts: &RunFacts) -> String {
+    let counts = facts.run.counts;
+    format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed + facts.unloaded.len() as u64, counts.skipped)
+}
+
+fn headline(failure: &TestFailure) -> String {
+    match &failure.test_file {
+        Some(file) if *file != failure.test_name => format!("{file}: {}: {}", failure.test_name, failure.error),
+        Some(_) | None => format!("{}: {}", failure.test_name, failure.error),
+    }
+}
+
+fn unloaded_headline(unloaded: &TestFailure) -> String {
+    format!("{}: {}", unloaded.test_name, unloaded.error)
+}
+
+fn listed(headlines: Vec<String>, all: u64) -> String {
+    let named = headlines.len().min(NAMED_FAILURES);
+    let text = headlines.into_iter().take(NAMED_FAILURES).collect::<Vec<_>>().join("; ");
+    match all.saturating_sub(named as u64) {
+        0 => text,
+        more if text.is_empty() => format!("{more} without a name"),
+        more => format!("{text}; and {more} more"),
+    }
+}
+
+/// Reads a count that a runner printed. A number that no run can have is no count.
+pub(super) fn count(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|count| *count <= MOST_TESTS)
+}
+
+/// Returns the first line of a text that is not blank.
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it says nothing")
+}
+
+fn shortened(text: &str, longest: usize) -> &str {
+    &text[..text.floor_char_boundary(longest)]
+}

@@ -1,0 +1,88 @@
+//! The files whose change most likely changes a tool's result, by kind of project. `proctor init` proposes them as `paths`.
+//!
+//! They decide only which saves start a check at once. They are no proof of what a check reads: after any other change the
+//! task is stale until the check has run. So they leave out what seldom matters, such as documentation, and are generous
+//! otherwise.
+
+use globset::{Glob, GlobMatcher};
+
+use crate::table::row_of;
+use proctor_model::Tool;
+
+/// For tools that read Python code and its settings.
+pub(super) const PYTHON_SOURCES: &[&str] = &["**/*.{py,pyi,ipynb,toml,cfg,ini,lock}", "**/requirements*.txt"];
+
+/// For the tests of a Python project, which may also read data.
+pub(super) const PYTHON_TESTS: &[&str] = &[
+    "**/*.{py,pyi,pyx,toml,cfg,ini,lock,json,yaml,yml,csv,sql,xml,html,j2}",
+    "**/requirements*.txt",
+    "**/{test,tests,testing,fixtures}/**",
+];
+
+/// For tools that read JavaScript or TypeScript code and its settings.
+pub(super) const SCRIPT_SOURCES: &[&str] =
+    &["**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,astro,json,lock}", "**/{pnpm-lock.yaml,bun.lockb}"];
+
+/// For the tests of a JavaScript or TypeScript project, which may also read data.
+pub(super) const SCRIPT_TESTS: &[&str] = &[
+    "**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,json,lock,lockb,snap,css,scss,html,graphql,yaml,yml,csv,sql}",
+    "**/{test,tests,__tests__,__mocks__,__snapshots__,fixtures}/**",
+];
+
+/// For the tests of a Rust project.
+pub(super) const RUST_TESTS: &[&str] =
+    &["**/*.{rs,toml,lock,json,yaml,yml,csv,sql,snap,proto}", "**/{tests,testdata,fixtures,benches,examples}/**"];
+
+/// For the tests of a Go project.
+pub(super) const GO_TESTS: &[&str] = &["**/*.{go,mod,sum,work,json,yaml,yml,sql,tmpl,proto,s,c,h}", "**/testdata/**"];
+
+/// Returns the globs that `proctor init` proposes as `paths` of a check with this tool: those of its row, and the tool's own
+/// configuration files as far as these do not name them. Empty if any change may matter.
+pub fn proposed_paths(tool: Tool) -> Vec<String> {
+    let triggers = row_of(tool).triggers;
+    if triggers.is_empty() {
+        return Vec::new();
+    }
+    let named: Vec<_> = triggers.iter().map(|glob| glob_matcher(glob)).collect();
+    let is_named = |pattern: &&&str| named.iter().any(|glob| glob.is_match(pattern.replace('*', "x")));
+    let configuration = tool.configuration().iter().filter(|pattern| !is_named(pattern));
+    triggers.iter().map(ToString::to_string).chain(configuration.map(|pattern| format!("**/{pattern}"))).collect()
+}
+
+fn glob_matcher(glob: &str) -> GlobMatcher {
+    Glob::new(glob).expect("the rows hold globs, as a test shows").compile_matcher()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the tools whose checks a change of a file starts by the proposals.
+    fn triggered_by(path: &str) -> Vec<&'static str> {
+        let has_it = |tool: &Tool| proposed_paths(*tool).iter().any(|glob| glob_matcher(glob).is_match(path));
+        Tool::ALL.into_iter().filter(has_it).map(Tool::word).collect()
+    }
+
+    #[test]
+    fn a_save_triggers_the_tools_that_read_such_files_and_documentation_none() {
+        let python = ["pytest", "mypy", "ruff", "flake8", "pylint"];
+        let script = ["jest", "vitest", "node-test", "tsc", "eslint"];
+        for (path, expected) in [
+            ("shop/cart.py", &python[..]),
+            ("requirements-dev.txt", &python),
+            ("web/src/table.ts", &script),
+            ("web/bun.lockb", &script),
+            ("web/.eslintrc", &["eslint"]),
+            (".flake8", &["flake8"]),
+            ("clock.md", &[]),
+            ("src/lib.rs", &["cargo-test"]),
+            ("cmd/main.go", &["go-test"]),
+            ("tests/data/expected.txt", &["pytest", "jest", "vitest", "node-test", "cargo-test"]),
+            ("README.md", &[]),
+            ("docs/guide/index.rst", &[]),
+            ("LICENSE", &[]),
+        ] {
+            assert_eq!(triggered_by(path), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The tree digest of a commit: the digest that a clean checkout of the commit has, computed from git's objects.
+//!
+//! Where git would check out another content than the commit has, or the objects do not say everything, the commit is refused with
+//! a reason ([`CommitRefusal`]); nothing is guessed.
+//!
+//! The directories are read first. Then the files are read and hashed by a thread for each processor, because unpacking and hashing
+//! take most of the time.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, LeafReading};
+use crate::content::MAX_RULES_BYTES;
+use crate::digest::{DigestedEntry, compute_directory_digest};
+use crate::ignore::{ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
+use crate::read::{is_too_deep, push_name};
+use crate::refusal::CommitRefusal;
+use proctor_git::{GitEntryKind, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, SubmoduleNames};
+use proctor_model::{Digest, EntryKind, TreeDigest, TreePath};
+
+/// The most entries of a commit that are read. Git objects can be made so that a small repository stands for any number of files.
+const MOST_ENTRIES: u64 = 5_000_000;
+/// The most bytes of files that are read. Small objects can stand for large files, and one object for many files.
+const MOST_BYTES: u64 = 16 << 30;
+/// The most submodules of a commit that are read, with those in submodules. Objects can be made so that a few of them stand for any
+/// number.
+pub(super) const MOST_SUBMODULES: u64 = 1000;
+/// How deep submodules may be nested. The packs of all repositories around a submodule are open while it is read.
+pub(super) const DEEPEST_SUBMODULE: u32 = 16;
+/// The largest `.gitattributes` of a commit that is read, in bytes. Each line becomes a pattern in memory.
+const LONGEST_ATTRIBUTES_OF_COMMIT: usize = 256 * 1024;
+/// The largest `info/attributes` that is read, in bytes; git has the same limit.
+const LONGEST_ATTRIBUTES: u64 = 100 << 20;
+
+/// The tree of a commit, below the project's root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommittedTree {
+    pub digest: TreeDigest,
+    /// The number of files and links.
+    pub files: u64,
+}
+
+/// Computes the tree digest of a commit, as [`crate::TreeIndex::scan`] computes it for a clean checkout.
+///
+/// `root` is the commit's tree, and `below` the project's directory in it, which is empty for the root of the repository. Only the
+/// settings of the matcher are used.
+///
+/// # Errors
+/// When the digest cannot be told.
+pub fn committed_tree(
+    storage: &GitStorage,
+    root: ObjectId,
+    below: &TreePath,
+    matcher: &Matcher,
+) -> Result<CommittedTree, CommitRefusal> {
+    committed_tree_within((storage, MOST_BYTES), root, below, matcher)
+}
+
+/// Computes the tree digest of a commit as [`committed_tree`] does, and reads at most this number of bytes of files.
+///
+/// # Errors
+/// When the digest cannot be told.
+pub fn committed_tree_within(
+    (storage, most_bytes): (&GitStorage, u64),
+    root: ObjectId,
+    below: &TreePath,
+    matcher: &Matcher,
+) -> Result<CommittedTree, CommitRefusal> {
+    match read_commit((storage, most_bytes), root, below, matcher) {
+        Err(CommitRefusal::Git(GitReadError::Object { id, problem: ObjectProblem::Missing }))
+            if storage.lacks_objects_by_design() =>
+        {
+            Err(CommitRefusal::LackingClone { id })
+        }
+        answered => answered,
+    }
+}
+
+fn read_commit(
+    (storage, most_bytes): (&GitStorage, u64),
+    root: ObjectId,
+    below: &TreePath,
+    matcher: &Matcher,
+) -> Result<CommittedTree, CommitRefusal> {
+    let limits = ReadingLimits { most_bytes, bytes: AtomicU64::new(0), entries: Cell::new(0), submodules: Cell::new(0) };
+    let mut walk = CommitWalk {
+        storage,
+        matcher,
+        limits: &limits,
+        submodules: SubmoduleNames::of_commit(storage, root)?,
+        nesting: 0,
+        path: Vec::new(),
+        repository_start: 0,
+        project_start: 0,
+        attributes: Arc::from([]),
+        leaves: Vec::new(),
+        files_of_submodules: 0,
+    };
+    let top = walk.read(root, below)?;
+    let (digest, files) = walk.read_leaves(&top)?;
+    let digest = digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
+    Ok(CommittedTree { digest: TreeDigest(digest), files })
+}
+
+/// What is left of the limits, for the commit and its submodules together.
+struct ReadingLimits {
+    /// The most bytes of files.
+    most_bytes: u64,
+    /// How many bytes of files were read.
+    bytes: AtomicU64,
+    /// How many entries were read.
+    entries: Cell<u64>,
+    /// How many submodules were read.
+    submodules: Cell<u64>,
+}
+
+/// Reads the attributes that only this repository has. They override those of the commit.
+fn own_attributes(storage: &GitStorage) -> Result<Option<AttributesFile>, CommitRefusal> {
+    let text = storage.common.text("info/attributes", LONGEST_ATTRIBUTES)?;
+    Ok(text.map(|text| AttributesFile::parse(text.as_bytes())).filter(|file| !file.is_empty()))
+}
+
+/// A directory of the commit. Its entries are sorted by the bytes of their names.
+struct CommittedDirectory {
+    entries: Vec<(Vec<u8>, CommittedEntry)>,
+}
+
+enum CommittedEntry {
+    /// A file or a link, by its position in the list of all of them.
+    Leaf(EntryKind, usize),
+    Directory(CommittedDirectory),
+    /// A submodule, by the digest of its directory; `None` if nothing in it belongs to the tree.
+    Submodule(Option<Digest>),
+}
+
+/// Reads the directories of a commit, or of the commit of one of its submodules.
+struct CommitWalk<'a> {
+    storage: &'a GitStorage,
+    matcher: &'a Matcher,
+    limits: &'a ReadingLimits,
+    /// The names of the commit's submodules; `None` if it has no `.gitmodules`.
+    submodules: Option<SubmoduleNames>,
+    /// How many repositories are around this one: 0, or more in a submodule.
+    nesting: u32,
+    /// The path of the entry that is being read, from the root of the outermost repository.
+    path: Vec<u8>,
+    /// Where the path from this repository's root begins in `path`.
+    repository_start: usize,
+    /// Where the path from the project's root begins in `path`.
+    project_start: usize,
+    attributes: AttributesInForce,
+    leaves: Vec<CommittedLeaf>,
+    files_of_submodules: u64,
+}
+
+impl CommitWalk<'_> {
+    fn read(&mut self, root: ObjectId, below: &TreePath) -> Result<CommittedDirectory, CommitRefusal> {
+        let mut entries = self.entries_of(root)?;
+        for name in below.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            let found = entries.iter().find(|entry| entry.name == name);
+            let found = found.filter(|entry| entry.kind() == Some(GitEntryKind::Own(EntryKind::Directory)));
+            let tree = found.ok_or_else(|| CommitRefusal::NoProject { path: below.clone() })?.id;
+            push_name(&mut self.path, name);
+            entries = self.entries_of(tree)?;
+        }
+        self.project_start = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
+        let scope = self.submodules.is_some().then(|| self.matcher.bare_scope(Arc::default()));
+        let scope = self.narrow(scope.as_ref(), self.matcher.root_membership(), &entries)?;
+        self.directory(entries, scope.as_ref())
+    }
+
+    /// Reads a directory. `scope` has the rules that apply in it; `None` if the commit has no submodule, in which alone they decide.
+    fn directory(
+        &mut self,
+        mut entries: Vec<GitTreeEntry>,
+        scope: Option<&RulesScope>,
+    ) -> Result<CommittedDirectory, CommitRefusal> {
+        // Git sorts directories as if their names ended with a slash.
+        entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        let length = self.path.len();
+        let mut read = CommittedDirectory { entries: Vec::with_capacity(entries.len()) };
+        let mut before: Option<Vec<u8>> = None;
+        for entry in entries {
+            self.path.truncate(length);
+            let odd = || CommitRefusal::OddEntry { path: to_tree_path(&self.path) };
+            if !is_clean(&entry.name) || before.as_ref() == Some(&entry.name) {
+                return Err(odd());
+            }
+            let kind = entry.kind().ok_or_else(odd)?;
+            push_name(&mut self.path, &entry.name);
+            before = Some(entry.name.clone());
+            let is_directory = matches!(kind, GitEntryKind::Own(EntryKind::Directory) | GitEntryKind::Submodule);
+            if !self.matcher.selects_committed(&self.path[self.project_start..], is_directory) {
+                if is_directory || !self.matcher.is_task_list(&self.path[self.project_start..]) {
+                    return Err(CommitRefusal::LeftOut { path: to_tree_path(&self.path) });
+                }
+                continue;
+            }
+            let membership = scope.map(|scope| self.matcher.membership_of(scope, &self.path[self.project_start..], is_directory));
+            // In the repository itself, git tracks every entry, whatever a rule says.
+            let is_in = |member: TreeMembership| if is_directory { member.is_walked() } else { member.belongs() };
+            if self.nesting > 0 && !membership.is_some_and(is_in) {
+                return Err(CommitRefusal::LeftOutOfSubmodule { path: to_tree_path(&self.path) });
+            }
+            let rules = scope.zip(membership);
+            let found = match kind {
+                GitEntryKind::Submodule => CommittedEntry::Submodule(self.submodule(entry.id, rules)?),
+                GitEntryKind::Own(EntryKind::Directory) => CommittedEntry::Directory(self.subdirectory(entry.id, rules)?),
+                GitEntryKind::Own(leaf @ (EntryKind::Link | EntryKind::File | EntryKind::Executable)) => {
+                    self.leaf(leaf, entry.id)
+                }
+            };
+            read.entries.push((entry.name, found));
+        }
+        self.path.truncate(length);
+        Ok(read)
+    }
+
+    /// Reads a subdirectory. `rules` are those of the directory that it is in, and its own membership by them.
+    fn subdirectory(
+        &mut self,
+        tree: ObjectId,
+        rules: Option<(&RulesScope, TreeMembership)>,
+    ) -> Result<CommittedDirectory, CommitRefusal> {
+        if is_too_deep(&self.path[self.project_start..]) {
+            return Err(CommitRefusal::TooDeep { path: to_tree_path(&self.path) });
+        }
+        let above = Arc::clone(&self.attributes);
+        let entries = self.entries_of(tree)?;
+        let scope = match rules {
+            Some((scope, membership)) => self.narrow(Some(scope), membership, &entries)?,
+            None => None,
+        };
+        let read = self.directory(entries, scope.as_ref())?;
+        self.attributes = above;
+        Ok(read)
+    }
+
+    /// Computes the digest of a submodule's directory, as a checkout with this submodule has it; `None` if nothing in it belongs to the
+    /// tree.
+    fn submodule(
+        &mut self,
+        commit: ObjectId,
+        rules: Option<(&RulesScope, TreeMembership)>,
+    ) -> Result<Option<Digest>, CommitRefusal> {
+        let not_here = || CommitRefusal::Submodule { path: to_tree_path(&self.path) };
+        self.limits.submodules.set(self.limits.submodules.get() + 1);
+        if self.limits.submodules.get() > MOST_SUBMODULES || self.nesting >= DEEPEST_SUBMODULE {
+            return Err(CommitRefusal::TooManySubmodules { most: MOST_SUBMODULES, deepest: DEEPEST_SUBMODULE });
+        }
+        let names = self.submodules.as_ref().ok_or_else(not_here)?;
+        let storage = self.storage.submodule(names, &self.path[self.repository_start..], commit).ok_or_else(not_here)?;
+        let walked = self.walk_submodule(&storage, commit, rules);
+        match walked {
+            Err(CommitRefusal::Git(GitReadError::Object { problem: ObjectProblem::Missing, .. })) => Err(not_here()),
+            Err(refusal) => Err(refusal),
+            Ok((digest, files)) => {
+                self.files_of_submodules += files;
+                Ok(digest)
+            }
+        }
+    }
+
+    fn walk_submodule(
+        &self,
+        storage: &GitStorage,
+        commit: ObjectId,
+        rules: Option<(&RulesScope, TreeMembership)>,
+    ) -> Result<(Option<Digest>, u64), CommitRefusal> {
+        let tree = storage.tree_of(commit)?;
+        let mut walk = CommitWalk {
+            storage,
+            matcher: self.matcher,
+            limits: self.limits,
+            submodules: Some(SubmoduleNames::of_commit(storage, tree)?.unwrap_or_default()),
+            nesting: self.nesting + 1,
+            path: self.path.clone(),
+            repository_start: self.path.len() + 1,
+            project_start: self.project_start,
+            attributes: Arc::from([]),
+            leaves: Vec::new(),
+            files_of_submodules: 0,
+        };
+        let top = walk.subdirectory(tree, rules)?;
+        walk.read_leaves(&top)
+    }
+
+    /// Returns the rules that apply in a directory, which has these entries.
+    fn narrow(
+        &self,
+        scope: Option<&RulesScope>,
+        membership: TreeMembership,
+        entries: &[GitTreeEntry],
+    ) -> Result<Option<RulesScope>, CommitRefusal> {
+        let Some(scope) = scope else { return Ok(None) };
+        let (mut texts, is_file) =
+            (Vec::new(), |kind| matches!(kind, Some(GitEntryKind::Own(EntryKind::File | EntryKind::Executable))));
+        for file in RulesFile::ALL {
+            let found = entries.iter().find(|entry| entry.name == file.name().as_bytes());
+            if let Some(entry) = found.filter(|entry| is_file(entry.kind())) {
+                let text = self.storage.blob(entry.id)?;
+                // A longer file has no effect in a checkout either.
+                if text.len() as u64 <= MAX_RULES_BYTES {
+                    texts.push((file, text));
+                }
+            }
+        }
+        let directory = to_tree_path(self.path.get(self.project_start..).unwrap_or_default());
+        let rules = (!texts.is_empty()).then(|| Arc::new(DirectoryRules::parse(directory, &texts)));
+        Ok(Some(self.matcher.narrow(scope, membership, rules.as_ref())))
+    }
+
+    /// Reads the files and links of the directories that were read. Returns the digest of the top directory, or `None` if nothing in it
+    /// belongs to the tree, and the number of files and links, with those of submodules.
+    fn read_leaves(&self, top: &CommittedDirectory) -> Result<(Option<Digest>, u64), CommitRefusal> {
+        let own = own_attributes(self.storage)?;
+        let reading = LeafReading {
+            matcher: self.matcher,
+            own: own.as_ref(),
+            repository_start: self.repository_start,
+            leaves: &self.leaves,
+            most_bytes: self.limits.most_bytes,
+            bytes: &self.limits.bytes,
+        };
+        let digests = reading.read_all(self.storage)?;
+        let files = digests.iter().filter(|digest| digest.is_some()).count() as u64;
+        Ok((assemble(top, &digests), files + self.files_of_submodules))
+    }
+
+    fn leaf(&mut self, kind: EntryKind, id: ObjectId) -> CommittedEntry {
+        let attributes = Arc::clone(&self.attributes);
+        self.leaves.push(CommittedLeaf { is_link: kind == EntryKind::Link, id, path: self.path.clone(), attributes });
+        CommittedEntry::Leaf(kind, self.leaves.len() - 1)
+    }
+
+    /// Reads a directory at the present path, and adds its attributes file if that asks for a change of any content.
+    fn entries_of(&mut self, tree: ObjectId) -> Result<Vec<GitTreeEntry>, CommitRefusal> {
+        let entries = self.storage.entries(tree)?;
+        self.limits.entries.set(self.limits.entries.get() + entries.len() as u64);
+        if self.limits.entries.get() > MOST_ENTRIES {
+            return Err(CommitRefusal::TooManyEntries);
+        }
+        let found = entries.iter().find(|entry| entry.name == ATTRIBUTES_FILE.as_bytes());
+        // As git does, a link of this name is not followed.
+        let is_file =
+            |entry: &&GitTreeEntry| matches!(entry.kind(), Some(GitEntryKind::Own(EntryKind::File | EntryKind::Executable)));
+        if let Some(entry) = found.filter(is_file) {
+            let text = self.storage.blob(entry.id)?;
+            if text.len() > LONGEST_ATTRIBUTES_OF_COMMIT {
+                return Err(CommitRefusal::LongAttributes { path: to_tree_path(&self.path) });
+            }
+            let is_highest = self.attributes.is_empty();
+            let file = if is_highest { AttributesFile::parse(&text) } else { AttributesFile::parse_below(&text) };
+            if !file.is_empty() {
+                let start = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
+                let above = self.attributes.iter().cloned();
+                self.attributes = above.chain([(start, Arc::new(file))]).collect();
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// Computes the digest of a directory; `None` if nothing in it belongs to the tree.
+fn assemble(directory: &CommittedDirectory, digests: &[LeafDigest]) -> Option<Digest> {
+    let digested = directory.entries.iter().filter_map(|(name, entry)| {
+        let (kind, digest) = match entry {
+            CommittedEntry::Leaf(kind, position) => (*kind, digests[*position]?),
+            CommittedEntry::Directory(below) => (EntryKind::Directory, assemble(below, digests)?),
+            CommittedEntry::Submodule(digest) => (EntryKind::Directory, (*digest)?),
+        };
+        Some(DigestedEntry { kind, digest: Some(digest), name: name.as_slice() })
+    });
+    let digested: Vec<DigestedEntry<'_>> = digested.collect();
+    (!digested.is_empty()).then(|| compute_directory_digest(digested.into_iter()))
+}
+
+/// Returns whether a name may be that of an entry in a directory. Git checks out no other.
+pub(super) fn is_clean(name: &[u8]) -> bool {
+    !name.is_empty() && name != b"." && name != b".." && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
+}
+
+pub(super) fn to_tree_path(path: &[u8]) -> TreePath {
+    TreePath::try_from(path).unwrap_or_else(|_| TreePath::root())
+}

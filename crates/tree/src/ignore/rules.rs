@@ -1,0 +1,82 @@
+//! Rules files (`.gitignore` and `.ignore`), compiled.
+
+use crate::ignore::pattern::{PatternList, PatternSource};
+use proctor_model::{Digest, TreePath};
+
+/// A file whose lines say which paths do not belong to the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RulesFile {
+    GitIgnore,
+    /// `.ignore`, which overrides `.gitignore` of the same directory.
+    DotIgnore,
+}
+
+/// The rules files of one directory: for each of the two kinds the digest and the compiled patterns, if there is such a
+/// file.
+#[derive(Debug, Clone)]
+pub struct DirectoryRules {
+    pub(super) directory: TreePath,
+    git_ignore: Option<RulesText>,
+    dot_ignore: Option<RulesText>,
+}
+
+/// One rules file: its digest and its patterns.
+#[derive(Debug, Clone)]
+pub(super) struct RulesText {
+    pub(super) digest: Digest,
+    pub(super) patterns: PatternList,
+}
+
+impl RulesFile {
+    /// Both kinds of rules files. The kind that overrides the other comes first.
+    pub const ALL: [Self; 2] = [Self::DotIgnore, Self::GitIgnore];
+
+    /// Returns the file's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GitIgnore => ".gitignore",
+            Self::DotIgnore => ".ignore",
+        }
+    }
+
+    /// Returns the kind of rules file with this name; `None` if the name is not that of a rules file.
+    pub fn named(name: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|file| file.name().as_bytes() == name)
+    }
+}
+
+impl DirectoryRules {
+    pub(super) fn new(directory: TreePath) -> Self {
+        Self { directory, git_ignore: None, dot_ignore: None }
+    }
+
+    /// Compiles the texts of a directory's rules files. As in git, a line that is not a valid pattern has no effect.
+    pub fn parse(directory: TreePath, texts: &[(RulesFile, Vec<u8>)]) -> Self {
+        let mut rules = Self::new(directory);
+        for (file, text) in texts {
+            let origin = PatternSource::File(rules.directory.join(file.name().as_bytes()).to_string());
+            let (patterns, _problems) = PatternList::parse(&origin, text);
+            *rules.text_mut(*file) = Some(RulesText { digest: Digest::of(text), patterns });
+        }
+        rules
+    }
+
+    /// Returns the digest of the text of one of the rules files; `None` if the directory has no such file.
+    pub fn digest_of(&self, file: RulesFile) -> Option<Digest> {
+        self.text(file).map(|text| text.digest)
+    }
+
+    pub(super) fn text(&self, file: RulesFile) -> Option<&RulesText> {
+        match file {
+            RulesFile::GitIgnore => self.git_ignore.as_ref(),
+            RulesFile::DotIgnore => self.dot_ignore.as_ref(),
+        }
+    }
+
+    pub(super) fn text_mut(&mut self, file: RulesFile) -> &mut Option<RulesText> {
+        match file {
+            RulesFile::GitIgnore => &mut self.git_ignore,
+            RulesFile::DotIgnore => &mut self.dot_ignore,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Answers the question "have all earlier events been handled?" and finds out whether events arrive at all. Both are
+//! done with a cookie file in the root: events keep their order, so the cookie's event comes after all earlier ones.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::watch::cookie::{COOKIE_PREFIX, CookiePurpose, Cookies};
+use crate::watch::places::EventSource;
+use crate::watch::placing::Report;
+use crate::watch::worker::Worker;
+use proctor_model::{PollReason, SyncId, TreePath, WatchHint, WatchProblem};
+
+/// How long the worker waits without any event while a cookie file's event is missing. After that, the watcher assumes
+/// that no events arrive for this project, and polls all directories.
+pub(super) const EAR_TEST: Duration = Duration::from_secs(2);
+
+/// The cookie files, and whether their events arrive.
+#[derive(Debug, Default)]
+pub(super) struct Syncing {
+    cookies: Cookies,
+    hearing: CookieTrust,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum CookieTrust {
+    #[default]
+    Good,
+    /// The event of a cookie file did not arrive.
+    Deaf,
+}
+
+impl Worker {
+    /// Returns whether events are known not to arrive.
+    pub(super) fn has_no_events(&self) -> bool {
+        self.syncing.hearing == CookieTrust::Deaf
+    }
+
+    pub(super) fn awaits_cookie(&self) -> bool {
+        self.syncing.cookies.is_waiting()
+    }
+
+    /// Makes a cookie file to find out whether events arrive. If the file cannot be made, the answer depends only on
+    /// the type of the file system.
+    pub(super) fn probe(&mut self) {
+        if self.places.has_watch(&TreePath::root()) && !self.has_no_events() {
+            let _read_only = self.syncing.cookies.create(&self.root, CookiePurpose::Probe);
+        }
+    }
+
+    /// Sends [`WatchHint::Synced`] for a request as soon as hints have been sent for all earlier changes.
+    pub(super) fn sync(&mut self, id: SyncId) {
+        // Polled directories are polled now. For watched directories, the event of a cookie file comes after all
+        // earlier events.
+        if !self.places.polled.is_empty() {
+            self.poll_round();
+        }
+        let root = TreePath::root();
+        if !self.places.has_watch(&root) || self.has_no_events() {
+            return self.tell(WatchHint::Synced(id));
+        }
+        if self.places.event_source(&root) == EventSource::Events
+            && self.syncing.cookies.create(&self.root, CookiePurpose::Sync(id)).is_ok()
+        {
+            return;
+        }
+        // Either no cookie file can be made in the root, or the file system may report changes by other machines later
+        // than the cookie's event. A scan of the whole tree finds all earlier changes, so the request can be answered
+        // after asking for one.
+        self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
+        self.tell(WatchHint::Synced(id));
+    }
+
+    /// Handles the event of a cookie file. Returns whether the path is that of a cookie file.
+    pub(super) fn note_cookie(&mut self, path: &Path) -> bool {
+        let Ok(path) = TreePath::below(&self.root, path) else { return false };
+        if !path.name().starts_with(COOKIE_PREFIX.as_bytes()) {
+            return false;
+        }
+        match self.syncing.cookies.heard(path.name()) {
+            Some(CookiePurpose::Sync(id)) => self.tell(WatchHint::Synced(id)),
+            Some(CookiePurpose::Probe) | None => {}
+        }
+        if self.has_no_events() {
+            self.trust_events_again();
+        }
+        true
+    }
+
+    /// Switches to polling everything, because the event of a cookie file did not arrive.
+    pub(super) fn distrust_events(&mut self) {
+        self.syncing.hearing = CookieTrust::Deaf;
+        self.tell_polling(PollReason::Deaf);
+        self.place_or_tell(&TreePath::root(), Report::Nothing);
+        self.answer_all(WatchProblem::Unsynced);
+    }
+
+    /// Switches back to events. The event of a cookie file arrived after all, because the machine was only busy.
+    fn trust_events_again(&mut self) {
+        self.syncing.hearing = CookieTrust::Good;
+        self.places.polled.clear();
+        self.place_or_tell(&TreePath::root(), Report::Nothing);
+        self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
+    }
+
+    /// Asks for a scan of the whole tree, then answers all waiting requests.
+    pub(super) fn answer_all(&mut self, problem: WatchProblem) {
+        self.tell(WatchHint::LookAgain(problem));
+        for purpose in self.syncing.cookies.forget_all() {
+            match purpose {
+                CookiePurpose::Sync(id) => self.tell(WatchHint::Synced(id)),
+                CookiePurpose::Probe => {}
+            }
+        }
+    }
+}
