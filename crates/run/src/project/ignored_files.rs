@@ -223,13 +223,13 @@ mod tests {
         assert_eq!((in_place.paths, caches), (expected.map(str::to_owned).to_vec(), CachesSeen::Kept));
         assert_eq!(in_place.others, ["build/", "dist/", "node_modules/"]);
         let own = OwnLink { leads_into: "/store/evidence".into() };
-        std::os::unix::fs::symlink("/store/evidence/web-00000001", root.join("crates/evidence/src")).expect("made");
+        std::os::unix::fs::symlink("/store/evidence/web-00000001", root.join("src/evidence")).expect("made");
         let with_link = |own: Option<&OwnLink>| {
             ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), own).expect("it is read").0.paths
         };
         assert_eq!(with_link(Some(&own)), expected, "proctor's own link, at any depth");
-        assert!(with_link(None).contains(&"crates/evidence/src".to_owned()));
-        fs::remove_file(root.join("crates/evidence/src")).expect("made above");
+        assert!(with_link(None).contains(&"src/evidence".to_owned()));
+        fs::remove_file(root.join("src/evidence")).expect("made above");
         let made = ShownOutputs { paths: Vec::new(), products: true };
         let (found, caches) = ignored_in_project(&tree, &made, Some("notes.md"), None).expect("it is read");
         assert_eq!(found.others, ["node_modules/"], "what prerequisites make is no ignored input");
