@@ -48,7 +48,7 @@ static COMPONENTS: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"(?s)("components": \[\n)(.*?)( +\])"#).expect("the shape of the components is correct"));
 
 /// The beginning of a line about an action that is not over yet. How many there are depends on the machine.
-const PROGRESS: &str = "  … STEP";
+const PROGRESS: &str = "  … ";
 
 /// Ends of the names of evidence files that the program writes itself, with times in them: their sizes and digests differ.
 const WITH_TIMES: &[&str] = &[".json", ".jsonl", ".frames"];
@@ -135,4 +135,28 @@ fn member(line: &str, file: &mut EvidenceFile) -> String {
     let is_of_file = file.differs() && matches!(key, "bytes" | "sha256");
     let differs = is_of_file || KEYS.iter().any(|(name, _)| *name == key) && !value.starts_with(['{', '[']);
     if differs { format!("{}\"{key}\": <differs>{}{end}", &parts[1], &parts[4]) } else { line.to_owned() }
+}
+
+#[test]
+fn times_names_and_documents_of_a_run_are_replaced_and_contents_stay() {
+    let mut names = Names::new();
+    names.add("/tmp/x", "<root>");
+    let content = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    for (text, expected) in [
+        ("run exec-20260304T091500.000Z-000002 at 2026-03-04T09:15:00.000Z\n", "run exec-<time>-000002 at <time>\n"),
+        ("  ✓ STEP.1    good       done            0.04 s\n", "  ✓ STEP.1    good       done <duration>\n"),
+        ("  … STEP.1    good  1 s\nPASSED · /tmp/x/report\n", "PASSED · <root>/report\n"),
+        (
+            "VERIFIED · 1 run, 13 files, 29939 bytes, 2 lines of ledgers\n",
+            "VERIFIED · 1 run, 13 files, <size> bytes, 2 lines of ledgers\n",
+        ),
+        ("tree e3b0c442… · at most 5m\n", "tree e3b0c442… · at most 5m\n"),
+        ("  \"duration\": 168,\n", "  \"duration\": <differs>,\n"),
+        ("  fileChanged: its SHA-256 is DIGEST\n", "  fileChanged: its SHA-256 is <digest>\n"),
+        ("\"name\": \"a.log\",\n\"sha256\": \"DIGEST\"\n", "\"name\": \"a.log\",\n\"sha256\": \"DIGEST\"\n"),
+        ("\"name\": \"a.frames\",\n\"sha256\": \"DIGEST\"\n", "\"name\": \"a.frames\",\n\"sha256\": <differs>\n"),
+    ] {
+        let whole = |text: &str| text.replace("DIGEST", content);
+        assert_eq!(names.normalise(&whole(text)), whole(expected));
+    }
 }
