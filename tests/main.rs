@@ -73,6 +73,7 @@ mod real_tools_counts;
 mod real_tools_hanging;
 mod real_tools_judged;
 mod real_tools_specification;
+mod recording;
 mod retention;
 mod review;
 mod rows;
