@@ -1,4 +1,4 @@
-"""Runs a tier of the tests, and the tests that failed once more, one at a time.
+"""Runs a tier of the tests (house style T15), and the tests that failed once more, one at a time (T16).
 
 A test that passes the second time is called flaky: it is listed in the closing lines, both its outputs are kept below `flaky` in cargo's
 target directory, and it does not fail the tier. A test that fails twice does.
