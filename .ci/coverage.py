@@ -1,7 +1,8 @@
 """Measures which lines of a module the module's own tests run, and fails below a minimum.
 
-Only the library is compiled with instrumentation, in the build directory the tests use, so that it costs seconds. Lines of test
-items are not counted, and neither are lines without code. A file with functions that the data do not know of fails the check:
+The module is a folder of `src/` or a crate of `crates/`. Only the library that contains it is compiled with instrumentation, in the build
+directory the tests use: a crate of its own costs seconds, a folder of a large library as much as that library. Lines of test items are not
+counted, and neither are lines without code. A file with functions that the data do not know of fails the check:
 it is uncovered, whatever the reader makes of it.
 """
 
@@ -14,10 +15,12 @@ import sys
 import tempfile
 
 
-def build():
-    """Compiles the library's tests with instrumentation and returns the executable."""
-    command = ["cargo", "rustc", "--quiet", "--lib", "--profile", "test", "--locked", "--message-format=json", "--"]
-    ran = subprocess.run(command + ["-C", "instrument-coverage"], stdout=subprocess.PIPE, text=True, check=False)
+def build(manifest):
+    """Compiles the tests of a package's library with instrumentation and returns the executable."""
+    command = ["cargo", "rustc", "--quiet", "--lib", "--profile", "test", "--locked", "--message-format=json"]
+    # What a debugger needs is not needed here, and takes time to write.
+    options = ["-C", "instrument-coverage", "-C", "debuginfo=0"]
+    ran = subprocess.run([*command, "--manifest-path", str(manifest), "--", *options], stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode != 0:
         sys.exit("coverage: the library's tests do not compile")
     messages = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
@@ -27,15 +30,16 @@ def build():
     return executables[0]
 
 
-def measure(reader, executable, module):
-    """Runs the tests of `module` and returns, for each file, how often each of its lines with code was run."""
+def measure(reader, executable, selection):
+    """Runs the tests whose names contain one of `selection`, or all of them if it is empty. Returns for each file how often each of its lines
+    with code was run."""
     with tempfile.TemporaryDirectory() as directory:
         environment = {"LLVM_PROFILE_FILE": f"{directory}/%p.profraw", "PATH": "/usr/bin:/bin"}
-        ran = subprocess.run([executable, f"{module}::"], stdout=subprocess.PIPE, text=True, check=False, env=environment)
+        ran = subprocess.run([executable, *selection], stdout=subprocess.PIPE, text=True, check=False, env=environment)
         if ran.returncode != 0:
-            sys.exit(f"coverage: the tests of `{module}` fail:\n{ran.stdout}")
+            sys.exit(f"coverage: the tests fail:\n{ran.stdout}")
         if not re.search(r"^test result: ok\. [1-9]", ran.stdout, re.M):
-            sys.exit(f"coverage: `{module}` has no tests")
+            sys.exit("coverage: the module has no tests")
         profiles = [argument for path in pathlib.Path(directory).glob("*.profraw") for argument in ("--instr-profile", str(path))]
         shown = subprocess.run([reader, "show", *profiles, "--object", executable], stdout=subprocess.PIPE, text=True, check=True)
     files, current = {}, {}
@@ -62,16 +66,21 @@ def production_lines(text):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("module", help="a folder of src/")
+    arguments.add_argument("module", help="a folder of src/ or of crates/")
     arguments.add_argument("--reader", required=True, help="the program `cov` of the crate llvm_profparser")
     arguments.add_argument("--minimum", type=float, required=True, help="per cent of the lines")
     options = arguments.parse_args()
 
     root = pathlib.Path.cwd().resolve()
-    files = measure(options.reader, build(), options.module)
+    crate = root / "crates" / options.module
+    if crate.is_dir():
+        sources, manifest, selection = crate / "src", crate / "Cargo.toml", []
+    else:
+        sources, manifest, selection = root / "src" / options.module, root / "Cargo.toml", [f"{options.module}::"]
+    files = measure(options.reader, build(manifest), selection)
     covered = counted = 0
     faults = []
-    for path in sorted((root / "src" / options.module).rglob("*.rs")):
+    for path in sorted(sources.rglob("*.rs")):
         name = path.relative_to(root)
         text = path.read_text()
         production = production_lines(text)
@@ -88,9 +97,9 @@ def main():
             share = 100 * (len(hits) - len(missed)) / len(hits)
             print(f"    {share:5.1f} %  {name}" + (f"  not run: {', '.join(map(str, missed))}" if missed else ""))
     share = 100 * covered / counted if counted else 0.0
-    print(f"    {share:5.1f} %  src/{options.module}/, {covered} of {counted} lines; at least {options.minimum:g} % are asked for")
+    print(f"    {share:5.1f} %  {sources.relative_to(root)}/, {covered} of {counted} lines; at least {options.minimum:g} % are asked for")
     if counted == 0 or share < options.minimum:
-        faults.append(f"src/{options.module}/ is covered too little")
+        faults.append(f"{sources.relative_to(root)}/ is covered too little")
     if faults:
         sys.exit("coverage: " + "\n".join(faults))
 

@@ -122,7 +122,7 @@ fn check_answers(told: &Value, second: &Value) {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn every_tool_answers_the_official_clients_with_and_without_the_service() {
     let (newest, before) = (python_mcp(), python_mcp_1());
     let (project, first, second) = with_runs();
@@ -147,7 +147,7 @@ fn every_tool_answers_the_official_clients_with_and_without_the_service() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_retest_is_granted_within_its_budget_and_a_save_is_tested() {
     let (project, ..) = with_runs();
     project.save("b.txt", "a third tree\n");
@@ -160,7 +160,7 @@ fn a_retest_is_granted_within_its_budget_and_a_save_is_tested() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn an_instruction_in_the_name_of_a_test_stays_in_the_fields_of_its_name() {
     let project = failures::project(&format!("{HOSTILE}\n"));
     project.proctor(["run"]).failure();

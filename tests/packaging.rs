@@ -145,7 +145,7 @@ fn a_wheel_brings_the_program_and_no_module() {
 
 /// A Debian package under a real service manager. Its store and keys outlive it.
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_debian_package_is_installed_upgraded_under_its_service_and_removed() {
     let Some(machine) = Machine::find() else { return };
     let place = machine.tools();

@@ -19,7 +19,7 @@ const RIGHT: &str = "def total(prices):\n    return sum(prices)\n";
 const TEST: &str = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2, 3]) == 6\n";
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_person_follows_a_project_on_the_page() {
     let project = shop();
     let flips = format!(
@@ -34,7 +34,7 @@ fn a_person_follows_a_project_on_the_page() {
 
 /// Without the service nobody watches the files, so the page looks at them itself.
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_page_without_the_service_says_how_the_files_are_now() {
     let mut failing = task("T102");
     failing["testExecution"]["steps"][1]["parameters"]["command"] = "cat totals.txt | grep 9.99".into();
@@ -42,13 +42,13 @@ fn a_page_without_the_service_says_how_the_files_are_now() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn an_exported_run_opens_without_a_network() {
     drive(&shop(), "offline.mjs");
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn ten_thousand_runs_are_usable_on_the_page() {
     let project =
         Project::new().toml(&format!("[[check]]\nname = \"quick\"\ncommand = \"{} --exit 0\"\n", fake_tool().display()));
@@ -59,7 +59,7 @@ fn ten_thousand_runs_are_usable_on_the_page() {
 
 /// Also writes them to `docs/pictures` if `PROCTOR_UPDATE_PICTURES` is set.
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn the_pictures_of_the_guide_can_be_made() {
     let checks = format!(
         "{WRITES_TO_SHARED}[[check]]\nname = \"pytest\"\ntool = \"pytest\"\ncommand = \".venv/bin/python -m pytest\"\n\

@@ -1,7 +1,7 @@
 //! A watch that runs for a long time: its descriptors, threads, memory and inotify watches do not grow with the number
 //! of runs.
 //!
-//! The long tier takes two minutes, or the number of minutes in `PROCTOR_SOAK_MINUTES`. Half an hour of the release
+//! The wide tier takes two minutes, or the number of minutes in `PROCTOR_SOAK_MINUTES`. Half an hour of the release
 //! build: `PROCTOR_SOAK_MINUTES=30 cargo test --release --test integration soak:: -- --include-ignored --nocapture`.
 
 mod service;
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use crate::common::{Project, Watch, family_of, poll, status_number};
 
 const LATE: Duration = Duration::from_secs(60);
-/// The number of runs outside of the long tier.
+/// The number of runs outside of the wide tier.
 const RUNS: u32 = 30;
-/// The minutes that the long tier takes, unless `PROCTOR_SOAK_MINUTES` says otherwise.
+/// The minutes that the wide tier takes, unless `PROCTOR_SOAK_MINUTES` says otherwise.
 const MINUTES: u64 = 2;
 /// After this many runs everything that is made once has been made: caches, threads, the allocator's arenas.
 const WARM_UP: u32 = 10;
@@ -41,7 +41,7 @@ fn descriptors_threads_watches_and_memory_do_not_grow_with_the_runs() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn in_minutes_of_runs_nothing_grows() {
     let end = Instant::now() + Duration::from_secs(60 * minutes());
     soak(|_| Instant::now() >= end);

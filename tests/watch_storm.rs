@@ -24,9 +24,9 @@ use crate::tree::digest_in_python;
 /// How long the verdict on the last change may take.
 const LATE: Duration = Duration::from_secs(30);
 
-/// The number of storms in the long tier.
+/// The number of storms in the wide tier.
 const STORMS: u64 = 12;
-/// The number of storms outside of the long tier.
+/// The number of storms outside of the wide tier.
 const STORMS_OF_THE_SAMPLE: u64 = 2;
 /// The least number of changes in a storm.
 const CHANGES: usize = 120;
@@ -336,7 +336,7 @@ fn the_last_of_some_random_changes_is_followed_by_a_verdict_for_it() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn the_last_of_many_random_changes_is_always_followed_by_a_verdict_for_it() {
     storms(std::env::var("PROCTOR_STORMS").ok().and_then(|text| text.parse().ok()).unwrap_or(STORMS));
 }

@@ -17,6 +17,7 @@ use crate::common::leftovers::end_processes_of;
 use crate::common::machine::tool_inside;
 use crate::common::redact::Redactions;
 use crate::common::store::Store;
+use crate::common::tools::tools_directory;
 use crate::common::watch::Watch;
 
 /// The beginning of the name of every temporary directory of a test. `.ci/run` searches for directories with this name
@@ -62,6 +63,22 @@ pub(crate) fn fake_tool() -> &'static Path {
     &PROGRAM
 }
 
+/// Returns the directories of the build that a check's script may use, if the build lies below `/tmp` or `/var/tmp`: the fake tool's, and the
+/// one of the real tools.
+///
+/// A check has a `/tmp` of its own. Of the shared one it sees its own program, and what the `PATH` of the user's shell names, so these
+/// directories are put there. A clone can then lie anywhere.
+fn build_below_temporary_directories() -> Option<[PathBuf; 2]> {
+    let programs = Path::new(env!("CARGO_BIN_EXE_fake-tool")).parent()?;
+    if !TEMPORARY.iter().any(|temporary| programs.starts_with(temporary)) {
+        return None;
+    }
+    let tools = tools_directory();
+    // A directory that is missing when a check starts is not shown to it.
+    fs::create_dir_all(&tools).expect("the build directory is writable");
+    Some([programs.to_owned(), tools])
+}
+
 /// A project, with its own home, state, run-time and temporary directories.
 ///
 /// When it is dropped, the test fails if a process is left that belongs to it.
@@ -99,6 +116,11 @@ impl Project {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> =
             KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
+        if let Some(build) = build_below_temporary_directories() {
+            let path = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+            let joined = env::join_paths(env::split_paths(&path).chain(build)).expect("no colon in our paths");
+            environment.insert("PATH".into(), joined);
+        }
         environment.insert("LANG".into(), "C.UTF-8".into());
         environment.insert("PROCTOR_TEST_ROOT".into(), root.clone().into());
         for (name, folder) in [

@@ -1,8 +1,7 @@
 //! How many cases of a sweep (a long series of similar cases) a test tries: a sample in the tests that everybody runs,
 //! all of them in the long tier.
 //!
-//! A test of the long tier is marked `#[ignore = "long tier"]`. `cargo test --locked -- --ignored` runs the long tier
-//! alone.
+//! A test of the long tier is marked `#[ignore = "long tier"]`. `python3 .ci/tests.py long` runs the long tier alone.
 
 /// The part of a sweep that a test carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

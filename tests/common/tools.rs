@@ -313,14 +313,19 @@ fn install_python(interpreter: &Path, name: &str, packages: &[&str]) -> PathBuf 
     directory.join("bin/python")
 }
 
+/// Returns the directory with a directory for each tool.
+pub(super) fn tools_directory() -> PathBuf {
+    let build_directory = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's directory for tests is in the build's");
+    build_directory.join("test-tools")
+}
+
 /// Calls `install` for the directory `test-tools/NAME` of the build directory, unless its stamp shows that this was done before.
 ///
 /// Tests run in several processes at once: a lock beside the directory lets one of them install while the others wait. The stamp is
 /// written last, so an installation that was interrupted is repeated.
 #[track_caller]
 fn install_once(name: &str, stamp: &str, install: impl FnOnce(&Path)) -> PathBuf {
-    let build_directory = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("cargo's directory for tests is in the build's");
-    let tools = build_directory.join("test-tools");
+    let tools = tools_directory();
     fs::create_dir_all(&tools).expect("the build directory is writable");
     let lock = File::create(tools.join(format!("{name}.lock"))).expect("the build directory is writable");
     lock.lock().expect("a local file can be locked");

@@ -1,6 +1,6 @@
 //! Saves followed by waits, many times: an answer must always name the tree that includes the last save before the request.
 //!
-//! `PROCTOR_STRESS_ROUNDS` is the number of rounds in the long tier.
+//! `PROCTOR_STRESS_ROUNDS` is the number of rounds in the wide tier.
 
 use std::env;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use super::{LATE, ask, project, project_id, settings, start_serving};
 use crate::common::{Project, poll};
 use crate::tree::digest_in_python;
 
-/// The number of rounds outside of the long tier.
+/// The number of rounds outside of the wide tier.
 const ROUNDS_OF_THE_SAMPLE: usize = 5;
 
 fn rounds() -> usize {
@@ -23,7 +23,7 @@ fn after_some_saves_no_answer_is_for_another_tree() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn no_answer_is_for_another_tree_than_the_one_with_the_last_save() {
     save_and_ask(rounds());
 }
@@ -121,7 +121,7 @@ fn after_some_disturbances_a_status_names_the_tree_that_is_there() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_status_names_the_tree_with_the_save_right_before_it() {
     disturb_and_look(rounds());
 }

@@ -75,7 +75,7 @@ fn read_by(command: &mut Command) -> Result<String, String> {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn junitparser_reads_the_counts_and_refuses_others() {
     let exported = Exported::new();
     let read = |path: &Path| read_by(Command::new(python_junit()).args(["-c", JUNIT]).arg(path));
@@ -91,7 +91,7 @@ fn junitparser_reads_the_counts_and_refuses_others() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn the_package_of_ctrf_validates_the_document_and_refuses_another_key() {
     let exported = Exported::new();
     let script = exported.project.shared("node/read.mjs");
@@ -113,7 +113,7 @@ fn the_package_of_ctrf_validates_the_document_and_refuses_another_key() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn allure_reads_every_case_of_junit_and_sees_a_tampered_one() {
     let exported = Exported::new();
     let statuses = |name: &str, replaced| {
@@ -135,7 +135,7 @@ fn allure_reads_every_case_of_junit_and_sees_a_tampered_one() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn the_multitool_of_sarif_finds_no_error_and_finds_one_in_a_tampered_document() {
     let exported = Exported::new();
     let tool = export_modules().join("@microsoft/sarif-multitool-linux/Sarif.Multitool");
@@ -164,7 +164,7 @@ fn the_multitool_of_sarif_finds_no_error_and_finds_one_in_a_tampered_document() 
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn sarif_tools_list_every_finding_by_file_and_line_and_refuse_a_torn_document() {
     let exported = Exported::new();
     let table = exported.project.shared("findings.csv");

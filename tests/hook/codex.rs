@@ -177,7 +177,7 @@ fn figures(project: &Project) -> Value {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_lie_is_blocked_and_the_mended_truth_passes() {
     let project = registered();
     let daemon = start_serving(&project);
@@ -197,7 +197,7 @@ fn a_lie_is_blocked_and_the_mended_truth_passes() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn the_truth_an_idle_turn_and_what_was_red_before_pass() {
     let project = registered();
     let daemon = start_serving(&project);
@@ -222,7 +222,7 @@ fn the_truth_an_idle_turn_and_what_was_red_before_pass() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_stubborn_liar_is_blocked_three_times_in_any_language() {
     let project = registered();
     let daemon = start_serving(&project);
@@ -235,7 +235,7 @@ fn a_stubborn_liar_is_blocked_three_times_in_any_language() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn without_the_service_the_hook_tests_and_after_uninstalling_nothing_is_blocked() {
     let project = registered();
     let model = ScriptedModel::start(vec![
@@ -254,7 +254,7 @@ fn without_the_service_the_hook_tests_and_after_uninstalling_nothing_is_blocked(
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn work_that_goes_on_in_the_background_is_no_reason_to_go_on() {
     let project = registered();
     let daemon = start_serving(&project);
@@ -274,7 +274,7 @@ fn work_that_goes_on_in_the_background_is_no_reason_to_go_on() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn of_two_projects_each_is_judged_by_its_own_checks() {
     let project = registered();
     let second = project.root().join("second");
@@ -309,7 +309,7 @@ fn of_two_projects_each_is_judged_by_its_own_checks() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_task_whose_budget_is_spent_waits_for_a_person_and_lets_the_agent_stop() {
     let python = python_plain();
     let check = format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
@@ -346,7 +346,7 @@ fn endless(wait: &str) -> Project {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_hook_whose_own_wait_is_over_lets_the_agent_stop() {
     let project = endless("1s");
     let daemon = start_serving(&project);
@@ -364,7 +364,7 @@ fn a_hook_whose_own_wait_is_over_lets_the_agent_stop() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_hook_that_the_agent_ends_leaves_no_run_behind() {
     let project = endless("40s");
     let model = ScriptedModel::start(vec![edit(&project, "better\n", "All tests pass.")]);

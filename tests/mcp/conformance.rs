@@ -48,7 +48,7 @@ const DO_NOT_APPLY: &[(&str, &str)] = &[
 ];
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn the_scenarios_of_the_conformance_suite_that_apply_pass() {
     let (project, ..) = with_runs();
     let modules = conformance_modules();

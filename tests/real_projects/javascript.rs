@@ -18,7 +18,7 @@ fn with_packages(modules: &Path) -> Project {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn vitest_with_snapshots_passes() {
     let modules = vitest_modules();
     for kept in [false, true] {
@@ -51,7 +51,7 @@ fn vitest_with_snapshots_passes() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn jest_with_snapshots_passes() {
     let modules = jest_modules();
     let make = || {
@@ -72,7 +72,7 @@ fn jest_with_snapshots_passes() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn npm_workspaces_pass() {
     let modules = vitest_modules();
     let make = || {
@@ -104,7 +104,7 @@ fn npm_workspaces_pass() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn eslint_with_its_cache_passes() {
     let modules = node_modules();
     let make = || {

@@ -50,25 +50,25 @@ fn suite_of(package: &str, version: &str, least: u64, breaks: (&str, &str, &str)
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn jinja2_passes() {
     suite_of("jinja2", "3.1.6", 900, ("src/jinja2/lexer.py", "intern(\"add\")", "intern(\"sub\")"));
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn tomlkit_passes() {
     suite_of("tomlkit", "0.15.2", 800, ("tomlkit/parser.py", "def parse(self)", "def purse(self)"));
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn markupsafe_passes() {
     suite_of("markupsafe", "3.0.4", 50, ("src/markupsafe/__init__.py", "hasattr(s, \"__html__\")", "hasattr(s, \"__htnl__\")"));
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn click_passes() {
     suite_of("click", "8.5.1", 1000, ("src/click/core.py", "def make_context(", "def fake_context("));
 }
@@ -95,7 +95,7 @@ fn covered(ignored: bool, ran_before: bool) -> Project {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn coverage_reports_move_nothing_also_after_a_run_by_hand() {
     for (ignored, ran_before) in [(true, false), (true, true), (false, false), (false, true)] {
         let breaks = ("cart.py", "return 0\n", "return 1\n");
@@ -109,7 +109,7 @@ fn coverage_reports_move_nothing_also_after_a_run_by_hand() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn mypy_with_its_cache_passes() {
     let make = || {
         let project = Project::new().file("shop/__init__.py", "").file(".gitignore", IGNORED);
@@ -137,7 +137,7 @@ const RENAMES: &str = "import os, pathlib\n\n\n\
      assert pathlib.Path('moved/a.txt').read_text() == 'a'\n    pathlib.Path('moved').rename('data')\n";
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn tests_that_rename_directories_are_told_why_they_fail_and_pass_without_a_snapshot() {
     // The renamed directory is ignored: renaming a directory of the tree away and back would count as a move of the tree.
     let make = |snapshot: &str| {

@@ -46,14 +46,14 @@ fn versioned(root: &str) -> Project {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_version_from_git_and_an_editable_install_pass() {
     let breaks = ("src/shop/__init__.py", "sum(prices)", "len(prices)");
     Suite { make: &|| versioned("."), by_hand: PYTEST, least: 3, breaks }.is_judged();
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_project_below_its_repositorys_root_passes() {
     let breaks = ("src/shop/__init__.py", "sum(prices)", "len(prices)");
     Suite { make: &|| versioned(".."), by_hand: PYTEST, least: 3, breaks }.is_judged();

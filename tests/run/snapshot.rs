@@ -351,7 +351,7 @@ fn a_transient_conftest_is_named_by_the_report_although_a_later_check_removes_it
 /// A file is saved each second while a check takes three seconds. In earlier versions every save ended the run, so there
 /// was no verdict.
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_save_each_second_for_a_minute_leaves_a_verdict_at_least_every_seven_seconds() {
     let project = Project::new().file("a.txt", "0").toml(
         "[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n\

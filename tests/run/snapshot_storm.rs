@@ -74,7 +74,7 @@ fn a_check_sees_the_tree_that_its_verdict_names_while_everything_changes() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn ten_thousand_changes_never_show_a_check_another_tree() {
     let judged = storm(10_000);
     assert!(judged > 20, "only {judged} runs had a snapshot");

@@ -42,7 +42,7 @@ struct Counts {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judged() {
     let seed = std::env::var("PROCTOR_SOAK_SEED").map_or(0x5EED_0F50_A45E_ED01, |text| text.parse().expect("a number"));
     println!("PROCTOR_SOAK_SEED={seed}");

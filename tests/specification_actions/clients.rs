@@ -1,4 +1,4 @@
-//! DOCKER_COMMAND and MCP_BROWSER_COMMAND by clients that stand for the real ones. The long tier has a real browser.
+//! DOCKER_COMMAND and MCP_BROWSER_COMMAND by clients that stand for the real ones. The wide tier has a real browser.
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -1,4 +1,4 @@
-//! DATABASE_QUERY: SQLite for real, and PostgreSQL by a client that stands for `psql`. The long tier has a real server.
+//! DATABASE_QUERY: SQLite for real, and PostgreSQL by a client that stands for `psql`. The wide tier has a real server.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A real server of PostgreSQL, a real container engine, and a real Chromium (long tier). `.ci/run` installs them where they are missing.
+//! A real server of PostgreSQL, a real container engine, and a real Chromium (wide tier). `.ci/wide` installs them where they are missing.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -28,7 +28,7 @@ impl Server {
     fn start() -> Self {
         let versions = fs::read_dir("/usr/lib/postgresql").map(|entries| entries.flatten().map(|entry| entry.path().join("bin")));
         let programs = versions.ok().and_then(|mut versions| versions.find(|programs| programs.join("initdb").is_file()));
-        let programs = programs.expect("no PostgreSQL: `apt-get install postgresql`, which `.ci/run` does");
+        let programs = programs.expect("no PostgreSQL: `apt-get install postgresql`, which `.ci/wide` does");
         let directory = tempfile::tempdir().expect("a directory");
         fs::write(directory.path().join("password"), PASSWORD).expect("a file");
         let server = Self { directory, programs, port: free_port() };
@@ -64,7 +64,7 @@ impl Drop for Server {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_real_server_of_postgresql_is_asked_by_psql() {
     let server = Server::start();
     let connection = format!("postgresql://app:${{DB_PASSWORD}}@127.0.0.1:{}/postgres", server.port);
@@ -125,11 +125,11 @@ fn serve() -> String {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_real_chromium_does_all_seven_actions() {
     let found =
         ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].iter().any(|path| Path::new(path).exists());
-    assert!(found, "no Chromium: `apt-get install chromium`, which `.ci/run` does");
+    assert!(found, "no Chromium: `apt-get install chromium`, which `.ci/wide` does");
     let address = serve();
     let browser = |action: &str, more: Value| {
         let mut parameters = json!({ "action": format!("browser_{action}"), "waitTimeout": 20_000 });
@@ -239,7 +239,7 @@ impl Drop for Engine {
     }
 }
 
-const NO_ENGINE: &str = "no podman: `apt-get install podman runc`, which `.ci/run` does";
+const NO_ENGINE: &str = "no podman: `apt-get install podman runc`, which `.ci/wide` does";
 
 fn container(verb: &str, more: &Value) -> Value {
     let mut parameters = json!({ "dockerCommand": verb });
@@ -248,7 +248,7 @@ fn container(verb: &str, more: &Value) -> Value {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn a_real_container_engine_carries_out_what_a_specification_says() {
     let engine = Engine::start();
     let shell = |script: &str| {
