@@ -14,7 +14,20 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "proctor": 126_500,
+    "api": 2_000,
+    "app": 2_800,
+    "evidence": 18_000,
+    "git": 1_900,
+    "govern": 2_400,
+    "index": 3_450,
+    "model": 6_650,
+    "plan": 16_000,
+    "proctor": 15_700,
+    "run": 18_700,
+    "sandbox": 9_900,
+    "service": 8_700,
+    "tools": 15_400,
+    "tree": 5_800,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

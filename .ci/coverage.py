@@ -1,7 +1,7 @@
 """Measures which lines of a module the module's own tests run, and fails below a minimum.
 
-The module is a folder of `src/` or a crate of `crates/`. Only the library that contains it is compiled with instrumentation, in the build
-directory the tests use: a crate of its own costs seconds, a folder of a large library as much as that library. Lines of test items are not
+The module is a crate of `crates/`, or a folder of one. Only that crate is compiled with instrumentation, in the build directory the tests
+use. Lines of test items are not
 counted, and neither are lines without code. A file with functions that the data do not know of fails the check:
 it is uncovered, whatever the reader makes of it.
 """
@@ -66,17 +66,15 @@ def production_lines(text):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("module", help="a folder of src/ or of crates/")
+    arguments.add_argument("module", help="a crate of crates/, or a folder of one: CRATE/FOLDER")
     arguments.add_argument("--reader", required=True, help="the program `cov` of the crate llvm_profparser")
     arguments.add_argument("--minimum", type=float, required=True, help="per cent of the lines")
     options = arguments.parse_args()
 
     root = pathlib.Path.cwd().resolve()
-    crate = root / "crates" / options.module
-    if crate.is_dir():
-        sources, manifest, selection = crate / "src", crate / "Cargo.toml", []
-    else:
-        sources, manifest, selection = root / "src" / options.module, root / "Cargo.toml", [f"{options.module}::"]
+    crate, _, folder = options.module.partition("/")
+    crate = root / "crates" / crate
+    sources, manifest, selection = crate / "src" / folder, crate / "Cargo.toml", [f"{folder}::"] if folder else []
     files = measure(options.reader, build(manifest), selection)
     covered = counted = 0
     faults = []
