@@ -19,9 +19,10 @@ pub(crate) struct SourceFile {
 }
 
 impl SourceFile {
-    /// Returns whether the whole file is compiled only for tests. Such files are recognised by their names.
+    /// Returns whether the whole file is compiled only for tests, of its own crate or of others. Such files are recognised by their names.
     pub(crate) fn is_test(&self) -> bool {
-        self.path.ends_with("tests.rs") || self.path.contains("tests/")
+        let shared = ["/testing.rs", "/samples.rs", "/captured.rs"];
+        self.path.ends_with("tests.rs") || self.path.contains("tests/") || shared.iter().any(|name| self.path.ends_with(name))
     }
 }
 
@@ -91,7 +92,13 @@ pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     conditions
         .filter_map(|cfg| cfg.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok())
-        .any(|metas| metas.iter().any(|meta| meta.path().is_ident("test")))
+        .any(|metas| metas.iter().any(|meta| meta.path().is_ident("test") || is_any_with_test(meta)))
+}
+
+/// Returns whether a condition is `any(test, …)`, which marks what the tests of other crates use too.
+fn is_any_with_test(condition: &Meta) -> bool {
+    let words = condition.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+    condition.path().is_ident("any") && words.starts_with("test")
 }
 
 /// Returns the paths of modules that are compiled for tests alone and have files of their own.

@@ -53,14 +53,15 @@ fn the_page_on_specifications_has_every_field_of_conditions_and_no_other() {
 }
 
 #[test]
-fn the_page_on_architecture_has_a_row_for_every_folder() {
+fn the_page_on_architecture_has_a_row_for_every_crate() {
     let text = page("docs/design/architecture.md").text;
-    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("/` |").map(|(name, _)| name.to_owned()));
-    let entries = fs::read_dir(repository().join("src")).expect("the source tree can be read").flatten();
+    let rows =
+        text.lines().filter_map(|line| line.strip_prefix("| `proctor-")?.split_once("` |").map(|(name, _)| name.to_owned()));
+    let entries = fs::read_dir(repository().join("crates")).expect("the source tree can be read").flatten();
     let folders = entries.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().to_string_lossy().into_owned());
     assert_eq!(
         rows.collect::<BTreeSet<_>>(),
         folders.collect::<BTreeSet<_>>(),
-        "rows of the page (left) and folders of `src/` (right)"
+        "rows of the page (left) and folders of `crates/` (right)"
     );
 }

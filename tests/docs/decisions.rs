@@ -18,7 +18,7 @@ fn every_number_that_the_code_names_has_its_row() {
     let rows = rows_of_the_page();
     let mut missing: BTreeMap<String, String> = BTreeMap::new();
     let mut count = 0;
-    for file in ["src/", "tests/"].into_iter().flat_map(source_files).filter(|file| file.path.ends_with(".rs")) {
+    for file in ["src/", "crates/", "tests/"].into_iter().flat_map(source_files).filter(|file| file.path.ends_with(".rs")) {
         for (line, number) in file.text.lines().zip(1..) {
             for name in comment(line).map(named).unwrap_or_default() {
                 count += 1;

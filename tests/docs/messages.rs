@@ -1,6 +1,6 @@
 //! Checks that the program prints the messages that the page on troubleshooting quotes.
 
-use crate::common::source_files;
+use crate::common::program_files;
 use crate::docs::page;
 
 const PAGE: &str = "docs/guides/troubleshooting.md";
@@ -18,7 +18,7 @@ fn every_quoted_message_stands_in_the_source() {
 /// Returns the text of the sources with the program's messages: continued literals are joined, and quotation marks are
 /// unescaped.
 fn source_text() -> String {
-    let files = source_files("src/").into_iter().filter(|file| file.path.ends_with(".rs"));
+    let files = program_files().into_iter().filter(|file| file.path.ends_with(".rs"));
     let mut text = String::new();
     for file in files {
         let mut parts = file.text.split("\\\n");

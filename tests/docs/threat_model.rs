@@ -53,9 +53,14 @@ fn named_tests(line: &str) -> Vec<&str> {
 /// Returns every test of the project by its path, such as `approval::settings::NAME`, as the test runner names it.
 fn all_tests() -> BTreeSet<String> {
     let mut tests = BTreeSet::new();
-    for (directory, is_library) in [("tests/", false), ("src/", true)] {
+    for directory in ["tests/", "src/", "crates/"] {
         for file in source_files(directory).into_iter().filter(|file| file.path.ends_with(".rs")) {
-            let module = file.path[directory.len()..].trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+            let is_library = directory != "tests/";
+            let path = &file.path[directory.len()..];
+            // A test in a module of a crate bears the module's name, another one that of the crate.
+            let (crate_name, rest) = path.split_once("/src/").unwrap_or(("", path));
+            let module = rest.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+            let within_crate = if crate_name.is_empty() { module.clone() } else { format!("{crate_name}::{module}") };
             let mut inner = String::new();
             let mut is_test = false;
             for line in file.text.lines() {
@@ -69,6 +74,7 @@ fn all_tests() -> BTreeSet<String> {
                 } else if is_test && let Some(rest) = line.trim_start_matches("async ").strip_prefix("fn ") {
                     let name = rest.split('(').next().unwrap_or_default();
                     tests.insert(format!("{module}{inner}::{name}"));
+                    tests.insert(format!("{within_crate}{inner}::{name}"));
                     is_test = false;
                 }
             }
