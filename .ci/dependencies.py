@@ -29,9 +29,9 @@ LICENCES = {
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 
-def crates(kinds):
-    """Returns `(name, version, licence)` of the crates the program reaches over dependencies of `kinds`, itself included."""
-    command = ["cargo", "tree", "--locked", "--target", PLATFORM, "--edges", kinds, "--prefix", "none", "--format", "{p}|{l}"]
+def crates(kinds, *of):
+    """Returns `(name, version, licence)` of the crates that packages reach over dependencies of `kinds`, themselves included."""
+    command = ["cargo", "tree", *of, "--locked", "--target", PLATFORM, "--edges", kinds, "--prefix", "none", "--format", "{p}|{l}"]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode != 0:
         sys.exit("dependencies: `cargo tree --locked` failed; is Cargo.lock up to date?")
@@ -72,14 +72,14 @@ def main():
     assert not is_allowed("GPL-3.0-only") and not is_allowed("MIT AND GPL-3.0-only") and not is_allowed("")
     faults = []
 
-    all_crates = crates("normal")
+    all_crates = crates("normal", "--package", "proctor")
     own = {row for row in all_crates if row[0].startswith("proctor-")}
     built_from = all_crates - own
     if len(built_from) > MOST_CRATES:
         faults.append(f"{len(built_from)} crates, {MOST_CRATES} are the limit of .ci/dependencies.py")
 
     versions = {}
-    for name, version, licence in crates("normal,build,dev"):
+    for name, version, licence in crates("normal,build,dev", "--workspace"):
         versions.setdefault(name, set()).add(version)
         if not is_allowed(licence):
             faults.append(f"{name} {version}: licence `{licence}` is not in the list")

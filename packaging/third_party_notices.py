@@ -30,7 +30,7 @@ def cargo(*arguments):
 
 def linked_crates():
     """Returns the packages that the program is built from, itself left out, sorted by name and version."""
-    tree = cargo("tree", "--locked", "--target", PLATFORM, "--edges", "normal", "--prefix", "none", "--format", "{p}")
+    tree = cargo("tree", "--package", "proctor", "--locked", "--target", PLATFORM, "--edges", "normal", "--prefix", "none", "--format", "{p}")
     wanted = {tuple(line.split(" ")[:2]) for line in tree.splitlines() if line}
     metadata = json.loads(cargo("metadata", "--format-version", "1", "--locked", "--filter-platform", PLATFORM))
     found = [package for package in metadata["packages"] if (package["name"], "v" + package["version"]) in wanted and package["source"]]
