@@ -84,7 +84,19 @@ fn the_notices_name_every_crate_that_is_linked_in() {
     let notices = printed(Command::new("python3").arg(repository().join("packaging/third_party_notices.py")));
     let (heads, texts) = notices.split_once("\n\nThe texts of their licences").expect("heads and texts");
     let mut tree = Command::new("cargo");
-    tree.args(["tree", "--package", "proctor", "--locked", "--offline", "--target", "x86_64-unknown-linux-gnu", "--edges", "normal", "--prefix", "none"]);
+    tree.args([
+        "tree",
+        "--package",
+        "proctor",
+        "--locked",
+        "--offline",
+        "--target",
+        "x86_64-unknown-linux-gnu",
+        "--edges",
+        "normal",
+        "--prefix",
+        "none",
+    ]);
     let tree = printed(tree.args(["--format", "{p}"]).current_dir(repository()));
     let named = tree.lines().map(|line| line.trim_end_matches(" (*)").trim_end_matches(" (proc-macro)"));
     let crates: BTreeSet<String> = named.filter(|line| !line.contains('/')).map(|line| line.replacen(" v", " ", 1)).collect();
