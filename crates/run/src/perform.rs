@@ -18,8 +18,8 @@ mod services;
 
 use crate::project::Progress;
 use crate::project::Workspace;
+use crate::project::{ActionPlace, OwnCachesRequest, ProjectError, QueueLimits, prepare_own_caches};
 use crate::project::{EnvironmentSurvey, SurveyExtent};
-use crate::project::{OwnCachesRequest, ProjectError, QueueLimits, WorkPlace, prepare_own_caches};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -300,9 +300,9 @@ impl<'w, 'c> Performer<'w, 'c> {
             directory: &directory,
             phase: action.phase,
             place: if action.phase == ActionPhase::Step && !is_on_snapshot {
-                WorkPlace::CheckInProject
+                ActionPlace::CheckInProject
             } else {
-                WorkPlace::Elsewhere
+                ActionPlace::Elsewhere
             },
         };
         if let Some(caches) = prepare_own_caches(caches) {

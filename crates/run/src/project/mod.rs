@@ -95,7 +95,7 @@ pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub(crate) use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub(crate) use made_for_plan::{MadeForPlan, outputs_of_prerequisites};
-pub(crate) use own_caches::{OwnCachesRequest, WorkPlace, prepare_own_caches};
+pub(crate) use own_caches::{ActionPlace, OwnCachesRequest, prepare_own_caches};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
 pub(crate) use protected::ProtectedFilesStatus;

@@ -38,12 +38,12 @@ pub(crate) struct OwnCachesRequest<'a> {
     /// The working directory of the action, where a lock file may name the packages to install.
     pub(crate) directory: &'a Path,
     pub(crate) phase: ActionPhase,
-    pub(crate) place: WorkPlace,
+    pub(crate) place: ActionPlace,
 }
 
 /// Whether an action shares its outputs in the project with the user's own tools for as long as it is a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WorkPlace {
+pub(crate) enum ActionPlace {
     /// A check that works in the project itself.
     CheckInProject,
     /// A check on a snapshot, or an action that prepares or cleans up the project.

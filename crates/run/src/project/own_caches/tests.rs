@@ -32,7 +32,7 @@ impl Scene {
     }
 
     /// Prepares the caches for a check below the project's root. Returns its variables, with the scene's directory left out.
-    fn prepare(&self, directory: &str, place: WorkPlace) -> BTreeMap<&'static str, String> {
+    fn prepare(&self, directory: &str, place: ActionPlace) -> BTreeMap<&'static str, String> {
         let prepared = prepare_own_caches(OwnCachesRequest {
             path: self.path("own"),
             home: Some(&self.path("home")),
@@ -47,7 +47,7 @@ impl Scene {
     }
 
     fn variables(&self) -> BTreeMap<&'static str, String> {
-        self.prepare("", WorkPlace::Elsewhere)
+        self.prepare("", ActionPlace::Elsewhere)
     }
 
     /// Returns the entries below a directory of the project's own: a link as `NAME -> TARGET`.
@@ -93,7 +93,7 @@ const LOCK: &str = "[[package]]\nname = \"itoa\"\nversion = \"1.0.1\"\nsource = 
 #[test]
 fn cargo_finds_the_packages_of_the_lock_file_and_downloads_to_a_directory_of_the_project() {
     let scene = Scene::new(REGISTRY, &[("Cargo.toml", ""), ("Cargo.lock", LOCK), ("member/Cargo.toml", "")]);
-    let variables = scene.prepare("member", WorkPlace::Elsewhere);
+    let variables = scene.prepare("member", ActionPlace::Elsewhere);
     assert_eq!(variables, [("CARGO_HOME", "own/cargo".to_owned())].into());
     let expected = [
         "bin -> home/.cargo/bin",
@@ -107,7 +107,7 @@ fn cargo_finds_the_packages_of_the_lock_file_and_downloads_to_a_directory_of_the
     ];
     assert_eq!(scene.own("cargo"), expected);
     // A check that shares `target` with the user's own cargo sees the sources at the same path as the user.
-    assert_eq!(scene.prepare("", WorkPlace::CheckInProject), BTreeMap::new());
+    assert_eq!(scene.prepare("", ActionPlace::CheckInProject), BTreeMap::new());
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn each_tool_is_led_to_the_projects_own_directory_in_a_project_that_uses_it() {
         let scene = Scene::new(&home, &[(file, ""), ("deep/er/x", "")]);
         let expected: BTreeMap<&str, String> = expected.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         assert_eq!(scene.variables(), expected, "{file}");
-        assert_eq!(scene.prepare("deep/er", WorkPlace::CheckInProject), expected, "{file}: below its directory");
+        assert_eq!(scene.prepare("deep/er", ActionPlace::CheckInProject), expected, "{file}: below its directory");
     }
     let dotnet = Scene::new(&home, &[("shop.csproj", "")]);
     dotnet.variables();

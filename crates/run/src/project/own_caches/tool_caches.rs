@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::project::own_caches::cargo_home::link_cargo_home;
 use crate::project::own_caches::seeds::link_directory;
 use crate::project::own_caches::write_below::WritableDirectory;
-use crate::project::own_caches::{OwnCachesRequest, WorkPlace};
+use crate::project::own_caches::{ActionPlace, OwnCachesRequest};
 
 /// A variable for an action, with its value. If the action has a variable of this name already, that one stays.
 pub(crate) type CacheVariable = (&'static str, OsString);
@@ -82,7 +82,7 @@ fn names_in(directory: &Path) -> Vec<OsString> {
 /// cargo compiles a package anew if its sources lie at another path. A check that works in the project itself shares `target`
 /// with the user's own cargo, so it gets the home's sources: two paths would have everything compiled again and again.
 fn cargo(caches: &ToolCaches<'_>) -> io::Result<Vec<CacheVariable>> {
-    if caches.request.place == WorkPlace::CheckInProject {
+    if caches.request.place == ActionPlace::CheckInProject {
         return Ok(Vec::new());
     }
     link_cargo_home(&caches.own.directory(b"cargo")?, caches)?;
