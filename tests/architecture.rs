@@ -55,7 +55,7 @@ const WORLD: &[&str] = &[
     "std::thread",
     "env::var",
     "std::os::unix::net",
-    "nix::",
+    "use nix::",
 ];
 /// The files of pure crates that may see the world, each with the reason.
 const PURE_BUT: &[(&str, &str)] = &[
