@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::common::{Output, Project, fake_tool, repository};
 use crate::recording::normalise::Names;
@@ -13,6 +14,8 @@ use crate::recording::scenario::{Scenario, Step};
 /// The length of the path of every project's directory in bytes: sizes of sealed files with paths in them must not depend on the
 /// directory for temporary files.
 const ROOT_LENGTH: usize = 72;
+/// How long a command may take. Runs with thirty checks need a minute on a machine that compiles meanwhile.
+const COMMAND_BOUND: Duration = Duration::from_secs(600);
 const PREFIX: &str = "proctor-test-recording-";
 /// The most bytes that the directory for temporary files may have, so that names below it are still random.
 const MOST_OF_TEMPORARY: usize = ROOT_LENGTH - PREFIX.len() - 12;
@@ -85,7 +88,7 @@ impl Stage {
                 fs::remove_dir_all(self.project.root().join("config/proctor")).expect("it is there");
             }
             Step::Proctor { directory, arguments } => {
-                let output = self.project.proctor(arguments).directory(directory).any_status();
+                let output = self.project.proctor(arguments).directory(directory).bound(COMMAND_BOUND).any_status();
                 let place = if *directory == "." { String::new() } else { format!("in {directory}: ") };
                 return Some(self.printed(format!("{place}proctor {}", arguments.join(" ")), &output));
             }
