@@ -59,6 +59,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         scenario(
             "found/python",
             [
+                toml(ONE_BY_ONE),
                 file("pyproject.toml", "[tool.pytest.ini_options]\n\n[tool.mypy]\n\n[tool.ruff]\n"),
                 file("tests/test_a.py", "def test_ok():\n    assert True\n"),
                 play(PYTEST, "pytest/9.2.0/pass.txt"),
@@ -73,6 +74,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         scenario(
             "found/node",
             [
+                toml(ONE_BY_ONE),
                 file("package.json", PACKAGE),
                 file("tsconfig.json", "{\"compilerOptions\":{\"strict\":true}}\n"),
                 file("eslint.config.mjs", "export default []\n"),
@@ -140,6 +142,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ),
     ]
 }
+
+/// Where checks run at the same time, the order of the lines about them depends on the machine.
+const ONE_BY_ONE: &str = "[run]\nparallel = false\n";
 
 const PACKAGE: &str = r#"{
   "name": "a",
