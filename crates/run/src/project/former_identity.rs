@@ -107,10 +107,8 @@ pub(super) fn former_identities(
         if !may_be_it && project.registered.0 == 1 {
             continue;
         }
-        match past_registrations(store, &project) {
-            Ok((roots, below)) => {
-                found.extend(roots.into_iter().map(|(root, time)| place.seen(&project.id, root, (time, below.clone()))));
-            }
+        match past_registrations(store, &place, &project) {
+            Ok(registrations) => found.extend(registrations),
             Err(error) if may_be_it => return Err(ProjectError::Evidence(error)),
             // It is named where the index is brought up to date.
             Err(_unreadable) => {}
@@ -119,28 +117,25 @@ pub(super) fn former_identities(
     Ok(in_order(&place, &found))
 }
 
-/// Returns the roots of a project that its ledger records, and its directory in git's working tree by its first run.
-fn past_registrations(
-    store: &Store,
-    project: &IndexedProject,
-) -> Result<(Vec<(RootIdentity, Timestamp)>, Option<String>), EvidenceError> {
+/// Returns the registrations of a project that its ledger records.
+fn past_registrations(store: &Store, place: &Place, project: &IndexedProject) -> Result<Vec<PastRegistration>, EvidenceError> {
     let (mut roots, mut below) = (Vec::new(), None);
     for line in evidence::read_lines(store, &project.id, 0)? {
         let (_, line) = line?;
-        match line.body {
-            LedgerBody::Registered(record) => {
-                let RegistrationRecord { path, device, inode, git_common_directory, .. } = record;
-                roots.push((RootIdentity { path, device, inode, git_common_directory }, line.time));
-            }
-            LedgerBody::Run(record) if below.is_none() => below = record.conditions.and_then(|conditions| conditions.directory),
-            _ => {}
+        if let LedgerBody::Registered(record) = line.body {
+            let RegistrationRecord { path, device, inode, git_common_directory, .. } = record;
+            roots.push((RootIdentity { path, device, inode, git_common_directory }, line.time));
+        } else if let LedgerBody::Run(record) = line.body
+            && below.is_none()
+        {
+            below = record.conditions.and_then(|conditions| conditions.directory);
         }
         let has_all = project.root.git_common_directory.is_none() || below.is_some();
         if line.sequence >= project.registered && has_all {
             break;
         }
     }
-    Ok((roots, below))
+    Ok(roots.into_iter().map(|(root, time)| place.seen(&project.id, root, (time, below.clone()))).collect())
 }
 
 /// Returns the former identities, each project once, the one whose approvals count first.
