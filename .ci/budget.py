@@ -23,7 +23,7 @@ LIMITS = {
     "model": 6_650,
     "plan": 16_000,
     "proctor": 15_700,
-    "run": 18_700,
+    "run": 18_950,
     "sandbox": 9_900,
     "service": 8_700,
     "tools": 15_400,
