@@ -17,11 +17,11 @@ const MOUNTS: &str = "mount --bind \"$ROOT\" whole\n\
                       mount --bind \"$ROOT/home/.ssh/id\" file\n\
                       mount --bind persisted \"$ROOT/home/.gnupg\"\n";
 
-/// A project with a key, credentials and a control socket, and a directory in which parts of it are mounted.
+/// A project with a key, credentials, and a socket beside the control socket, and a directory in which parts of it are mounted.
 struct Doubled {
     project: Project,
     mounted: tempfile::TempDir,
-    _control: UnixListener,
+    _daemon: UnixListener,
 }
 
 impl Doubled {
@@ -34,41 +34,51 @@ impl Doubled {
         for directory in [at("whole"), at("all"), at("part"), at("persisted"), root.join("home/.ssh"), root.join("home/.gnupg")] {
             fs::create_dir_all(directory).expect("it is ours");
         }
-        for file in [at("file"), at("persisted/secring"), root.join("home/.ssh/id"), root.join("runtime/ticket")] {
+        for file in [at("persisted/secring"), root.join("home/.ssh/id"), root.join("runtime/ticket")] {
             fs::write(file, "secret").expect("it is ours");
         }
+        fs::write(at("file"), "").expect("it is ours");
         fs::create_dir_all(root.join("runtime/proctor")).expect("it is ours");
-        let control = UnixListener::bind(root.join("runtime/proctor/control.sock")).expect("it is ours");
+        let daemon = UnixListener::bind(root.join("runtime/proctor/daemon.sock")).expect("it is ours");
         let project = project
-            .toml("[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nsnapshot = \"off\"\n")
+            .toml("[[check]]\nname = \"attack\"\ncommand = [\"python3\", \"attack.py\"]\n[sandbox]\nsnapshot = \"off\"\n")
             .file(".gitignore", "made\n");
-        let doubled = Self { project, mounted, _control: control };
-        doubled.project.save("script.sh", &doubled.attack());
+        let doubled = Self { project, mounted, _daemon: daemon };
+        doubled.project.save("attack.py", &doubled.attack());
         Some(doubled)
     }
 
-    /// Returns a script that prints a line for each hidden file that it reads or lists and each socket that it reaches.
+    /// Returns a program that prints a line for each hidden file that it reads or lists and each socket that it reaches.
     fn attack(&self) -> String {
         let (root, mounted) = (self.project.root(), self.mounted.path());
         let all = mounted.join("all").join(root.strip_prefix("/").expect("absolute"));
         let around: Vec<PathBuf> = vec![root.to_owned(), mounted.join("whole"), all];
-        let of_around = |names: &[&str]| {
-            around.iter().flat_map(|place| names.iter().map(|name| place.join(name).display().to_string()).collect::<Vec<_>>())
-        };
-        let mut files: Vec<String> =
-            of_around(&["state/proctor/keys/*.pem", "home/.ssh/id", "home/.gnupg/secring", "runtime/ticket"]).collect();
+        let of_around = |name: &str| around.iter().map(|place| place.join(name).display().to_string()).collect::<Vec<_>>();
+        let names =
+            ["state/proctor/keys", "home/.ssh", "runtime", "state/proctor/keys/*.pem", "home/.ssh/id", "home/.gnupg/secring"];
+        let mut files: Vec<String> = names.into_iter().chain(["runtime/ticket"]).flat_map(of_around).collect();
         files.extend(["part/*.pem", "file", "persisted/secring"].map(|name| mounted.join(name).display().to_string()));
-        let directories: Vec<String> = of_around(&["state/proctor", "state/proctor/keys", "home/.ssh", "runtime"]).collect();
-        let sockets: Vec<String> = of_around(&["runtime/proctor/control.sock"]).collect();
+        // At its first path, the store shows the output directory of the action.
+        files.extend(of_around("state/proctor").into_iter().skip(1));
+        let list = |paths: &[String]| serde_json::to_string(paths).expect("texts");
         format!(
-            "for file in {}; do grep -q . $file 2>/dev/null && echo \"SEEN $file\"; done\n\
-             for directory in {}; do test -n \"$(ls -A $directory 2>/dev/null)\" && echo \"SEEN $directory\"; done\n\
-             for socket in {}; do python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' $socket \\\n\
-             2>/dev/null && echo \"REACHED $socket\"; done\n\
-             echo x >made && echo x >\"$PROCTOR_OUT/made\" && echo written\n",
-            files.join(" "),
-            directories.join(" "),
-            sockets.join(" "),
+            "import glob, os, socket\n\
+             def seen(path):\n\
+             \x20   try:\n\
+             \x20       return os.listdir(path) if os.path.isdir(path) else open(path).read()\n\
+             \x20   except OSError:\n\
+             \x20       return None\n\
+             for path in {}:\n\
+             \x20   for found in filter(seen, glob.glob(path)):\n\
+             \x20       print('SEEN', found)\n\
+             for path in {}:\n\
+             \x20   if socket.socket(socket.AF_UNIX).connect_ex(path) == 0:\n\
+             \x20       print('REACHED', path)\n\
+             for path in ['made', os.environ['PROCTOR_OUT'] + '/made']:\n\
+             \x20   open(path, 'w').close()\n\
+             print('written')\n",
+            list(&files),
+            list(&of_around("runtime/proctor/daemon.sock")),
         )
     }
 
@@ -94,7 +104,7 @@ fn lines<'l>(log: &'l str, word: &str) -> Vec<&'l str> {
 }
 
 #[test]
-fn no_second_path_shows_the_key_a_credential_or_the_control_socket() {
+fn no_second_path_shows_the_key_a_credential_or_a_socket() {
     for level in ["namespace", "landlock"] {
         for user in USERS {
             let Some(doubled) = Doubled::new(level) else { return };
@@ -120,15 +130,16 @@ fn without_a_wall_each_second_path_shows_what_the_attack_looks_for() {
     doubled.project.proctor(["run"]).success();
     let run = doubled.run_mounted(MOUNTS, USERS[0], &doubled.project.path());
     let log = doubled.log();
-    // Three places with four files and four directories, and three files beside them; `.gnupg` is not mounted in the second place.
-    assert_eq!((run.status, lines(&log, "SEEN").len(), lines(&log, "REACHED").len()), (0, 25, 3), "{}\n{log}", run.snapshot());
+    // Four files and three directories at three paths, the store at two, and three files beside them. `.gnupg` was mounted last, at one path.
+    assert_eq!((run.status, lines(&log, "SEEN").len(), lines(&log, "REACHED").len()), (0, 24, 3), "{}\n{log}", run.snapshot());
 }
 
 #[test]
 fn a_project_is_tested_by_its_second_path_and_sees_nothing_hidden() {
     for level in ["namespace", "landlock"] {
         let Some(doubled) = Doubled::new(level) else { return };
-        let run = doubled.run_mounted("mount --bind \"$ROOT\" whole\n", USERS[1], &doubled.mounted.path().join("whole/project"));
+        let mounts = "mount --bind \"$ROOT\" whole\nmount --bind persisted \"$ROOT/home/.gnupg\"\n";
+        let run = doubled.run_mounted(mounts, USERS[1], &doubled.mounted.path().join("whole/project"));
         assert_eq!(run.status, 0, "{level}: {}", run.snapshot());
         let log = fs::read_to_string(doubled.project.path().join("made"));
         assert!(log.is_ok(), "{level}: the project was not written to: {}", run.snapshot());
