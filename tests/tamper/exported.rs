@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use proctor_evidence::FaultKind;
@@ -67,12 +66,6 @@ impl Export {
 
     fn remove(&self, name: &str) {
         fs::remove_file(self.path(name)).expect("it is ours");
-    }
-
-    /// Moves a file out of the export, and puts a link to it in its place.
-    fn link(&self, name: &str) {
-        let aside = self.directory.path().join("aside");
-        fs::rename(self.path(name), &aside).and_then(|()| symlink(aside, self.path(name))).expect("it is ours");
     }
 
     /// Takes a file from the export of another run (`earlier`, `later`), or of another project (`other`).
@@ -145,8 +138,6 @@ pub(super) const ROWS: &[Row] = &[
         let text = it.text(LEDGER);
         it.put(LEDGER, &format!("{},\"signature\"{signature}", text.rsplit_once(",\"signature\"").expect("it is signed").0));
     }),
-    row("export: the line is a link to itself elsewhere", FaultKind::NotAFile, |it| it.link(LEDGER)),
-    row("export: the proof is a link to itself elsewhere", FaultKind::NotAFile, |it| it.link(PROOF)),
     row("export: the proof is gone", FaultKind::ProofMissing, |it| it.remove(PROOF)),
     row("export: the proof is empty", FaultKind::ProofUnreadable, |it| it.put(PROOF, "")),
     row("export: the proof is of another line", FaultKind::ProofWrong, |it| it.replace(PROOF, "index ", "index 1")),
