@@ -16,7 +16,7 @@ import sys
 LIMITS = {
     "api": 2_000,
     "app": 2_800,
-    "evidence": 17_700,
+    "evidence": 17_710,
     "git": 1_900,
     "govern": 2_400,
     "index": 3_450,

@@ -142,6 +142,22 @@ fn an_export_is_verified_as_a_directory_and_as_an_archive() {
 }
 
 #[test]
+fn a_link_in_the_place_of_an_exported_file_is_a_fault() {
+    let kept = KeptStore::unpack();
+    let keys = kept.keys();
+    for name in ["ledger.jsonl", "ledger.tlog-proof", "keys.jsonl"] {
+        let export = kept.export(&format!("export-{name}"));
+        let aside = kept.directory.path().join(name);
+        fs::rename(export.join(name), &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, export.join(name)).unwrap();
+        let answer = with_key(&export, &keys);
+        assert_eq!(answer.status, Some(6), "{}", answer.text);
+        assert!(answer.text.contains(&format!("{name}: it is no regular file")), "{}", answer.text);
+        assert!(!answer.text.contains("issing"), "it is there: {}", answer.text);
+    }
+}
+
+#[test]
 fn a_bundle_is_verified_with_its_key() {
     let vectors = fs::read(fixture("evidence-format/attestations.json")).unwrap();
     let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();
