@@ -23,11 +23,13 @@ mod dependency;
 mod environment_digest;
 mod error;
 mod examination;
+mod former_identity;
 mod freshness;
 mod gate;
 mod gate_signers;
 mod hidden_files;
 mod ignored_files;
+mod inheritance;
 mod kept_paths;
 mod known_approvals;
 mod known_trees;
@@ -86,6 +88,7 @@ pub(crate) use environment_digest::{
 };
 pub use error::{ProjectError, system_error_behind};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
+pub use former_identity::checkouts_directory;
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub(crate) use gate::directory_in_repository;
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
@@ -127,9 +130,6 @@ pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
 pub use test_history::last_test_record;
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
-pub use verification::{
-    VerificationDocument, fault_from_difference, fault_from_index_error, ledger_file, line_from_the_future, verify_run,
-    verify_steadily,
-};
+pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
 pub use waiting_approvals::WaitingApprovals;
 pub use workspace::{StepObserver, Workspace};

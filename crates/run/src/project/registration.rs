@@ -1,5 +1,6 @@
 //! Decides which project of the evidence store a directory belongs to. A directory that belongs to none is registered
-//! as a new project, which approves its plan (S7). In doubt a person is asked (architecture, Files on disk).
+//! as a new project, which approves its plan, unless its place was registered before: then what was approved there holds (S7). In doubt
+//! a person is asked (architecture, Files on disk).
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,8 @@ use std::time::Duration;
 use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_all, catch_up_changed, name_unreadable};
 use crate::project::error::ProjectError;
+use crate::project::former_identity::former_identities;
+use crate::project::inheritance::Inheritance;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::snapshot_storage::remove_snapshots_of;
@@ -16,7 +19,8 @@ use proctor_evidence::{self as evidence, ExcludeOutcome, Ledger, LinkOutcome, Li
 use proctor_git as git;
 use proctor_index::{self as store, ProjectDifference, ProjectMatch, ProjectMismatch};
 use proctor_model::{
-    Asker, LedgerBody, PROPOSED_MAX_BYTES, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord,
+    Asker, Digest, LedgerBody, PROPOSED_MAX_BYTES, Plan, PlanTerms, ProjectId, RegistrationRecord, RootIdentity, Serving,
+    ServingRecord,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeHints;
@@ -86,10 +90,11 @@ impl Workspace {
             (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(IdentityAnswer::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
-                self.write_registration(project, &place, plan, settings, asker)
+                let inherited = Inheritance::of(&self.store, &self.index, &place)?;
+                self.write_registration(project, &place, plan, inherited, settings, asker)
             }
             (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => {
-                self.write_registration(doubt.project, &place, plan, settings, asker)
+                self.write_registration(doubt.project, &place, plan, None, settings, asker)
             }
             (DirectoryOwner::Doubtful(doubt), None) => Ok(Registration::Doubtful(doubt)),
         }
@@ -109,11 +114,14 @@ impl Workspace {
         })
     }
 
+    /// Writes the registration of a directory. `inherited` is what was approved for what the directory was before; `None` if that is
+    /// nothing, or if the project goes on with its own ledger.
     fn write_registration(
         &mut self,
         project: ProjectId,
         place: &RootDirectory,
         plan: &Plan,
+        inherited: Option<Inheritance>,
         settings: &ProjectSettings,
         asker: &Asker,
     ) -> Result<Registration, ProjectError> {
@@ -121,30 +129,13 @@ impl Workspace {
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         let is_first_of_store = self.index.projects().map_err(ProjectError::Index)?.is_empty();
-        let plan_digest = proctor_plan::spec::plan_digest(plan);
-        // Whoever cannot read the tree gets the same error from the first run.
-        let tree = self.trees.scan(&self.store, settings, &scope, &TreeHints::Everything).ok().map(|tree| tree.digest());
-        let programs = self.program_search(&scope, settings);
-        let terms = terms_of_registration(&self.index, &scope.project, (plan, plan_digest), programs, tree)?;
-        let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest, programs)?.is_none();
-        let record = RegistrationRecord {
-            project_id: scope.project.clone(),
-            path: place.identity.path.clone(),
-            device: place.identity.device,
-            inode: place.identity.inode,
-            git_common_directory: place.identity.git_common_directory.clone(),
-            plan_digest,
-            terms,
-        };
-        self.append(&mut ledger, &scope, LedgerBody::Registered(record))?;
-        drop(ledger);
         let registered = format!("registered `{}` as {}", place.identity.path, scope.project);
-        // A plan without actions is that of a project without checks of its own: registering it approves nothing.
-        let mut notes = vec![if is_approved && plan.actions().next().is_some() {
-            format!("{registered}; its plan is approved by that ({}…)", plan_digest.short())
-        } else {
-            registered
-        }];
+        let said = match inherited {
+            Some(inherited) => self.write_inherited(&mut ledger, &scope, place, plan, inherited)?,
+            None => self.write_first(&mut ledger, &scope, place, plan, settings)?,
+        };
+        drop(ledger);
+        let mut notes = vec![format!("{registered}{said}")];
         notes.extend(self.link(&scope, settings));
         if is_first_of_store && settings.limits.bytes.is_none() {
             notes.push(format!(
@@ -152,6 +143,53 @@ impl Workspace {
             ));
         }
         Ok(Registration::New { scope, notes })
+    }
+
+    /// Writes a registration that approves the plan, unless it weakens what the project's own ledger has. Returns what is said of that.
+    fn write_first(
+        &mut self,
+        ledger: &mut Ledger,
+        scope: &ProjectScope,
+        place: &RootDirectory,
+        plan: &Plan,
+        settings: &ProjectSettings,
+    ) -> Result<String, ProjectError> {
+        let plan_digest = proctor_plan::spec::plan_digest(plan);
+        // Whoever cannot read the tree gets the same error from the first run.
+        let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything).ok().map(|tree| tree.digest());
+        let programs = self.program_search(scope, settings);
+        let terms = terms_of_registration(&self.index, &scope.project, (plan, plan_digest), programs, tree)?;
+        let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest, programs)?.is_none();
+        self.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
+        // A plan without actions is that of a project without checks of its own: registering it approves nothing.
+        Ok(if is_approved && plan.actions().next().is_some() {
+            format!("; its plan is approved by that ({}…)", plan_digest.short())
+        } else {
+            String::new()
+        })
+    }
+
+    /// Writes a registration and approvals that hold what was approved for a former identity, and nothing else. Returns what is said of
+    /// that.
+    fn write_inherited(
+        &mut self,
+        ledger: &mut Ledger,
+        scope: &ProjectScope,
+        place: &RootDirectory,
+        plan: &Plan,
+        inherited: Inheritance,
+    ) -> Result<String, ProjectError> {
+        inherited.copy_tree(&self.store, &scope.project);
+        let Inheritance { former, own_checks, approvals } = inherited;
+        let (plan_digest, terms) = match own_checks {
+            Some((plan_digest, terms)) => (plan_digest, Some(Box::new(terms))),
+            None => (proctor_plan::spec::plan_digest(plan), None),
+        };
+        self.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
+        for approval in approvals {
+            self.append(ledger, scope, LedgerBody::Approval(Box::new(approval)))?;
+        }
+        Ok(format!("; what was approved for {} (`{}`) holds here too", former.project, former.path))
     }
 
     fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &ProjectSettings) -> ProjectScope {
@@ -261,6 +299,20 @@ impl DirectoryOwner {
 }
 
 impl RootDirectory {
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn identity(&self) -> &RootIdentity {
+        &self.identity
+    }
+
+    /// Returns the line of the ledger that registers the directory.
+    fn record(&self, scope: &ProjectScope, plan_digest: Digest, terms: Option<Box<PlanTerms>>) -> RegistrationRecord {
+        let RootIdentity { path, device, inode, git_common_directory } = self.identity.clone();
+        RegistrationRecord { project_id: scope.project.clone(), path, device, inode, git_common_directory, plan_digest, terms }
+    }
+
     pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
         let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
         let git = git::git_common_directory(root);
@@ -292,7 +344,7 @@ impl RootDirectory {
             Some(project) => (DirectoryOwner::Known(project), changed),
             None => {
                 let unreadable = catch_up_all(store, index)?;
-                (self.find_in(index)?, unreadable)
+                (self.by_place(self.find_in(index)?, store, index)?, unreadable)
             }
         };
         let mut others = Vec::new();
@@ -304,6 +356,18 @@ impl RootDirectory {
         }
         others.iter().for_each(|ledger| name_unreadable(index, ledger));
         Ok(owner)
+    }
+
+    /// Returns the owner, in doubt the project to whose place the directory belongs: one that was moved over the place of another, or
+    /// merely resembles it, does not become that place by being the same project as before.
+    fn by_place(&self, owner: DirectoryOwner, store: &Store, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
+        let DirectoryOwner::Doubtful(doubt) = owner else { return Ok(owner) };
+        let former = former_identities(store, index, self)?.into_iter().next();
+        let owning = former.filter(|former| former.likeness.is_same_place());
+        Ok(DirectoryOwner::Doubtful(match owning {
+            Some(former) => ResemblingProject { project: former.project, registered_path: former.path, ..doubt },
+            None => doubt,
+        }))
     }
 
     /// Checks the seal of a project's rows, and returns whether the directory is still that project's.
