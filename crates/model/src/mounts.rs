@@ -1,6 +1,7 @@
 //! The mounts that a process sees, as the kernel lists them (`proc_pid_mountinfo(5)`), and the paths at which they show one
 //! file. Pure.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
@@ -31,41 +32,66 @@ pub struct SecondPath {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MountTable {
     pub mounts: Vec<Mount>,
+    /// The mounts at each mount point, as places in `mounts`.
+    at: HashMap<OsString, Vec<usize>>,
+    /// The mounts of each file system that is mounted more than once. No other one shows a file at two paths.
+    repeated: Vec<usize>,
 }
 
 impl MountTable {
     /// Reads the kernel's list. Lines that do not describe a mount are left out.
     pub fn parse(list: &[u8]) -> Self {
-        Self { mounts: list.split(|byte| *byte == b'\n').filter_map(parse_mount).collect() }
+        Self::new(list.split(|byte| *byte == b'\n').filter_map(parse_mount).collect())
+    }
+
+    fn new(mounts: Vec<Mount>) -> Self {
+        let mut at: HashMap<OsString, Vec<usize>> = HashMap::new();
+        let mut number_of: HashMap<(u64, u64), usize> = HashMap::new();
+        for (index, mount) in mounts.iter().enumerate() {
+            at.entry(mount.point.clone().into()).or_default().push(index);
+            *number_of.entry(mount.device).or_default() += 1;
+        }
+        let repeated = (0..mounts.len()).filter(|index| number_of[&mounts[*index].device] > 1).collect();
+        Self { mounts, at, repeated }
     }
 
     /// Returns the mount in which a path ends, when it is followed as the kernel does: at each mount point on the way, from
-    /// the mount below to the one on top of it. The path must contain no links. Returns `None` if the root of the process is no
-    /// mount (`chroot(2)`), because the kernel then does not list the mount that the root lies in.
+    /// the mount below to the one on top of it. The path must contain no links. Returns `None` where the kernel does not list the
+    /// mount: that of a root which is no mount itself (`chroot(2)`).
     pub fn holder(&self, path: &Path) -> Option<&Mount> {
         let is_listed = |id: u64| self.mounts.iter().any(|mount| mount.id == id);
-        let mut holder = self
-            .mounts
-            .iter()
-            .find(|mount| mount.point == Path::new("/") && (!is_listed(mount.parent) || mount.parent == mount.id))?;
-        // No way leads through more mounts than there are.
-        for _ in &self.mounts {
-            let on_top = self.mounts.iter().filter(|mount| mount.parent == holder.id && mount.id != holder.id);
-            let on_the_way = on_top.filter(|mount| rest(path, &mount.point).is_some());
-            match on_the_way.min_by_key(|mount| mount.point.as_os_str().len()) {
-                Some(next) => holder = next,
-                None => break,
+        let directories: Vec<&Path> = path.ancestors().collect();
+        let mut holder: Option<&Mount> = None;
+        for directory in directories.into_iter().rev() {
+            // No more mounts lie on each other than are mounted there.
+            for _ in self.mounts_at(directory) {
+                let is_next = |mount: &&Mount| match holder {
+                    Some(below) => mount.parent == below.id && mount.id != below.id,
+                    None => mount.parent == mount.id || !is_listed(mount.parent),
+                };
+                holder = self.mounts_at(directory).find(is_next).or(holder);
             }
         }
-        Some(holder)
+        holder
+    }
+
+    fn mounts_at(&self, point: &Path) -> impl Iterator<Item = &Mount> {
+        self.at.get(point.as_os_str()).into_iter().flatten().map(|index| &self.mounts[*index])
+    }
+
+    fn repeated(&self) -> impl Iterator<Item = &Mount> {
+        self.repeated.iter().map(|index| &self.mounts[*index])
     }
 
     /// Returns the other paths at which a mount shows the file or directory at `path`, or something in it, except those below
     /// `path`. It compares paths in file systems: whether the same file is there, the caller has to look.
     pub fn second_paths(&self, path: &Path) -> Vec<SecondPath> {
+        if self.repeated.is_empty() {
+            return Vec::new();
+        }
         let Some(holder) = self.holder(path) else { return Vec::new() };
         let Some(object) = rest(path, &holder.point).map(|below| join(&holder.root, below)) else { return Vec::new() };
-        let others = self.mounts.iter().filter(|mount| mount.device == holder.device && mount.id != holder.id);
+        let others = self.repeated().filter(|mount| mount.device == holder.device && mount.id != holder.id);
         let shown = others.filter_map(|mount| match (rest(&object, &mount.root), rest(&mount.root, &object)) {
             (Some(below), _) => Some((mount, SecondPath { path: join(&mount.point, below), shows: path.to_owned() })),
             (None, Some(below)) => Some((mount, SecondPath { path: mount.point.clone(), shows: join(path, below) })),
@@ -75,9 +101,9 @@ impl MountTable {
         seen.map(|(_, second)| second).collect()
     }
 
-    /// Returns the mount points below a path at which something is seen.
+    /// Returns the mount points below a path at which something is seen that other mounts may show too.
     pub fn points_below(&self, path: &Path) -> impl Iterator<Item = &Path> {
-        let below = self.mounts.iter().filter(move |mount| mount.point != path && rest(&mount.point, path).is_some());
+        let below = self.repeated().filter(move |mount| mount.point != path && rest(&mount.point, path).is_some());
         below.filter(|mount| self.is_seen(mount, &mount.point)).map(|mount| mount.point.as_path())
     }
 

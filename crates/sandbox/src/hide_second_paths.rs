@@ -106,7 +106,10 @@ fn refuse_too_wide(survey: &FoundPlaces, second: &SecondPath, rule: PlaceRule) -
 
 /// Refuses an object in a mount that the kernel does not list, if its file system is mounted elsewhere too.
 fn refuse_unlisted(mounts: &MountTable, object: &Path) -> Result<(), SandboxError> {
-    let (None, Ok(metadata)) = (mounts.holder(object), object.symlink_metadata()) else { return Ok(()) };
+    if mounts.holder(Path::new("/")).is_some() || mounts.holder(object).is_some() {
+        return Ok(());
+    }
+    let Ok(metadata) = object.symlink_metadata() else { return Ok(()) };
     let device = (major(metadata.dev()), minor(metadata.dev()));
     match mounts.mounts.iter().find(|mount| mount.device == device) {
         None => Ok(()),

@@ -73,8 +73,14 @@ fn what_lies_over_a_mount_hides_it_whatever_their_order_in_the_list() {
 
 #[test]
 fn mounts_in_a_directory_are_found_as_far_as_they_are_seen() {
-    let read =
-        table(&[ROOT, "30 22 8:2 / /s/keys rw", "31 22 8:2 / /s/keys-old rw", "32 22 8:3 / /s/a/b rw", "33 22 0:40 / /s/a rw"]);
+    let read = table(&[
+        ROOT,
+        "30 22 8:2 / /s/keys rw",
+        "31 22 8:2 / /s/keys-old rw",
+        "32 22 8:2 / /s/a/b rw",
+        "33 22 8:2 / /s/a rw",
+        "34 22 8:4 / /s/one rw",
+    ]);
     let points: Vec<&Path> = read.points_below(Path::new("/s")).collect();
     assert_eq!(points, [Path::new("/s/keys"), Path::new("/s/keys-old"), Path::new("/s/a")]);
     assert_eq!(read.points_below(Path::new("/s/keys")).count(), 0);
@@ -82,7 +88,9 @@ fn mounts_in_a_directory_are_found_as_far_as_they_are_seen() {
 
 #[test]
 fn a_list_without_a_root_or_with_a_circle_ends() {
-    assert_eq!(table(&["30 22 8:2 / /home rw"]).holder(Path::new("/home")), None);
+    let changed_root = table(&["30 22 8:2 / /home rw", "31 30 8:3 / /home/u rw"]);
+    assert_eq!(changed_root.holder(Path::new("/etc")), None);
+    assert_eq!(changed_root.holder(Path::new("/home/u/x")).map(|mount| mount.id), Some(31));
     let circle = table(&[ROOT, "30 31 8:1 / /a rw", "31 30 8:1 / /a rw", "32 22 8:1 / /a rw", "22 32 8:1 / /a rw"]);
     let _ended = circle.second_paths(Path::new("/a/b"));
 }
@@ -103,28 +111,29 @@ type Step = (Option<usize>, usize);
 /// Makes mounts one after the other, and tells for a path which device and path in it is seen there: that of the latest mount whose mount
 /// point holds the path.
 struct Mounter {
-    table: MountTable,
+    mounts: Vec<Mount>,
 }
 
 impl Mounter {
     fn make(steps: &[Step]) -> Self {
         let all = paths();
-        let root = Mount { id: 1, parent: 0, device: (8, 0), root: "/".into(), point: "/".into() };
-        let mut mounter = Self { table: MountTable { mounts: vec![root] } };
+        let mut mounter = Self { mounts: vec![Mount { id: 1, parent: 0, device: (8, 0), root: "/".into(), point: "/".into() }] };
         for (number, (source, target)) in (2..).zip(steps) {
             let point = all[*target].clone();
             let (device, root) = source.map_or(((8, number), "/".into()), |source| mounter.seen(&all[source]));
-            let parent =
-                mounter.table.mounts.iter().rev().find(|mount| point.starts_with(&mount.point)).map_or(0, |mount| mount.id);
-            mounter.table.mounts.push(Mount { id: number, parent, device, root, point });
+            let parent = mounter.latest(&point).id;
+            mounter.mounts.push(Mount { id: number, parent, device, root, point });
         }
         mounter
     }
 
+    fn latest(&self, path: &Path) -> &Mount {
+        self.mounts.iter().rev().find(|mount| path.starts_with(&mount.point)).expect("the root")
+    }
+
     fn seen(&self, path: &Path) -> ((u64, u64), PathBuf) {
-        let latest = self.table.mounts.iter().rev().find(|mount| path.starts_with(&mount.point)).expect("the root");
-        let below = path.strip_prefix(&latest.point).expect("it lies there");
-        (latest.device, join(&latest.root, below))
+        let latest = self.latest(path);
+        (latest.device, join(&latest.root, path.strip_prefix(&latest.point).expect("it lies there")))
     }
 
     fn shows(&self, path: &Path, object: &Path) -> bool {
@@ -142,7 +151,7 @@ proptest! {
     fn every_path_that_shows_an_object_is_found_and_no_other(steps in steps(), object in 1..31_usize) {
         let (mounter, all) = (Mounter::make(&steps), paths());
         let object = &all[object];
-        let found = mounter.table.second_paths(object);
+        let found = MountTable::new(mounter.mounts.clone()).second_paths(object);
         for path in all.iter().filter(|path| !path.starts_with(object) && mounter.shows(path, object)) {
             prop_assert!(found.iter().any(|second| path.starts_with(&second.path)), "{path:?} of {object:?}: {found:?}");
         }
