@@ -1,7 +1,5 @@
 //! One attempt of an action with a process, from preparation to judgement.
 
-use crate::project::ProjectError;
-use proctor_sandbox::{ChildEnvironment, Secrets};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,7 +16,7 @@ use crate::perform::reports::{
     named_report_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
 };
 use crate::perform::{Attempts, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of};
-use crate::project::Progress;
+use crate::project::{Progress, ProjectError};
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
@@ -27,6 +25,7 @@ use proctor_model::{
     JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport,
 };
 use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
+use proctor_sandbox::{ChildEnvironment, Secrets};
 use proctor_tools::{self as tools, ReportRequest};
 
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
@@ -175,7 +174,7 @@ impl Performer<'_, '_> {
         let ActionKind::ClientCommand(call) = &action.kind else { return None };
         let (directory, searched) = (self.working_directory(action), environment.search_path());
         let place = ClientPlace {
-            executable: self.workspace.executable(),
+            executable: self.runner.executable(),
             directory: &directory,
             output: output.path(),
             searched: &searched,
@@ -213,7 +212,7 @@ impl Performer<'_, '_> {
             self.put_on_snapshot(action, request)?;
         }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
-            self.workspace.run_preparation.note_step(&request.child.isolation);
+            self.runner.preparation.note_step(&request.child.isolation);
         }
         self.directory.begin_batched_sync();
         Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
@@ -236,7 +235,7 @@ impl Performer<'_, '_> {
         let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
         for _ in 0..LAUNCHERS {
             let sinks = launch.sinks(action)?;
-            match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
+            match supervise(self.runner.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
                 // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
                 Err(SuperviseError::LauncherGone) => tracing::warn!("the launcher was gone and is started anew"),
                 outcome => return outcome.map_err(failed),

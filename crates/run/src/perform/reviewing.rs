@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::perform::reports::take_project_report;
 use crate::perform::{Attempts, Performer};
 use crate::project::ProjectError;
-use crate::review::count_rejections;
+use crate::review::{count_rejections, rejections_before};
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::{ActionFiles, excerpt, to_bytes};
 use proctor_model::{
@@ -120,7 +120,7 @@ impl Performer<'_, '_> {
         attempts: &Attempts,
     ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let Observation::Review(seen) = observed else { return Ok(Vec::new()) };
-        count_rejections(seen, self.workspace.rejections_before(self.context.request, &action.name));
+        count_rejections(seen, rejections_before(&self.evidence.store, self.context.request, &action.name));
         let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
         let kept = [(&names.tool_report, prompt), (&names.findings, Some(to_bytes(seen)))];
         let mut files = Vec::with_capacity(kept.len());

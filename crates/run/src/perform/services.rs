@@ -5,7 +5,6 @@
 //! proctor stops a service after the checks and before the cleanup. So a service that ends by itself always ends too
 //! early: the run gets a stop request, which stops the current check.
 
-use crate::project::ProjectError;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use std::time::Duration;
 use crate::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::perform::running_service::{RunningService, SLICE, ServiceLaunch};
 use crate::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
-use crate::project::Progress;
+use crate::project::{Progress, ProjectError};
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::stop_requests::{skip_reason, stop_reasons_for};
 use proctor_evidence::OutputDirectory;
@@ -72,8 +71,7 @@ impl Performer<'_, '_> {
         self.put_on_snapshot(action, &mut request)?;
         scene.program = Some(request.child.program.clone());
         self.directory.begin_sync();
-        let mut running =
-            RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.context.request.control)?;
+        let mut running = RunningService::spawn(scene, request, sinks, self.runner.executable(), self.context.request.control)?;
         let begun = clock::monotonic();
         let life = self.await_ready(&mut running, &output)?;
         if life != ServiceLife::Ready {
@@ -191,7 +189,7 @@ impl Performer<'_, '_> {
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.context.request.control;
         let stop_reasons_for = stop_reasons_for(scene.action.phase);
-        let outcome = supervise(self.workspace.launcher()?, &request, &limits, sinks, control, stop_reasons_for);
+        let outcome = supervise(self.runner.launcher()?, &request, &limits, sinks, control, stop_reasons_for);
         if let (Some(mount), Some(snapshot)) = (&request.child.isolation.snapshot, self.place.snapshot_to_change(&scene.action)) {
             snapshot.drop_mount(mount);
         }

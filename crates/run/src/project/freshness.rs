@@ -264,11 +264,17 @@ impl Workspace {
             approval: Approval::Approved,
             root: &scope.root,
             asked: FilesRead::Described(described),
-            ambient: &self.ambient,
+            ambient: &self.runner.ambient,
         };
-        let look = |settings: &ProjectSettings| self.trees.scan(&self.store, settings, scope, hints);
-        catch_up(&self.store, &mut self.index, &scope.project)?;
-        stand(&self.store, &mut self.index, (&mut self.specifications, &self.checked_trees), &question, look)
+        let look = |settings: &ProjectSettings| self.trees.known.scan(&self.evidence.store, settings, scope, hints);
+        catch_up(&self.evidence.store, &mut self.evidence.index, &scope.project)?;
+        stand(
+            &self.evidence.store,
+            &mut self.evidence.index,
+            (&mut self.trees.specifications, &self.trees.checked),
+            &question,
+            look,
+        )
     }
 }
 
