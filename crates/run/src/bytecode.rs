@@ -99,7 +99,7 @@ pub(crate) fn bytecode_for(
         return Vec::new();
     };
     let pytest = settings_of_pytest(root, base, child)
-        .and_then(|state| python.with_pytest((PYTEST_REWRITER, PYTEST_CODE), &state, stamp_environments));
+        .and_then(|state| python.with_pytest(PYTEST_REWRITER, PYTEST_CODE, &state, stamp_environments));
     let compilers = CompilersOfAction { python, pytest };
     run.compilers.insert(action.clone(), compilers.clone());
     let all = [Some(compilers.python), compilers.pytest].into_iter().flatten();

@@ -69,7 +69,7 @@ pub(crate) fn look_and_copy(
     for _ in 0..TRIES {
         let unread = trees.known.take_unread_inputs(request.scope);
         let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
-        match runner.copies.update(store, request.settings, request.scope, (&index, made), unread)? {
+        match runner.copies.update(store, request.settings, request.scope, &index, made, unread)? {
             CopiesOutcome::Moved(paths) => {
                 let hints = TreeHints::Only(paths);
                 index = trees.known.scan(store, request.settings, request.scope, &hints)?;
@@ -191,7 +191,7 @@ fn obstacle_to_mount(
         control: &control,
     };
     let scratch = runner.preparation.scratch().map_or(nowhere, ScratchDirectory::path).to_owned();
-    try_mount(runner.launcher()?, &trial, (store, &scratch), mount)
+    try_mount(runner.launcher()?, &trial, store, &scratch, mount)
 }
 
 /// Returns why a run cannot have a snapshot, as far as its plan says so.
@@ -297,11 +297,12 @@ impl CheckPlace {
     pub(crate) fn copy_out(
         &mut self,
         request: &RunRequest<'_>,
-        written: (Timestamp, &Path),
+        begun: Timestamp,
+        record: &Path,
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         match self {
-            Self::Snapshot(snapshot) => snapshot.copy_out(request, written, stopped),
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, record, stopped),
             Self::Project | Self::InPlace(_) => KeptOutcome::default(),
         }
     }

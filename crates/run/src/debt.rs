@@ -38,7 +38,7 @@ fn debt_before(evidence: &Evidence, request: &RunRequest<'_>) -> Result<Option<T
     let Some(run) = evidence.index.last_run(project, task).map_err(|error| error.to_string())? else { return Ok(None) };
     // The seal of the index proves the last run.
     let Some(hashes) = run.sealed else { return Ok(None) };
-    let files = SealedFiles::open(&evidence.store, project, (task, &run.run_id), hashes.manifest);
+    let files = SealedFiles::open(&evidence.store, project, task, &run.run_id, hashes.manifest);
     let files = files.map_err(|error| error.to_string())?;
     if !files.has(DEBT_FILE) {
         return Ok(None);

@@ -76,7 +76,7 @@ fn listed_tests(
             let project = &request.scope.project;
             let run = run_of_ledger(store, project, &reused.run_id).map_err(|error| error.to_string())?;
             let Some((run, hashes)) = run.and_then(|run| run.sealed.map(|hashes| (run, hashes))) else { return Ok(None) };
-            let files = SealedFiles::open(store, project, (&run.task, &run.run_id), hashes.manifest);
+            let files = SealedFiles::open(store, project, &run.task, &run.run_id, hashes.manifest);
             files.and_then(|files| files.read(name)).map_err(|error| error.to_string())?
         }
     };

@@ -238,7 +238,7 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState)
     }
     // "First" means first in the plan, whatever the order of execution was.
     let performed = |step: &Action| run_end.performed.iter().find(|one| one.action.id == step.id);
-    let told = |one| Some((one, test_result(one, (&context.run_id, context.before, now))?));
+    let told = |one| Some((one, test_result(one, &context.run_id, context.before, now)?));
     let tests: Vec<_> = context.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
     let chosen = tests.iter().find(|(one, _)| one.status() != Some(ResultType::Success)).or(tests.last());
     let Some((_, result)) = chosen else { return (None, context.tdd.clone()) };

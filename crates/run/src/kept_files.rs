@@ -83,7 +83,9 @@ impl KeptFiles {
     /// longer copied.
     pub(crate) fn note(
         &mut self,
-        (action, end, layer): (&Action, &ActionEnd, &std::path::Path),
+        action: &Action,
+        end: &ActionEnd,
+        layer: &std::path::Path,
         entries: &[WrittenEntry],
         settings: &ProjectSettings,
     ) {
@@ -145,7 +147,8 @@ impl KeptFiles {
         &mut self,
         request: &RunRequest<'_>,
         copies: &[PathBuf],
-        (begun, record): (proctor_model::Timestamp, &std::path::Path),
+        begun: proctor_model::Timestamp,
+        record: &std::path::Path,
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         let mut outcome = KeptOutcome::default();
@@ -287,7 +290,7 @@ pub(crate) fn copy_out(
 ) -> Result<KeptOutcome, ProjectError> {
     let request = context.request;
     let record = store.copy_out_record_path(&request.scope.project);
-    let mut kept = place.copy_out(request, (context.looked, &record), stopped);
+    let mut kept = place.copy_out(request, context.looked, &record, stopped);
     if !kept.changed.is_empty() {
         let hints = TreeHints::Only(kept.changed.clone());
         let now = trees.known.scan(store, request.settings, request.scope, &hints)?;

@@ -66,6 +66,26 @@ struct TimeBudget {
     of_the_run: Option<Duration>,
 }
 
+/// An attempt of an action, as it is recorded.
+struct JudgedAttempt<'a> {
+    action: &'a Action,
+    ended: &'a EndedAction,
+    interpretation: &'a Interpretation,
+    judgement: &'a ActionJudgement,
+    environment: &'a ChildEnvironment,
+    program: Option<&'a Path>,
+    names: &'a ActionFiles,
+    /// The number of the attempt, counted from 1.
+    number: u32,
+}
+
+/// Where the output of an action goes: its files in the run's directory, and the directory that the action itself writes to.
+#[derive(Clone, Copy)]
+struct OutputPlaces<'a> {
+    names: &'a ActionFiles,
+    output: &'a OutputDirectory,
+}
+
 /// Returns the end of an action that could not be started, such as one without a program.
 pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
     ended_without_process(ActionEnd::NotStarted(failure))
@@ -336,7 +356,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment.use_own_caches(&caches.directory, caches.variables);
         }
         if !is_on_snapshot {
-            self.bytecode.keep_apart(&mut environment, action, (&request.scope.root, output));
+            self.bytecode.keep_apart(&mut environment, action, &request.scope.root, output);
         }
         if is_on_snapshot && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
@@ -354,7 +374,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         action: &Action,
         ended: &EndedAction,
         environment: &ChildEnvironment,
-        (sandbox, on_snapshot): (Option<&Sandbox>, bool),
+        sandbox: Option<&Sandbox>,
+        on_snapshot: bool,
     ) -> Vec<PlanNote> {
         let request = self.context.request;
         let failed = FailedAction {
@@ -372,7 +393,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
             let places = (request.scope.root.as_path(), self.working_directory(action));
             let is_missed = |path: &TreePath| snapshot.lacks_directory(&action.id, path, sandbox);
-            hints.extend(missing_directories(action, ended, (places.0, &places.1), is_missed));
+            hints.extend(missing_directories(action, ended, places.0, &places.1, is_missed));
         }
         hints
     }
@@ -469,23 +490,16 @@ impl<'w, 'c> Performer<'w, 'c> {
         kept.map(Some).map_err(ProjectError::Evidence)
     }
 
-    fn keep_records(
-        &mut self,
-        action: &Action,
-        ended: &EndedAction,
-        interpretation: &Interpretation,
-        outcome: &ActionJudgement,
-        (environment, program): (&ChildEnvironment, Option<&Path>),
-        (names, attempt): (&ActionFiles, u32),
-    ) -> Result<Vec<EvidenceFile>, ProjectError> {
+    fn keep_records(&mut self, attempt: JudgedAttempt<'_>) -> Result<Vec<EvidenceFile>, ProjectError> {
+        let JudgedAttempt { action, ended, interpretation, judgement, environment, program, names, number } = attempt;
         let mut files = Vec::with_capacity(2);
         let directory = self.working_directory(action);
         let program = program.and_then(|program| {
             let (index, ambient) = (&mut self.evidence.index, &self.runner.ambient);
             self.installed.program_facts(index, ambient, action, &self.context.request.scope.root, &directory, program)
         });
-        let run = (&self.context.run_id, attempt);
-        let record = records::action(run, action, ended, &directory, program, environment);
+        let run_id = &self.context.run_id;
+        let record = records::action(run_id, number, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
             files.push(kept);
@@ -493,7 +507,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         write(&names.record, &record)?;
         if let (Some(name), Some(bytes)) =
-            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, outcome))
+            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, judgement))
         {
             write(name, &bytes)?;
         }

@@ -26,7 +26,8 @@ pub(crate) fn start(context: &RunContext<'_>) -> RunStartDetailsV1 {
 }
 
 pub(crate) fn action(
-    (run_id, attempt): (&RunId, u32),
+    run_id: &RunId,
+    attempt: u32,
     action: &Action,
     ended: &EndedAction,
     directory: &Path,

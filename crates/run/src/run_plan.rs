@@ -1,8 +1,8 @@
 //! One run of a plan, as stages. Each stage is a function of its own; its parameters say which owners it touches, and its result is
 //! what it hands on.
 //!
-//! Before anything runs: [`open_ledger`], [`look`], [`select`], [`approve`], [`context_of_run`], [`begin`]. Each of them may end the attempt with an
-//! outcome, so that no run begins. Then [`carry_out`]: `perform_all` → `look_again` → `judge_and_seal`.
+//! Before anything runs: [`open_ledger`], [`look`], [`select`], [`approve`], [`context_of_run`], [`begin`]. The first four may end the
+//! attempt with an outcome, so that no run begins. Then [`carry_out`]: `perform_all` → `look_again` → `judge_and_seal`.
 
 use std::collections::BTreeSet;
 

@@ -95,7 +95,7 @@ impl Workspace {
         let plan = proctor_plan::spec::plan_digest(described.plan);
         let facts = RetestFacts {
             paused: self.evidence.tdd(project, task)?.paused,
-            last: judged(&self.evidence.index, project, task, (plan, tree))?,
+            last: judged(&self.evidence.index, project, task, plan, tree)?,
             waiting: retests.waiting,
             tree,
             plan,
@@ -115,7 +115,8 @@ fn judged(
     index: &StoreIndex,
     project: &ProjectId,
     task: &TaskId,
-    (plan, tree): (Digest, TreeDigest),
+    plan: Digest,
+    tree: TreeDigest,
 ) -> Result<Option<Judged>, ProjectError> {
     let last = index.last_run(project, task).map_err(ProjectError::Index)?;
     if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {

@@ -111,7 +111,7 @@ impl Workspace {
             input: Some(request.prompt.to_vec()),
         };
         let limits = limits(request.action.timeout, request.action.grace);
-        supervise_alone(&mut self.runner, &launch, &limits, (&request.action.name, request.control), &scratch)
+        supervise_alone(&mut self.runner, &launch, &limits, &request.action.name, request.control, &scratch)
     }
 
     /// Runs one of the person's own tools with the person's full access. If it is missing or fails, the result says so.
@@ -140,7 +140,7 @@ impl Workspace {
             },
             input: None,
         };
-        supervise_alone(&mut self.runner, &launch, &limits(request.timeout, TOOL_GRACE), (name, request.control), &scratch)
+        supervise_alone(&mut self.runner, &launch, &limits(request.timeout, TOOL_GRACE), name, request.control, &scratch)
     }
 
     /// Records in the ledger which files a governance workflow has stored.
@@ -261,7 +261,8 @@ fn supervise_alone(
     runner: &mut Runner,
     launch: &LaunchRequest,
     limits: &ActionLimits,
-    (name, control): (&str, &Control),
+    name: &str,
+    control: &Control,
     scratch: &Scratch,
 ) -> Result<EndedAction, ProjectError> {
     let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };

@@ -64,7 +64,7 @@ impl ActiveReview {
         log: &str,
     ) -> (Interpretation, Observation) {
         let (category, verdict, reason) = match (fault(ended), self.gate.take()) {
-            (Some(fault), Some(gate)) => self.judge(action, ended, fault, (gate, log)),
+            (Some(fault), Some(gate)) => self.judge(action, ended, fault, gate, log),
             // The reviewer was not started, or proctor stopped it, so there is no verdict.
             (None, _) | (_, None) => (said.category, ReviewVerdict::Indeterminate, said.reason.clone()),
         };
@@ -78,7 +78,8 @@ impl ActiveReview {
         action: &Action,
         ended: &EndedAction,
         fault: Option<ReviewerFault>,
-        (gate, log): (ReviewGate, &str),
+        gate: ReviewGate,
+        log: &str,
     ) -> (CategoryCode, ReviewVerdict, String) {
         let stdout = &ended.captured.stdout;
         let bytes = [&stdout.head[..], &stdout.tail].concat();

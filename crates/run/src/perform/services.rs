@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::perform::running_service::{RunningService, SLICE, ServiceLaunch};
-use crate::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
+use crate::perform::{Attempts, JudgedAttempt, Performer, TimeBudget, ended_not_started, limits_of};
 use crate::project::{Progress, ProjectError};
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::stop_requests::{skip_reason, stop_reasons_for};
@@ -61,7 +61,7 @@ impl Performer<'_, '_> {
         let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
             None => {
-                self.launch_request(action, (action.command.argv.clone(), &Attempts::default()), &scene.environment, &output)?
+                self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?
             }
         };
         let mut request = match request {
@@ -178,7 +178,7 @@ impl Performer<'_, '_> {
     ) -> Result<Health, ProjectError> {
         let name = &scene.action.name;
         let mut request =
-            match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
+            match self.launch_request(&scene.action, command.argv.clone(), &Attempts::default(), &scene.environment, output)? {
                 Ok(request) => request,
                 Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure}", command.display))),
             };
@@ -244,21 +244,23 @@ impl Performer<'_, '_> {
         let time_budget = TimeBudget { timeout: action.timeout, of_the_run: None };
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         let mut files = self.keep_streams(action, &ended, names)?;
-        files.extend(self.keep_records(
+        files.extend(self.keep_records(JudgedAttempt {
             action,
-            &ended,
-            &interpretation,
-            &judgement,
-            (environment, program.as_deref()),
-            (names, 1),
-        )?);
+            ended: &ended,
+            interpretation: &interpretation,
+            judgement: &judgement,
+            environment,
+            program: program.as_deref(),
+            names,
+            number: 1,
+        })?);
         self.directory.begin_sync();
         let has_served = judgement.classification.category == ResultType::Success;
         let notes = if has_served {
             Vec::new()
         } else {
             let on_snapshot = self.place.snapshot_for(action).is_some();
-            self.hints(action, &ended, environment, (sandbox, on_snapshot))
+            self.hints(action, &ended, environment, sandbox, on_snapshot)
         };
         let observed = if has_served { Observation::Nothing } else { observed(service, life, &ended, port) };
         let code = judgement.classification.code;

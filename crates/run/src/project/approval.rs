@@ -178,7 +178,7 @@ pub(crate) fn approve_by_rule(
         let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
         let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
         let on = Some(tree.digest());
-        let mut record = ApprovalRecord { protected, ..record((plan, programs, on), file, digest, reason, settings.by_rule) };
+        let mut record = ApprovalRecord { protected, ..record(plan, programs, on, file, digest, reason, settings.by_rule) };
         if let Some(known) = &known {
             record.terms = terms_by_rule(&known.terms, record.terms);
         }
@@ -221,7 +221,7 @@ fn weighed(
     let digest = plan_digest(plan);
     let tree = trees.known.scan(&evidence.store, settings, scope, &TreeHints::Everything)?;
     let left = evidence.approved_trees.files_that_left(&evidence.store, scope, settings, &tree);
-    let Some(weighed) = weigh_plan(&evidence.index, &scope.project, plan, (&tree, left), runner.program_search(scope, settings))?
+    let Some(weighed) = weigh_plan(&evidence.index, &scope.project, plan, &tree, left, runner.program_search(scope, settings))?
     else {
         return Ok(None);
     };
@@ -231,7 +231,7 @@ fn weighed(
     let programs = runner.program_search(scope, settings);
     let now = Some(plan.settings.now.clone());
     let record =
-        ApprovalRecord { weakened, protected, ..record((plan, programs, None), &file, digest, ApprovalReason::Person, now) };
+        ApprovalRecord { weakened, protected, ..record(plan, programs, None, &file, digest, ApprovalReason::Person, now) };
     let rules = &held.terms.approval;
     let question = ApprovalQuestion {
         unapproved,
@@ -262,7 +262,8 @@ pub(crate) fn weigh_plan(
     index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
-    (tree, left): (&tree::TreeIndex, Vec<String>),
+    tree: &tree::TreeIndex,
+    left: Vec<String>,
     programs: ProgramSearch<'_>,
 ) -> Result<Option<WeighedPlan>, ProjectError> {
     let digest = plan_digest(plan);
@@ -330,7 +331,8 @@ pub(crate) fn unapproved_in(
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,
-    (plan, digest): (&Plan, Digest),
+    plan: &Plan,
+    digest: Digest,
     programs: ProgramSearch<'_>,
     tree: Option<TreeDigest>,
 ) -> Result<Option<Box<PlanTerms>>, ProjectError> {
@@ -396,7 +398,9 @@ fn decide(
 }
 
 fn record(
-    (plan, programs, tree): (&Plan, ProgramSearch<'_>, Option<TreeDigest>),
+    plan: &Plan,
+    programs: ProgramSearch<'_>,
+    tree: Option<TreeDigest>,
     file: &str,
     plan_digest: Digest,
     reason: ApprovalReason,

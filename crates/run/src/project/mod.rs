@@ -1,6 +1,7 @@
 //! One project in the store: its registration, its approvals, the freshness of its verdict, and the stored runs.
 //!
-//! A [`Workspace`] holds everything that a process keeps between runs, and a [`StoreReader`] reads sealed runs. Nothing
+//! A [`Workspace`] holds the owners of everything that a process keeps between runs (`evidence`, `trees`, `installed`, `runner`), and a
+//! [`StoreReader`] reads sealed runs. Nothing
 //! is run here: `run/` runs plans with a `Workspace`, and asks this folder for data that outlives a run.
 //!
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the

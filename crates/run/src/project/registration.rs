@@ -130,7 +130,7 @@ fn write_registration(
     // Whoever cannot read the tree gets the same error from the first run.
     let tree = trees.known.scan(&evidence.store, settings, &scope, &TreeHints::Everything).ok().map(|tree| tree.digest());
     let programs = runner.program_search(&scope, settings);
-    let terms = terms_of_registration(&evidence.index, &scope.project, (plan, plan_digest), programs, tree)?;
+    let terms = terms_of_registration(&evidence.index, &scope.project, plan, plan_digest, programs, tree)?;
     let is_approved = unapproved_in(&evidence.index, &scope.project, plan, plan_digest, programs)?.is_none();
     let record = RegistrationRecord {
         project_id: scope.project.clone(),

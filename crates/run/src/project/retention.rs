@@ -67,7 +67,7 @@ pub fn make_room(state_root: &Path) -> Result<UsedReserve, ProjectError> {
 pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<PruningOutcome, ProjectError> {
     let reserve = make_room(state_root)?;
     let pruned = with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
-        prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
+        prune_locked(store, index, lock, &mut ledger, scope, &settings.limits, Sizes::Measured)
     })?;
     drop(reserve);
     // Without a reserve the evidence is pruned all the same, and the next sealed run tries to write one.
@@ -133,7 +133,7 @@ fn prune_if_due(evidence: &mut Evidence, scope: &ProjectScope, limits: &Retentio
     let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     if let Some(days) = limits.archive_days {
         let wish = ArchiveRequest::Old { days, task: None };
-        let archived = archive_locked((&evidence.store, &mut evidence.index), (&lock, &mut ledger), scope, &wish)?;
+        let archived = archive_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, &wish)?;
         if !archived.runs.is_empty() {
             tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
         }
@@ -142,7 +142,7 @@ fn prune_if_due(evidence: &mut Evidence, scope: &ProjectScope, limits: &Retentio
         return Ok(());
     }
     let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
-    let pruned = prune_locked((&evidence.store, &mut evidence.index), (&lock, &mut ledger), scope, limits, sizes)?;
+    let pruned = prune_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, limits, sizes)?;
     if !pruned.runs.is_empty() {
         tracing::info!("{} runs of {} were pruned, {} are left", pruned.runs.len(), scope.project, pruned.left);
     }
@@ -150,8 +150,10 @@ fn prune_if_due(evidence: &mut Evidence, scope: &ProjectScope, limits: &Retentio
 }
 
 fn prune_locked(
-    (store, index): (&Store, &mut StoreIndex),
-    (lock, ledger): (&ProjectLock, &mut Ledger),
+    store: &Store,
+    index: &mut StoreIndex,
+    lock: &ProjectLock,
+    ledger: &mut Ledger,
     scope: &ProjectScope,
     limits: &RetentionLimits,
     sizes: Sizes,

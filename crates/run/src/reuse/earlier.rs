@@ -20,7 +20,7 @@ pub(crate) fn earlier_verdict(
     now: TreeDigest,
 ) -> Option<ReusedAction> {
     let (project, task) = (&request.scope.project, &request.plan.task);
-    let run = match run_on_inputs((&evidence.store, &evidence.index), (project, task), &action.name, inputs) {
+    let run = match run_on_inputs(&evidence.store, &evidence.index, project, task, &action.name, inputs) {
         Ok(run) => run?,
         Err(error) => {
             tracing::warn!("no verdict on `{}` is reused: {error}", action.name);
@@ -33,7 +33,7 @@ pub(crate) fn earlier_verdict(
     };
     let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree, now };
     let found = intact_report(&evidence.store, request, &run);
-    let found = found.and_then(|(report, hash)| intact_verdict(&evidence.store, request, (&report, hash), &wanted));
+    let found = found.and_then(|(report, hash)| intact_verdict(&evidence.store, request, &report, hash, &wanted));
     if let Err(why) = &found {
         tracing::warn!("the verdict of {} on `{}` is not reused: {why}", run.run_id, action.name);
     }
@@ -61,7 +61,8 @@ pub(super) fn intact_report(
 pub(super) fn intact_verdict(
     store: &Store,
     request: &RunRequest<'_>,
-    (report, report_hash): (&ExecutionReportV2, Digest),
+    report: &ExecutionReportV2,
+    report_hash: Digest,
     wanted: &ReuseCriteria<'_>,
 ) -> Result<ReusedAction, String> {
     let (project, task, run_id) = (&request.scope.project, &request.plan.task, &report.authenticity.execution_id);

@@ -56,7 +56,7 @@ pub(crate) fn result_on_this_tree(
     };
     let found = found.and_then(|(report, hash)| {
         if worked_at(&report, action, now.place) {
-            intact_verdict(store, request, (&report, hash), &wanted)
+            intact_verdict(store, request, &report, hash, &wanted)
         } else {
             Err("the check worked at another place, or with other ignored files".to_owned())
         }
