@@ -140,10 +140,7 @@ pub(crate) use task_list::{read_debt, update_task_list};
 pub use test_history::last_test_record;
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
 pub(crate) use trees::Trees;
-pub use verification::{
-    VerificationDocument, fault_from_difference, fault_from_index_error, ledger_file, line_from_the_future, verify_run,
-    verify_steadily,
-};
+pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
 pub use waiting_approvals::WaitingApprovals;
 pub(crate) use workspace::LastRuns;
 pub use workspace::Workspace;
