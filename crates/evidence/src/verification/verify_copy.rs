@@ -210,8 +210,8 @@ fn read_exported_line(
     if !is_line_signed(line, &key) {
         report_fault(FaultKind::LineSignature, &describe_wrong_signature(line, &key, &keys.all()));
     }
-    let line_hash_and_sequence = (Digest::of(line), parsed.sequence);
-    faults.extend(check_proof(Path::new(EXPORTED_PROOF), files.proof.as_deref(), line_hash_and_sequence, keys, anchors));
+    let (path, proof) = (Path::new(EXPORTED_PROOF), files.proof.as_deref());
+    faults.extend(check_proof(path, proof, Digest::of(line), parsed.sequence, keys, anchors));
     match parsed.body.about_runs() {
         Some(RunLine::Sealed(record)) => {
             let record = RunRecord::clone(record);

@@ -167,7 +167,7 @@ impl StagedFileSystem {
         }
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
-            mount_snapshot(snapshot, (store, path), self.memory.as_ref(), places)?;
+            mount_snapshot(snapshot, store, path, self.memory.as_ref(), places)?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }
