@@ -23,6 +23,7 @@ pub mod mcp;
 mod notify_desktop;
 mod os_signals;
 mod page_alone;
+mod project_files;
 mod project_scheduler;
 mod service;
 mod worker;
@@ -37,12 +38,10 @@ pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, Question
 pub use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
-pub use page_alone::{LookAtProject, PageAlone, PageAloneError, serve_page_alone};
-pub use service::{
-    OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
-    health_behind, health_of, list_by_ledger,
-};
+pub use page_alone::{PageAlone, PageAloneError, serve_page_alone};
+pub use project_files::{ProjectDefinition, ProjectFiles, engine_settings, pace};
+pub use service::{ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings, list_by_ledger};
 pub use worker::{
-    FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,
-    SendReport, UnknownCheck, Worker, WorkerReport, watched_tasks,
+    FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, RunFailure, SendReport, UnknownCheck, Worker,
+    WorkerReport, watched_tasks,
 };
