@@ -72,9 +72,14 @@ impl CommandError {
         [std::slice::from_ref(&self.message), &self.details, &self.causes].concat().join("; ")
     }
 
+    /// Returns the hints as one text.
+    pub fn hint_text(&self) -> String {
+        self.hints.join("; ")
+    }
+
     /// Returns the error as a JSON document: `{"error":{"kind","message","hint"}}`.
     pub fn document(&self) -> serde_json::Value {
-        serde_json::json!({ "error": { "kind": self.exit, "message": self.sentence(), "hint": self.hints.join("; ") } })
+        serde_json::json!({ "error": { "kind": self.exit, "message": self.sentence(), "hint": self.hint_text() } })
     }
 
     /// Returns the lines for standard error: message, causes, hints.

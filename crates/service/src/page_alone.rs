@@ -67,13 +67,12 @@ pub fn serve_page_alone(
     opened: impl Fn(Result<PageTicketV1, ErrorV1>) + Send + Sync + 'static,
 ) -> Result<CommandExit, PageAloneError> {
     let PageAlone { environment, directory, raw_output } = settings;
-    let (state_root, ambient) = (environment.state_root().to_owned(), environment.variables().clone());
-    let archive = StoreReader::open(&state_root, ambient.clone()).map_err(PageAloneError::Store)?;
+    let archive = StoreReader::open(environment.state_root(), environment.variables().clone()).map_err(PageAloneError::Store)?;
     new_runtime().map_err(PageAloneError::Begin)?.block_on(async {
         let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
         let (_door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
-        let server = Arc::new(PageOnly::new(send_call.clone(), ambient, (state_root, directory), OPEN_FILES));
+        let server = Arc::new(PageOnly::new(send_call.clone(), environment.clone(), directory, OPEN_FILES));
         let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
         let (subscribers, news) = (Subscribers::default(), LedgerNews::default());
         let mut host = StoreHost { archive, environment, subscribers, hub, send_call, news };

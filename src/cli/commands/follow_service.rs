@@ -1,6 +1,5 @@
 //! `proctor watch` beside the service: shows the runs of the service instead of making every run a second time.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,7 +11,6 @@ use crate::cli::commands::run::RunOutput;
 use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
-use crate::cli::project_place::ProjectPlace;
 use crate::cli::render;
 use proctor_api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
 use proctor_app::client::EventsStopper;

@@ -40,7 +40,7 @@ use proctor_app::Environment;
 use proctor_app::health::{chain, problem_behind};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
-use proctor_run::project::{Progress, ProjectError, RefusedRequests, StoreReader, outgoing_redactor};
+use proctor_run::project::{Progress, ProjectError, RefusedRequests, StoreReader};
 use proctor_sandbox::process::{open_files_left, raise_open_files_limit};
 use proctor_tree::watch::WatchHub;
 
@@ -214,16 +214,9 @@ impl ServiceHost {
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
-        let variables = settings.environment.variables().clone();
-        let redactor = Arc::new(outgoing_redactor(&variables));
+        let redactor = Arc::new(settings.environment.outgoing_redactor());
         let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
-        let server = ControlServer::start(
-            settings.socket,
-            send_call.clone(),
-            variables,
-            settings.environment.state_root().to_owned(),
-            open_files,
-        );
+        let server = ControlServer::start(settings.socket, send_call.clone(), settings.environment.clone(), open_files);
         let server = server.map_err(ServiceError::Runtime)?;
         let hub = WatchHub::start().map_err(|error| ServiceError::Runtime(io::Error::other(error)))?;
         let tell = send_call.clone();
