@@ -243,7 +243,7 @@ fn the_gate_says_over_the_socket_and_over_mcp_what_the_command_prints() {
     project.proctor(["run"]).success();
     let proved = gate(&project, &[], 0);
     let untested = gate(&project, &["HEAD~1"], 5);
-    assert_eq!((&proved["state"], &untested["state"]), (&json!("proved"), &json!("notTested")));
+    assert_eq!((&proved["state"], &untested["state"]), (&json!("proved"), &json!("not-tested")));
     let told = raw(&project, "gate");
     assert_eq!(told["answers"], json!([proved, untested]), "without a service");
     let _daemon = serve(&project);

@@ -70,10 +70,10 @@ impl Caller {
         Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stop: Some(stop) }
     }
 
-    /// Returns the same caller of whom nobody can be asked anything.
+    /// Returns the same caller who hears nothing but the answer, and of whom nobody can be asked anything.
     #[must_use]
-    pub fn without_person(&self) -> Self {
-        Self { ask_identity: |_, _| None, ..self.clone() }
+    pub fn unheard(&self) -> Self {
+        Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stop: self.stop.clone() }
     }
 
     pub(crate) fn note(&self, line: &str) {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -20,9 +21,9 @@ use proctor_sandbox::process::find_agent_above;
 use proctor_sandbox::real_path;
 
 /// The variables and paths with which the process was started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Environment {
-    variables: BTreeMap<OsString, OsString>,
+    variables: Arc<BTreeMap<OsString, OsString>>,
     working_directory: PathBuf,
     state_root: PathBuf,
     executable: PathBuf,
@@ -50,6 +51,14 @@ fn turns_for(processors: u32) -> u32 {
     if processors > 1 { processors.saturating_add(1) } else { 1 }
 }
 
+// Variables may be secrets.
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { working_directory, state_root, .. } = self;
+        formatter.debug_struct("Environment").field("in", working_directory).field("store", state_root).finish_non_exhaustive()
+    }
+}
+
 impl Environment {
     /// Takes the variables and the working directory of the process. It is an error if the working directory could not be read, or if no
     /// directory for the store is known.
@@ -70,6 +79,7 @@ impl Environment {
         // such as `~/.local/state` to another disk, the given path differs from the real one.
         let state_root = real_path(&state_root);
         let executable = PathBuf::from("/proc/self/exe");
+        let variables = Arc::new(variables);
         let environment = Self { variables, working_directory, state_root, executable, values: Vec::new(), caller };
         #[cfg(feature = "test-fakes")]
         environment.install_failure_injection();
@@ -122,11 +132,11 @@ impl Environment {
         if let Some(path) = self.variables.get(OsStr::new("PATH")) {
             let left = std::env::split_paths(path).filter(|entry| !real_path(entry).starts_with(directory));
             if let Ok(left) = std::env::join_paths(left) {
-                environment.variables.insert(OsString::from("PATH"), left);
+                Arc::make_mut(&mut environment.variables).insert(OsString::from("PATH"), left);
             }
         }
         if environment.variables.get(OsStr::new("VIRTUAL_ENV")).is_some_and(|place| Path::new(place).starts_with(directory)) {
-            environment.variables.remove(OsStr::new("VIRTUAL_ENV"));
+            Arc::make_mut(&mut environment.variables).remove(OsStr::new("VIRTUAL_ENV"));
         }
         environment
     }

@@ -21,7 +21,7 @@ use proctor_run::project::DescribedProject;
 use proctor_sandbox::process::LauncherHandle;
 
 /// A retest that was granted, and what it needs to be made in this process.
-pub struct GrantedRetest {
+pub struct OpenedRetest {
     pub loaded: LoadedProject,
     pub opened: RunResources,
     /// How many retests were granted since the task last passed, this one included.
@@ -156,13 +156,13 @@ pub fn grant_retest(
     environment: &Environment,
     launcher: LauncherHandle,
     loaded: LoadedProject,
-) -> Result<GrantedRetest, CommandError> {
+) -> Result<OpenedRetest, CommandError> {
     let mut opened = opening::open(environment, launcher, &loaded, None)?;
     let RunResources { workspace, scope, settings } = &mut opened;
     let described = DescribedProject { plan: &loaded.plan, settings, configuration: &loaded.configuration };
     let granted = workspace.grant_retest(scope, described).map_err(|error| from_run_error(&error))?;
     let (number, budget) = (granted.number, granted.budget);
-    Ok(GrantedRetest { loaded, opened, number, budget })
+    Ok(OpenedRetest { loaded, opened, number, budget })
 }
 
 /// Has a task's checks run once more, by the service or in this process, and returns the report.
@@ -188,7 +188,7 @@ pub fn retest(environment: &Environment, root: &Path, task_id: TaskId) -> Result
             return sealed.map(|sealed| sealed.report).ok_or(wrong.error);
         }
     };
-    let GrantedRetest { loaded, mut opened, .. } = grant_retest(environment, launcher, loaded)?;
+    let OpenedRetest { loaded, mut opened, .. } = grant_retest(environment, launcher, loaded)?;
     opened.workspace.expect_one_run();
     let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let made = run::run_or_share(environment, &RunWish::default(), &loaded, (&mut opened, control), &mut |_| ())?;

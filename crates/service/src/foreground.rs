@@ -13,8 +13,8 @@ use crate::event::{Event, Key};
 use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
 use crate::foreground::questions::Questions;
 use crate::os_signals::{HangUp, Signals};
-use crate::project_files::ProjectFiles;
 use crate::project_scheduler::{HostEffect, ProjectScheduler};
+use crate::project_source::ProjectSource;
 use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport};
 use proctor_model::{CommandExit, UnapprovedPlan, WatchHint};
 use proctor_run::project::{Progress, ProjectScope, Workspace};
@@ -79,7 +79,7 @@ pub struct ForegroundBeginning {
     pub workspace: Workspace,
     pub scope: ProjectScope,
     /// The plan and the settings are read from them before every run.
-    pub files: ProjectFiles,
+    pub files: ProjectSource,
     /// The settings of `[watch]`, which decide when runs begin.
     pub settings: EngineSettings,
     /// Decides which files belong to the tree.

@@ -23,8 +23,8 @@ pub mod mcp;
 mod notify_desktop;
 mod os_signals;
 mod page_alone;
-mod project_files;
 mod project_scheduler;
+mod project_source;
 mod service;
 mod worker;
 
@@ -39,7 +39,7 @@ pub use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
 pub use page_alone::{PageAlone, PageAloneError, serve_page_alone};
-pub use project_files::{ProjectDefinition, ProjectFiles, engine_settings, pace};
+pub use project_source::{ProjectDefinition, ProjectSource, engine_settings, pace};
 pub use service::{ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings, list_by_ledger};
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, RunFailure, SendReport, UnknownCheck, Worker,

@@ -9,7 +9,7 @@ use crate::effect::Order;
 use crate::engine::EngineSettings;
 use crate::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::event::RunFinish;
-use crate::project_files::{ProjectDefinition, ProjectFiles};
+use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
 use proctor_model::{CopiedFiles, HealthProblem, OnDisk, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
 use proctor_run::project::{
@@ -153,7 +153,7 @@ enum WorkerTask {
 
 struct WorkerState {
     workspace: Workspace,
-    files: ProjectFiles,
+    files: ProjectSource,
     scope: ProjectScope,
     report: SendReport,
     /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or
@@ -173,7 +173,7 @@ struct WorkerState {
 impl Worker {
     /// Starts the worker of a foreground watch. It keeps its thread and its launcher until the handle is dropped and the run under way
     /// has ended.
-    pub fn start(workspace: Workspace, files: ProjectFiles, scope: ProjectScope, report: SendReport) -> Self {
+    pub fn start(workspace: Workspace, files: ProjectSource, scope: ProjectScope, report: SendReport) -> Self {
         let (rules, engine, refused) = (None, None, BTreeMap::new());
         let worker = WorkerState { workspace, files, scope, report, rules, engine, refused, places: None, ready: None };
         Self { queue: Some(TaskQueue::of_resting(worker)) }

@@ -14,7 +14,7 @@ use crate::cli::value_arguments::ValueOptions;
 use proctor_api::{AgentAnswerV1, AgentRequestV1};
 use proctor_app::project::specification_files::{FoundPlan, unreadable};
 use proctor_app::project::{opening, setup, specification_files};
-use proctor_app::request::{GrantedRetest, ask, ask_service, check_here, compute_here, grant_retest, read_task, review};
+use proctor_app::request::{OpenedRetest, ask, ask_service, check_here, compute_here, grant_retest, read_task, review};
 use proctor_app::run::RunWish;
 use proctor_app::{CommandError, Environment, RunControl, serving};
 use proctor_model::{CommandExit, TaskId};
@@ -156,7 +156,7 @@ fn retest_here(
         FoundPlan::Planned(loaded) => *loaded,
         FoundPlan::Wrong(wrong) => return refuse(&run_options(options, root), environment, launcher, *wrong),
     };
-    let GrantedRetest { loaded, opened, number, budget } = grant_retest(environment, launcher, loaded)?;
+    let OpenedRetest { loaded, opened, number, budget } = grant_retest(environment, launcher, loaded)?;
     say_granted(number, budget);
     run::run_here(&run_options(options, &loaded.root), &loaded, opened, environment)
 }

@@ -18,7 +18,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, TaskId};
 use proctor_sandbox::process::ignores_hang_up;
 use proctor_service::{
-    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectFiles, Typed, engine_settings, pace,
+    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectSource, Typed, engine_settings, pace,
     watch_in_foreground, watched_tasks,
 };
 use proctor_tree::TreeHints;
@@ -66,7 +66,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         }
     }
     let mut screen = WatchScreen::new(look, keyboard);
-    let mut files = ProjectFiles::new(environment, &loaded.root).only(task, options.command.clone());
+    let mut files = ProjectSource::new(environment, &loaded.root).only(task, options.command.clone());
     let engine = match files.read() {
         Ok(reloaded) => {
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);

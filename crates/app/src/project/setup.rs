@@ -12,6 +12,7 @@ use proctor_plan::config::{self, Configuration, UserAllowance};
 use proctor_plan::spec::{self, DiskFiles, FoundBefore};
 use proctor_run::project::{MissingOwnPlan, PlanlessReason};
 
+/// The name of the file with a project's settings.
 pub const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// What a command needs of a project: its root, its settings, and the plan of the task that the command is about.
@@ -246,6 +247,7 @@ pub fn load_command(environment: &Environment, root: &Path, command: &[String]) 
     Ok(LoadedProject { root: root.to_owned(), configuration, plan })
 }
 
+/// Returns the name of a project's directory, which is the project's name.
 pub fn directory_name(root: &Path) -> String {
     root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }

@@ -51,8 +51,8 @@ impl<'a> ProjectReader<'a> {
     /// Waits for every task: the service is asked, or the checks are run here where no service does it. A run that is not over in time is
     /// stopped, and its verdict is then not known.
     fn test_here(&self, within: Duration) {
-        // Nobody at a terminal is asked anything in the middle of an agent's turn.
-        let environment = self.environment.with_caller(self.environment.caller().without_person());
+        // An agent may take what is on standard error for the answer, and nobody is asked anything in the middle of its turn.
+        let environment = self.environment.with_caller(self.environment.caller().unheard());
         if let Err(error) = wait(&environment, self.root, None, Patience { timeout: within, grace: Some(MARGIN) }) {
             self.environment.note(&format!("note: the checks cannot be run: {}", error.sentence()));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::arrivals::ArrivalSender;
 use crate::engine::EngineSettings;
-use crate::project_files::{ProjectDefinition, ProjectFiles, defaults};
+use crate::project_source::{ProjectDefinition, ProjectSource, defaults};
 use crate::worker::{OpenFailure, OpenFailureKind, OpenedProject, watched_tasks};
 use proctor_app::Environment;
 use proctor_app::health::{chain, problem_of, problem_of_watcher};
@@ -38,7 +38,7 @@ pub(crate) struct ProjectOpening {
 
 impl ProjectOpening {
     /// Opens the project: its store, its registration and its watcher.
-    pub(crate) fn open(self) -> Result<(Workspace, ProjectFiles, OpenedProject), OpenFailure> {
+    pub(crate) fn open(self) -> Result<(Workspace, ProjectSource, OpenedProject), OpenFailure> {
         let root = self.root.clone();
         let missing = || closed(OpenFailureKind::RootMissing, format!("`{}` is not there", root.display()));
         if !root.is_dir() {
@@ -55,7 +55,7 @@ impl ProjectOpening {
         })
     }
 
-    fn open_there(self) -> Result<(Workspace, ProjectFiles, OpenedProject), OpenFailure> {
+    fn open_there(self) -> Result<(Workspace, ProjectSource, OpenedProject), OpenFailure> {
         let environment = &self.environment;
         let (state_root, executable) = (environment.state_root(), environment.executable());
         // The launcher, the process that starts the project's actions, is started by the first run that needs it.
@@ -63,7 +63,7 @@ impl ProjectOpening {
         let mut workspace = opened.map_err(|error| from_run_error(&error))?;
         workspace.refused_requests = self.refused_requests;
         let notes = workspace.take_notes();
-        let mut files = ProjectFiles::new(environment, &self.root);
+        let mut files = ProjectSource::new(environment, &self.root);
         let read = files.read();
         let notify = read.as_ref().is_ok_and(|read| read.configuration.watch.notify);
         let scope = match &self.purpose {

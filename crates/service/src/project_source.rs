@@ -28,7 +28,7 @@ pub struct ProjectDefinition {
 
 /// The files of a project that is watched, and what a command line says in place of them.
 #[derive(Debug)]
-pub struct ProjectFiles {
+pub struct ProjectSource {
     environment: Environment,
     root: PathBuf,
     /// The only task that runs on a save; `None` if the settings say which do.
@@ -38,7 +38,7 @@ pub struct ProjectFiles {
     last: LastSettings,
 }
 
-impl ProjectFiles {
+impl ProjectSource {
     pub fn new(environment: &Environment, root: &Path) -> Self {
         let (environment, root) = (environment.clone(), root.to_owned());
         Self { environment, root, task: None, command: Vec::new(), last: LastSettings::default() }
