@@ -42,7 +42,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         settings: &configuration.sandbox,
         additions: &EnvironmentAdditions::default(),
         ambient: environment.variables(),
-        control: &control,
+        control,
     };
     let examination = examine(&mut launcher, &request).map_err(|error| super::from_run_error(&error))?;
     let facts = DoctorFacts {

@@ -65,7 +65,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         drafter: drafter?,
         reviewer: reviewer?,
         tracker: settings.tracker.first().cloned().unwrap_or_default(),
-        control: &control,
+        control,
     };
     let editor = Editor { command: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
     let mut person = TerminalPerson::new(editor, environment, control);

@@ -411,6 +411,7 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proctor_model::{ApprovalWay, AsksFor};
 
     /// Many harmless changes must not push the one that matters off the screen.
     #[test]
