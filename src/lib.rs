@@ -31,7 +31,8 @@
 //! | the report for people and agents is written | [`proctor_evidence::report`] |
 //! | the run is sealed and kept | [`proctor_evidence`], with an index in [`proctor_index`] |
 //! | other programs ask the service over the control socket | [`proctor_api`] on the service's side, [`proctor_app::client`] on the other side |
-//! | agents are answered when they begin and end a turn | [`proctor_app::hook`] decides, [`cli`] reads and writes |
+//! | a project is opened, its state is told, a commit is gated | [`proctor_app`], which command line, service, hooks and MCP call |
+//! | agents are answered when they begin and end a turn | [`proctor_app::hook`] decides, [`proctor_app::turn`] answers |
 //! | agents ask over the Model Context Protocol | [`proctor_service::mcp`] |
 //! | people look at it in a browser | [`proctor_api::page`] decides and has the files, [`proctor_service`] listens |
 //! | the command line: arguments, screens, exit codes | [`cli`] |
@@ -43,13 +44,11 @@
 //! ```text
 //!  proctor (this crate: arguments, screens, exit codes)
 //!     │
-//!     ├──► service ──► app ──► api ──► evidence
-//!     ├──► govern
-//!     ▼
-//!    run ──► plan ──► tools ──► model
-//!     ├────► sandbox ──► tree ──► git ──► model
-//!     ├────► evidence ──► git
-//!     └────► index ──► model
+//!     ├──► service ──► app ──► run ──► plan ──► tools ──► model
+//!     ├──► govern               ├────► sandbox ──► tree ──► git ──► model
+//!     └──► app                  ├────► evidence ──► git
+//!                               ├────► index ──► model
+//!                               └────► api ──► evidence
 //! ```
 //!
 //! | crate | what it is for |

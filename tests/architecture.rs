@@ -18,7 +18,17 @@ type Module = (&'static str, &'static [&'static str]);
 /// holds all files that lie in no other module of the row. A crate with one module has no row.
 const WITHIN: &[(&str, &[Module])] = &[
     ("api", &[("api", &[]), ("page", &["api"])]),
-    ("app", &[("app", &[]), ("client", &[]), ("hook", &[])]),
+    (
+        "app",
+        &[
+            ("app", &["client", "hook", "project", "gate", "turn"]),
+            ("client", &["app"]),
+            ("hook", &[]),
+            ("project", &["app"]),
+            ("gate", &["app", "project"]),
+            ("turn", &["app", "hook", "project"]),
+        ],
+    ),
     ("evidence", &[("evidence", &["report"]), ("report", &[])]),
     ("govern", &[("govern", &[]), ("governance", &[]), ("workflow", &["governance"])]),
     (
@@ -39,9 +49,16 @@ const WITHIN: &[(&str, &[Module])] = &[
     ("tools", &[("tools", &["shell"]), ("shell", &[])]),
     ("tree", &[("tree", &["ignore"]), ("ignore", &[]), ("watch", &["ignore"])]),
 ];
-/// Modules that answer somebody else than a person at a terminal. They read through the routes of the service alone, so nothing that is
-/// written for one of them can read or change evidence by another way.
-const ASKERS: &[&str] = &["crates/api/src/page/", "crates/app/src/hook/", "crates/service/src/mcp/"];
+/// Modules that answer somebody else than a person at a terminal. The page reads through the routes of the service alone; what answers an
+/// agent calls the functions of `app`, as the commands of a person do. So nothing that is written for one of them can read or change
+/// evidence by another way.
+const ASKERS: &[&str] = &[
+    "crates/api/src/page/",
+    "crates/app/src/hook/",
+    "crates/service/src/mcp/",
+    "src/cli/commands/hook_run.rs",
+    "src/cli/commands/mcp.rs",
+];
 /// What no asker may import.
 const HOLDERS: &[&str] = &["proctor_index", "proctor_run", "proctor_evidence::Store", "proctor_evidence::Ledger"];
 /// Crates that cannot see the world: what they judge is handed to them.

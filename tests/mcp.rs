@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 
 use crate::common::{Project, Watch, poll, proctor, python_mcp, python_mcp_1, repository};
 use crate::failures;
+use crate::gate::{commit, gate, in_repository};
+use crate::page::ask_socket;
 
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 /// The tools, in the order in which they are listed.
-const TOOLS: [&str; 9] = ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan"];
+const TOOLS: [&str; 10] = ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan", "gate"];
 /// The most characters of the text beside an answer.
 const LONGEST_TEXT: usize = 4000;
 /// A test's name that gives an order and ends the JSON around it. It stands in XML.
@@ -61,6 +63,7 @@ fn calls(first: &Value, second: &Value) -> Value {
         ["request_fix", {}],
         ["why", {"path": "a.txt"}],
         ["plan", {}],
+        ["gate", {}],
         ["verdict", {"wait_s": 0, "task": "no such task"}],
         ["history", {"test": "test_nowhere"}],
         ["output", {"run": 9999, "action": "STEP.1"}],
@@ -113,7 +116,8 @@ fn check_answers(told: &Value, second: &Value) {
     assert_eq!(structured(7)["accepted"], true);
     assert!(structured(8).is_object());
     assert!(structured(9).to_string().contains("run.sh"), "{}", answers[9]);
-    for answer in &answers[10..13] {
+    // The project is in no repository.
+    for answer in &answers[10..14] {
         assert_eq!(answer["isError"], true, "{answer}");
     }
     assert!(told["together"].as_array().expect("a list").iter().all(|failed| *failed == false), "{told}");
@@ -230,6 +234,31 @@ fn requests_that_come_with_the_end_of_input_are_answered() {
     assert_eq!(told["answers"][0]["result"]["protocolVersion"], "2025-06-18", "{told}");
     assert_eq!(told["answers"][1]["result"]["tools"].as_array().map(Vec::len), Some(TOOLS.len()), "{told}");
     assert_eq!(told["code"], 0);
+}
+
+#[test]
+fn the_gate_says_over_the_socket_and_over_mcp_what_the_command_prints() {
+    let project = in_repository();
+    commit(&project, "shop.txt", "good and more\n");
+    project.proctor(["run"]).success();
+    let proved = gate(&project, &[], 0);
+    let untested = gate(&project, &["HEAD~1"], 5);
+    assert_eq!((&proved["state"], &untested["state"]), (&json!("proved"), &json!("not-tested")));
+    let told = raw(&project, "gate");
+    assert_eq!(told["answers"], json!([proved, untested]), "without a service");
+    let _daemon = serve(&project);
+    let told = raw(&project, "gate");
+    assert_eq!(told["answers"], json!([proved, untested]), "with a service");
+    assert_eq!(told["unknown"], true);
+    let id = ask_socket(&project, "GET /v1/projects", "").1["projects"][0]["id"].as_str().expect("an id").to_owned();
+    let ask = |query: &str| ask_socket(&project, &format!("GET /v1/projects/{id}/gate{query}"), "");
+    assert_eq!(ask(""), (200, proved));
+    assert_eq!(ask("?commit=HEAD%7e1"), (200, untested));
+    let (code, refused) = ask("?commit=no-such-branch");
+    let command = project.proctor(["gate", "no-such-branch", "--json"]).status(2).json();
+    assert_eq!((code, &refused["error"]["message"]), (400, &command["error"]["message"]), "{refused}");
+    let runs = project.store().committed_runs().len();
+    assert_eq!(runs, 1, "nothing was run for it");
 }
 
 /// A project that was registered, with a check that goes on for ever after the next save.

@@ -43,7 +43,7 @@ impl Answer {
 
 /// Asks the control socket, and returns the status code and the body.
 #[track_caller]
-fn ask_socket(project: &Project, request: &str, body: &str) -> (u16, Value) {
+pub(crate) fn ask_socket(project: &Project, request: &str, body: &str) -> (u16, Value) {
     let mut stream = UnixStream::connect(project.root().join("runtime/proctor/control.sock")).expect("the service listens");
     stream.set_read_timeout(Some(LATE)).expect("a bound");
     let head = format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len());

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cli::environment::Environment;
+use proctor_app::Environment;
 use proctor_sandbox::process::start_apart;
 
 /// How long a browser that cannot start may take to say so.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::cli::environment::Environment;
 use crate::cli::screen::{self, BlockCharacters};
 use crate::cli::style::{Line, Style};
+use proctor_app::Environment;
 use proctor_model::{ProjectId, TaskId};
 use proctor_run::project::StoreReader;
 

@@ -1,34 +1,16 @@
 //! The only module that reads environment variables, the working directory and the first argument (G6).
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::ffi::OsString;
+use std::path::PathBuf;
 
-use crate::cli::error::CommandError;
+use crate::cli::render;
+use crate::cli::style::Style;
 use crate::cli::terminal;
-#[cfg(feature = "test-fakes")]
-use proctor_evidence::FailureInjection;
-use proctor_evidence::report::OutgoingRedactor;
-use proctor_evidence::{agents_directory, read_boot_id};
+use proctor_app::{Caller, CommandError, Environment};
 use proctor_govern::workflow::PointObserver;
-use proctor_model::{Asker, CommandExit, IsolationLevel};
-use proctor_plan::config::SHORTEST_SECRET;
 use proctor_run::SQLITE_ARGUMENT;
-use proctor_run::project::{self, StepObserver};
-use proctor_sandbox::process::find_agent_above;
-use proctor_sandbox::real_path;
-
-/// The variables and paths with which the process was started.
-#[derive(Clone)]
-pub(crate) struct Environment {
-    variables: BTreeMap<OsString, OsString>,
-    working_directory: PathBuf,
-    state_root: PathBuf,
-    executable: PathBuf,
-    /// The values that the command line gives to placeholders of test specifications (`--set`).
-    values: Vec<(String, String)>,
-}
+use proctor_run::project::IdentityAnswer;
 
 /// Returns whether this process is the launcher, the process that starts actions. proctor starts itself with a hidden
 /// first argument for this.
@@ -54,41 +36,18 @@ pub(crate) fn sqlite_arguments() -> Option<Vec<String>> {
     (arguments.next()? == SQLITE_ARGUMENT).then(|| arguments.collect())
 }
 
-/// Returns the number of CPUs that this process may use, by its affinity and its control groups. The kernel is asked
-/// only once, because asking takes a dozen system calls, and `proctor watch` needs the number between each save and its run.
-pub(crate) fn processors() -> u32 {
-    static PROCESSORS: OnceLock<u32> = OnceLock::new();
-    // If the number is unknown, one action at a time is always safe.
-    let ask = || std::thread::available_parallelism().map_or(1, |number| u32::try_from(number.get()).unwrap_or(u32::MAX));
-    *PROCESSORS.get_or_init(ask)
+/// Reads the environment. What belongs to no answer goes to standard error, and a person at the terminal is asked.
+pub(crate) fn read() -> Result<Environment, CommandError> {
+    let (variables, working_directory) = ambient();
+    Environment::new(variables, working_directory, Caller::of_command(say, announce, ask_identity))
 }
 
-/// Returns how many actions go on at the same time if no setting says it: one more than there are CPUs. While an action starts or
-/// waits for a file, another one has work for its CPU; ninja starts one more for the same reason. With one CPU it is one.
-pub(crate) fn default_turns() -> u32 {
-    turns_for(processors())
+fn say(line: &str) {
+    render::note(line);
 }
 
-fn turns_for(processors: u32) -> u32 {
-    if processors > 1 { processors.saturating_add(1) } else { 1 }
-}
-
-/// Returns the strongest level of isolation that proctor tries to use.
-#[cfg(not(feature = "test-fakes"))]
-pub(crate) fn strongest_isolation() -> IsolationLevel {
-    IsolationLevel::Namespace
-}
-
-/// Returns the strongest level of isolation that proctor tries to use. Tests can choose a weaker level.
-#[cfg(feature = "test-fakes")]
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-pub(crate) fn strongest_isolation() -> IsolationLevel {
-    match std::env::var("PROCTOR_TEST_ISOLATION").as_deref() {
-        Ok("cgroup") => IsolationLevel::Cgroup,
-        Ok("landlock") => IsolationLevel::Landlock,
-        Ok("process-group") => IsolationLevel::ProcessGroup,
-        Ok(_) | Err(_) => IsolationLevel::Namespace,
-    }
+fn announce(line: &str) {
+    render::note(&format!("note: {line}"));
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment and the working directory")]
@@ -98,283 +57,67 @@ fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
     (variables.collect(), std::env::current_dir())
 }
 
-impl Environment {
-    /// Reads the environment. It is an error if the working directory cannot be read, or if no directory for the store is known.
-    pub(crate) fn read() -> Result<Self, CommandError> {
-        let (variables, working_directory) = ambient();
-        let working_directory = working_directory.map_err(|error| {
-            CommandError::caused(CommandExit::Usage, "the working directory cannot be read", &error)
-                .hint("change to a directory that exists and run the command again")
-        })?;
-        let state_root = state_root(&variables).ok_or_else(|| {
-            CommandError::new(CommandExit::Usage, "there is no place for the evidence store")
-                .hint("set HOME, or XDG_STATE_HOME to an absolute path")
-        })?;
-        // The isolation and the mounts of a snapshot know the store by its real path. If a directory on the given path is a link,
-        // such as `~/.local/state` to another disk, the given path differs from the real one.
-        let state_root = real_path(&state_root);
-        let environment =
-            Self { variables, working_directory, state_root, executable: PathBuf::from("/proc/self/exe"), values: Vec::new() };
-        #[cfg(feature = "test-fakes")]
-        environment.install_failure_injection();
-        Ok(environment)
-    }
+/// Returns whether a person can be asked: standard input is a terminal, and no coding agent that uses proctor's hooks or its MCP server
+/// has started this process.
+pub(crate) fn is_person_present(environment: &Environment) -> bool {
+    terminal::is_input_terminal() && environment.agent_above().is_none()
+}
 
-    /// Makes a file operation or the clock fail as a test asks. For the clock, the test gives `READING:MILLISECONDS`.
-    #[cfg(feature = "test-fakes")]
-    fn install_failure_injection(&self) {
-        let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
-        let (fail_at, die_at) = (text("PROCTOR_TEST_FAIL_AT"), text("PROCTOR_TEST_DIE_AT"));
-        let passed = self.variable("PROCTOR_TEST_PASSED").map(Path::new);
-        if let Some(injection) = FailureInjection::parse(fail_at, die_at, passed, proctor_sandbox::process::kill_self) {
-            injection.install();
+/// Returns whether a person looks at what this process says beside another one: standard error is a terminal, and no coding agent has
+/// started this process.
+pub(crate) fn is_person_beside(environment: &Environment) -> bool {
+    terminal::is_error_terminal() && environment.agent_above().is_none()
+}
+
+/// Adds why a terminal does not count as a person's, if that is why a question cannot be asked.
+pub(crate) fn why_nobody(environment: &Environment, error: CommandError) -> CommandError {
+    match environment.agent_above().filter(|_| terminal::is_input_terminal()) {
+        Some(agent) => {
+            error.hint(format!("a coding agent (process {agent}) started this command: type it in a terminal of your own"))
         }
-        let set_back = text("PROCTOR_TEST_CLOCK_BACK").and_then(|text| text.split_once(':'));
-        if let Some((reading, millis)) = set_back
-            && let (Ok(reading), Ok(millis)) = (reading.parse(), millis.parse())
-        {
-            proctor_sandbox::process::clock::stepped::set_back(reading, millis);
-        }
+        None => error,
     }
+}
 
-    /// Returns the environment with the values that the command line gives to placeholders.
-    #[must_use]
-    pub(crate) fn with_values(&self, values: &[(String, String)]) -> Self {
-        Self { values: values.to_vec(), ..self.clone() }
+/// Asks the person whether a directory is the registered project or a new one. Returns `None` if nobody can be asked.
+fn ask_identity(environment: &Environment, question: &[String]) -> Option<IdentityAnswer> {
+    if !is_person_present(environment) {
+        return None;
     }
-
-    /// Returns the environment without the programs in a directory, such as those of a virtual environment of a project.
-    #[must_use]
-    pub(crate) fn without_directories_below(&self, directory: &Path) -> Self {
-        let mut environment = self.clone();
-        if let Some(path) = self.variables.get(OsStr::new("PATH")) {
-            let left = std::env::split_paths(path).filter(|entry| !real_path(entry).starts_with(directory));
-            if let Ok(left) = std::env::join_paths(left) {
-                environment.variables.insert(OsString::from("PATH"), left);
-            }
-        }
-        if environment.variables.get(OsStr::new("VIRTUAL_ENV")).is_some_and(|place| Path::new(place).starts_with(directory)) {
-            environment.variables.remove(OsStr::new("VIRTUAL_ENV"));
-        }
-        environment
-    }
-
-    /// Returns the values that the command line gives to placeholders of test specifications.
-    pub(crate) fn values(&self) -> &[(String, String)] {
-        &self.values
-    }
-
-    /// Returns all environment variables of this process. Actions do not get all of them, but only those on a list
-    /// (E12).
-    pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
-        &self.variables
-    }
-
-    /// Returns the directory of the evidence store: `$XDG_STATE_HOME/proctor`, or the default below HOME.
-    pub(crate) fn state_root(&self) -> &Path {
-        &self.state_root
-    }
-
-    /// Returns the directory in which the running coding agents are registered that use proctor's hooks or its MCP server.
-    pub(crate) fn agents_directory(&self) -> PathBuf {
-        agents_directory(&self.state_root)
-    }
-
-    /// Returns whether a person can be asked: standard input is a terminal, and no coding agent that uses proctor's hooks or its MCP server
-    /// has started this process.
-    pub(crate) fn is_person_present(&self) -> bool {
-        terminal::is_input_terminal() && self.agent_above().is_none()
-    }
-
-    /// Returns whether a person looks at what this process says beside another one: standard error is a terminal, and no coding agent has
-    /// started this process.
-    pub(crate) fn is_person_beside(&self) -> bool {
-        terminal::is_error_terminal() && self.agent_above().is_none()
-    }
-
-    /// Adds why a terminal does not count as a person's, if that is why a question cannot be asked.
-    pub(crate) fn why_nobody(&self, error: CommandError) -> CommandError {
-        match self.agent_above().filter(|_| terminal::is_input_terminal()) {
-            Some(agent) => {
-                error.hint(format!("a coding agent (process {agent}) started this command: type it in a terminal of your own"))
-            }
-            None => error,
-        }
-    }
-
-    fn agent_above(&self) -> Option<i32> {
-        find_agent_above(&self.agents_directory(), &read_boot_id(), i32::try_from(std::process::id()).ok()?)
-    }
-
-    /// Returns the path of the service's control socket; `None` if `XDG_RUNTIME_DIR` is not an absolute path.
-    pub(crate) fn control_socket(&self) -> Option<PathBuf> {
-        let named = self.variables.get(OsStr::new("XDG_RUNTIME_DIR")).map(PathBuf::from).filter(|path| path.is_absolute());
-        Some(named?.join("proctor").join("control.sock"))
-    }
-
-    /// Returns whether systemd has passed exactly one listening socket to this process (`sd_listen_fds(3)`).
-    pub(crate) fn passed_sockets(&self) -> bool {
-        let number = |name: &str| self.variable(name).and_then(|text| text.to_str()?.parse::<u32>().ok());
-        number("LISTEN_PID") == Some(std::process::id()) && number("LISTEN_FDS") == Some(1)
-    }
-
-    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
-    }
-
-    /// Returns the path from which this program was started: the absolute path that it was called by, which may be a link to one of several
-    /// versions, or else the path of the program's file.
-    pub(crate) fn program_file(&self) -> PathBuf {
-        let called = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file());
-        called.or_else(|| std::fs::read_link(&self.executable).ok()).unwrap_or_else(|| self.executable.clone())
-    }
-
-    /// Returns the path of this program. The launcher is started from the same path.
-    pub(crate) fn executable(&self) -> &Path {
-        &self.executable
-    }
-
-    /// Returns the absolute form of a path from the command line.
-    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
-        self.working_directory.join(path)
-    }
-
-    /// Returns whether output has no colours: the person asked for none, or the terminal prints control sequences
-    /// instead of obeying them.
-    pub(crate) fn refuses_colours(&self) -> bool {
-        self.has("NO_COLOR") || self.has_dumb_terminal()
-    }
-
-    /// Returns whether the terminal prints control sequences instead of obeying them.
-    pub(crate) fn has_dumb_terminal(&self) -> bool {
-        self.variable("TERM").is_some_and(|terminal| terminal == "dumb")
-    }
-
-    /// Returns whether a variable is set and not empty.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty())
-    }
-
-    /// Returns the function that is called after every durable step of a run. Outside of tests it does nothing.
-    #[cfg(not(feature = "test-fakes"))]
-    pub(crate) fn observer(&self) -> StepObserver {
-        Arc::new(|_| {})
-    }
-
-    /// Returns the function that is called after every durable step of a run. A test can kill the process after one of
-    /// the steps.
-    #[cfg(feature = "test-fakes")]
-    pub(crate) fn observer(&self) -> StepObserver {
-        let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
-        Arc::new(move |step| {
-            FailureInjection::log_step(step);
-            if fatal.as_deref() == Some(step.name()) {
-                proctor_sandbox::process::kill_self();
-            }
-        })
-    }
-
-    /// Returns the function that an issue workflow calls wherever a crash must do no harm. Outside of tests it does
-    /// nothing.
-    #[cfg(not(feature = "test-fakes"))]
-    pub(crate) fn workflow_points(&self) -> PointObserver {
-        Box::new(|| {})
-    }
-
-    /// Returns the function that an issue workflow calls wherever a crash must do no harm. A test can kill the process
-    /// at the call with a given number.
-    #[cfg(feature = "test-fakes")]
-    pub(crate) fn workflow_points(&self) -> PointObserver {
-        let fatal = self.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());
-        let passed = std::cell::Cell::new(0);
-        Box::new(move || {
-            passed.set(passed.get() + 1);
-            if fatal == Some(passed.get()) {
-                proctor_sandbox::process::kill_self();
-            }
-        })
-    }
-
-    /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory.
-    pub(crate) fn outgoing_redactor(&self) -> OutgoingRedactor {
-        project::outgoing_redactor(&self.variables)
-    }
-
-    /// Returns the user and process that made the request, for the ledger (S3).
-    pub(crate) fn asker(&self) -> Asker {
-        Asker {
-            pid: std::process::id(),
-            uid: nix::unistd::getuid().as_raw(),
-            executable: std::fs::read_link(&self.executable).ok().map(|path| path.display().to_string()),
-            terminal: nix::unistd::ttyname(std::io::stdin()).ok().map(|path| path.display().to_string()),
+    question.iter().for_each(render::note);
+    loop {
+        render::prompt("[s]ame project, or a [n]ew one? ");
+        match terminal::read_line().as_deref().map(str::trim) {
+            Some("s" | "same") => return Some(IdentityAnswer::Same),
+            Some("n" | "new") => return Some(IdentityAnswer::New),
+            Some(_) => {}
+            None => return None,
         }
     }
 }
 
-/// Returns the redactor for texts that leave the store, for code that has no [`Environment`].
-pub(crate) fn outgoing_redactor() -> OutgoingRedactor {
-    project::outgoing_redactor(&ambient().0)
+/// Returns whether standard output is coloured.
+pub(crate) fn style(environment: &Environment) -> Style {
+    Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
-/// Returns the path of the user's own configuration: `$XDG_CONFIG_HOME/proctor/config.toml`, or the default below HOME;
-/// `None` if neither variable is an absolute path. The second value is HOME, on the same condition.
-pub(crate) fn user_configuration() -> (Option<PathBuf>, Option<PathBuf>) {
-    let (variables, _) = ambient();
-    let home = absolute(&variables, "HOME");
-    let base = absolute(&variables, "XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
-    (base.map(|base| base.join("proctor").join("config.toml")), home)
+/// Returns the function that an issue workflow calls wherever a crash must do no harm. Outside of tests it does
+/// nothing.
+#[cfg(not(feature = "test-fakes"))]
+pub(crate) fn workflow_points(_environment: &Environment) -> PointObserver {
+    Box::new(|| {})
 }
 
-/// Returns the path of the user's own configuration as messages show it: with `~` for HOME.
-pub(crate) fn shown_user_configuration() -> String {
-    let (path, home) = user_configuration();
-    let Some(path) = path else { return "~/.config/proctor/config.toml".to_owned() };
-    match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
-        Some(below) => format!("~/{}", below.display()),
-        None => path.display().to_string(),
-    }
-}
-
-/// Returns those of the named variables that cannot fill a placeholder, each with the reason.
-pub(crate) fn unusable_secrets(names: &[String]) -> BTreeMap<String, &'static str> {
-    if names.is_empty() {
-        return BTreeMap::new();
-    }
-    let (variables, _) = ambient();
-    let why = |name: &String| match variables.get(OsStr::new(name)) {
-        None => Some("the variable is not set"),
-        Some(value) if value.to_str().is_none() => Some("the variable is not UTF-8"),
-        Some(value) if value.len() < SHORTEST_SECRET => Some("the variable is too short to be kept out of what is printed"),
-        Some(_) => None,
-    };
-    names.iter().filter_map(|name| Some((name.clone(), why(name)?))).collect()
-}
-
-fn absolute(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathBuf> {
-    variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-fn state_root(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
-    let base = absolute(variables, "XDG_STATE_HOME").or_else(|| Some(absolute(variables, "HOME")?.join(".local/state")))?;
-    Some(base.join("proctor"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_more_action_than_cpus_goes_on_at_a_time_but_one_with_one_cpu() {
-        assert_eq!([0, 1, 2, 8].map(turns_for), [1, 1, 3, 9]);
-        assert_eq!(turns_for(u32::MAX), u32::MAX);
-    }
-
-    #[test]
-    fn a_relative_state_home_is_ignored() {
-        let variables = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let root = |pairs: &[(&str, &str)]| state_root(&variables(pairs));
-        assert_eq!(root(&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")]), Some("/s/proctor".into()));
-        assert_eq!(root(&[("XDG_STATE_HOME", "s"), ("HOME", "/h")]), Some("/h/.local/state/proctor".into()));
-        assert_eq!(root(&[("HOME", "")]), None);
-    }
+/// Returns the function that an issue workflow calls wherever a crash must do no harm. A test can kill the process
+/// at the call with a given number.
+#[cfg(feature = "test-fakes")]
+pub(crate) fn workflow_points(environment: &Environment) -> PointObserver {
+    let fatal = environment.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());
+    let passed = std::cell::Cell::new(0);
+    Box::new(move || {
+        passed.set(passed.get() + 1);
+        if fatal == Some(passed.get()) {
+            proctor_sandbox::process::kill_self();
+        }
+    })
 }

@@ -4,11 +4,11 @@
 use std::thread::{self, JoinHandle};
 
 use crate::cli::render;
-use crate::cli::service::ServedProject;
 use crate::cli::show_progress::under_way_line;
 use crate::cli::style::{Style, Tone};
 use proctor_api::EventV1;
 use proctor_app::client::{Events, EventsStopper};
+use proctor_app::serving::ServedProject;
 use proctor_model::{ActionId, ProjectId};
 
 /// A live line that is being shown by a thread of its own.

@@ -14,9 +14,7 @@ mod doctor_evidence;
 mod doctor_findings;
 mod doctor_machine;
 mod doctor_snapshots;
-mod env_file;
 mod environment;
-mod error;
 mod evidence_arguments;
 mod gate_arguments;
 mod govern_arguments;
@@ -26,35 +24,28 @@ mod hook_arguments;
 mod installation;
 mod keyboard;
 mod live_line;
-mod logging;
 mod package_arguments;
 mod page_opener;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
-mod root_search;
 mod running_actions;
 mod schemas;
 mod screen;
-mod service;
 mod service_arguments;
-mod setup;
 mod show_progress;
 mod shown_log;
 mod specification_arguments;
-mod specification_files;
 mod style;
 mod terminal;
-mod tool_answers;
 mod value_arguments;
 mod watch_screen;
 
 use std::process::ExitCode;
 
 use crate::cli::arguments::{Arguments, Command, ErrorAudience};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
 /// Runs the command that the arguments name, and returns the exit status.
@@ -83,7 +74,7 @@ pub fn main() -> ExitCode {
         }
     };
     let (audience, fails_open) = (arguments.command.audience_of_errors(), arguments.command.fails_open());
-    let result = Environment::read().and_then(|environment| dispatch(arguments, &environment));
+    let result = environment::read().and_then(|environment| dispatch(arguments, &environment));
     let exit = match result {
         Ok(exit) => exit,
         Err(error) if fails_open => {

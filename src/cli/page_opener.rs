@@ -8,8 +8,8 @@ use std::thread;
 
 use crate::cli::browser::start_browser;
 use crate::cli::commands::open;
-use crate::cli::environment::Environment;
-use crate::cli::service;
+use proctor_app::Environment;
+use proctor_app::serving;
 use proctor_model::{ProjectId, RunId};
 use proctor_sandbox::process::Companion;
 
@@ -59,7 +59,7 @@ struct PageOpening {
 impl PageOpening {
     /// Returns the lines that the person is told.
     fn open(&mut self, place: &str) -> Vec<String> {
-        match service::ask_for_page(&self.environment, place) {
+        match serving::ask_for_page(&self.environment, place) {
             Ok(Some(ticket)) if start_browser(&self.environment, ticket.file.as_ref()) => {
                 vec![format!("the page is at http://{}/", ticket.address)]
             }

@@ -7,9 +7,9 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::error::CommandError;
 use crate::cli::style::{Line, Tone};
 use crate::cli::terminal;
+use proctor_app::CommandError;
 use proctor_model::{CommandExit, shown_json, shown_line, shown_lines};
 use proctor_run::query_sqlite;
 

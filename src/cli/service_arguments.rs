@@ -241,7 +241,7 @@ pub(crate) struct AskedTask {
 
 /// Serve agents over the Model Context Protocol, on standard input and output
 ///
-/// An agent's program starts this and asks with the tools verdict, failures, output, history, compare, retest, request_fix, why and plan; the
+/// An agent's program starts this and asks with the tools verdict, failures, output, history, compare, retest, request_fix, why, plan and gate; the
 /// resource proctor://report/last is the last report. The service answers where it is up, else this process does the work. No tool
 /// approves, resolves, resets or registers. What tests and tools say is redacted, and marked as data. Ends when standard input ends.
 ///

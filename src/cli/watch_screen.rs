@@ -12,6 +12,7 @@ use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
+use proctor_app::{Environment, refusals};
 use proctor_git::read_git_index;
 use proctor_model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
 use proctor_run::project::{Progress, RunOutcome, SealedReport};
@@ -32,6 +33,7 @@ pub(crate) struct WatchScreenSettings {
     /// The last runs of the checks, shown below each verdict.
     pub(crate) history: CheckHistory,
     pub(crate) page: PageOpener,
+    pub(crate) environment: Environment,
 }
 
 pub(crate) struct WatchScreen {
@@ -130,11 +132,11 @@ impl Screen for WatchScreen {
             }
             Ok(RunOutcome::Paused(pause)) => {
                 let task = &over.task;
-                render::line(&screen::paused(task, pause));
-                self.say(&format!("hint: {}", screen::resolve_hint(task)));
+                render::line(&refusals::paused(task, pause));
+                self.say(&format!("hint: {}", refusals::resolve_hint(task)));
             }
             Ok(RunOutcome::Waits(unmet)) => {
-                render::line(&screen::waits(&over.task));
+                render::line(&refusals::waits(&over.task));
                 unmet.iter().for_each(|unmet| self.say(&format!("  {unmet}")));
             }
             Ok(RunOutcome::NotApproved(unapproved)) => self.not_asked(unapproved),
@@ -194,12 +196,12 @@ impl Screen for WatchScreen {
     }
 
     fn refused(&mut self, unapproved: &UnapprovedPlan) {
-        screen::not_approved(unapproved).iter().take(1).for_each(render::line);
+        refusals::not_approved(unapproved).iter().take(1).for_each(render::line);
     }
 
     fn not_asked(&mut self, unapproved: &UnapprovedPlan) {
-        screen::not_approved(unapproved).iter().for_each(render::line);
-        self.say(&format!("hint: {}", screen::approve_hint(unapproved)));
+        refusals::not_approved(unapproved).iter().for_each(render::line);
+        self.say(&format!("hint: {}", refusals::approve_hint(&self.look.environment, unapproved)));
     }
 
     fn ask(&mut self, unapproved: &UnapprovedPlan) -> QuestionNumber {

@@ -149,5 +149,17 @@ def piped():
     return {"answers": [json.loads(line) for line in output.splitlines()], "code": server.process.returncode}
 
 
-CASES = {"wrong lines": wrong_lines, "many": many_at_once, "cancelled": cancelled, "piped": piped}
+def gate():
+    server = Server()
+    server.begin()
+    answers = []
+    for number, arguments in enumerate([{}, {"commit": "HEAD~1"}, {"commit": "no-such-branch"}]):
+        server.call(number + 1, "gate", arguments)
+        answers.append(server.answer()["result"])
+    server.process.stdin.close()
+    server.process.wait(LATE)
+    return {"answers": [answer["structuredContent"] for answer in answers[:2]], "unknown": answers[2]["isError"]}
+
+
+CASES = {"gate": gate, "wrong lines": wrong_lines, "many": many_at_once, "cancelled": cancelled, "piped": piped}
 print(json.dumps(CASES[CASE]() if CASE in CASES else ended(CASE)))

@@ -58,6 +58,8 @@ pub enum RouteName {
     Trends,
     /// Verifies the evidence of a run.
     Verification,
+    /// Says whether a commit is proved.
+    Gate,
     /// Sends events as they happen, until the client disconnects.
     Events,
     /// Opens the page for a browser.
@@ -289,6 +291,14 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/projects/{id}/runs/{run}/verification",
         parameters: &[],
         summary: "Verifies the evidence of a run: hashes, signatures and the ledger. As `proctor verify RUN --json` prints it.",
+        body: "",
+    },
+    Route {
+        name: RouteName::Gate,
+        method: MethodV1::Get,
+        path: "/v1/projects/{id}/gate",
+        parameters: &[ParameterV1 { name: "commit", values: "a commit as git names it, percent-encoded", default: "HEAD" }],
+        summary: "Whether a commit is proved by the runs that there are, as `proctor gate --json` prints it. Nothing is run or recorded.",
         body: "",
     },
     Route {

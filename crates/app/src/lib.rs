@@ -1,6 +1,29 @@
 //! The use cases of proctor: what the command line, the service, agents' hooks and the Model Context Protocol ask for.
 //!
-//! A use case is a function that answers in types of `proctor-api`. It neither prints nor reads the environment; whoever calls it does.
+//! A use case is a function that answers in values and in types of `proctor-api`. It prints nothing and reads no variable of the process:
+//! its [`Environment`] has them, and says where a line goes that belongs to no answer, and what ends the work early.
 
+pub mod answers;
+mod caller;
 pub mod client;
+mod environment;
+mod error;
+pub mod gate;
+pub mod health;
+pub mod history;
 pub mod hook;
+pub mod logging;
+pub mod plan;
+pub mod project;
+pub mod refusals;
+pub mod request;
+pub mod run;
+pub mod serving;
+pub mod status;
+pub mod turn;
+pub mod wait;
+pub mod why;
+
+pub use caller::{Caller, RunControl, Stop};
+pub use environment::{Environment, default_turns, processors};
+pub use error::{CommandError, from_prune_reason, from_run_error, indented};

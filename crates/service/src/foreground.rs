@@ -14,7 +14,8 @@ use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runti
 use crate::foreground::questions::Questions;
 use crate::os_signals::{HangUp, Signals};
 use crate::project_scheduler::{HostEffect, ProjectScheduler};
-use crate::worker::{FinishedRun, ReloadProject, RunFailure, Worker, WorkerReport};
+use crate::project_source::ProjectSource;
+use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport};
 use proctor_model::{CommandExit, UnapprovedPlan, WatchHint};
 use proctor_run::project::{Progress, ProjectScope, Workspace};
 use proctor_tree::ignore::Matcher;
@@ -77,8 +78,8 @@ pub struct ForegroundBeginning {
     /// The workspace that carries out the runs.
     pub workspace: Workspace,
     pub scope: ProjectScope,
-    /// Reads the plan and the settings before every run.
-    pub reload: ReloadProject,
+    /// The plan and the settings are read from them before every run.
+    pub files: ProjectSource,
     /// The settings of `[watch]`, which decide when runs begin.
     pub settings: EngineSettings,
     /// Decides which files belong to the tree.
@@ -100,12 +101,12 @@ pub fn watch_in_foreground<S: Screen>(
     root: &Path,
     screen: &mut S,
 ) -> Result<CommandExit, ForegroundError> {
-    let ForegroundBeginning { workspace, scope, reload, settings, matcher, pace, typed, hang_up } = beginning;
+    let ForegroundBeginning { workspace, scope, files, settings, matcher, pace, typed, hang_up } = beginning;
     let (door, arrivals) = open_arrivals();
     let sender = door.sender(ProjectSeat(0));
     let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
     let ledger = workspace.store().ledger_path(&scope.project);
-    let worker = Worker::start(workspace, reload, scope, sender.reports());
+    let worker = Worker::start(workspace, files, scope, sender.reports());
     let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, (watcher, ledger), sender);
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
         let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;

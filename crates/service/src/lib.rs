@@ -24,6 +24,7 @@ mod notify_desktop;
 mod os_signals;
 mod page_alone;
 mod project_scheduler;
+mod project_source;
 mod service;
 mod worker;
 
@@ -37,12 +38,10 @@ pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, Question
 pub use ignore_advice::{WayIntoProject, ignore_advice};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
-pub use page_alone::{LookAtProject, PageAlone, PageAloneError, serve_page_alone};
-pub use service::{
-    OpeningSettings, ProjectReader, ReadProject, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
-    health_behind, health_of, list_by_ledger,
-};
+pub use page_alone::{PageAlone, PageAloneError, serve_page_alone};
+pub use project_source::{ProjectDefinition, ProjectSource, engine_settings, pace};
+pub use service::{ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings, list_by_ledger};
 pub use worker::{
-    FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,
-    SendReport, UnknownCheck, Worker, WorkerReport, watched_tasks,
+    FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, RunFailure, SendReport, UnknownCheck, Worker,
+    WorkerReport, watched_tasks,
 };

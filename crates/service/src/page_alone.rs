@@ -3,8 +3,6 @@
 //! The loop answers the same questions as the service's, as far as the store has the answer. New runs of other processes are noticed by
 //! the ledgers, which they are written to.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -22,6 +20,8 @@ use crate::os_signals::{HangUp, Signals};
 use crate::service::{Call, LedgerNews, Reply, Subscribers, from_run_error, list_by_ledger};
 use proctor_api::page::RawOutput;
 use proctor_api::{AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV1, ProjectStatusV1, ProjectV1, ProjectsV1};
+use proctor_app::project::opening;
+use proctor_app::{CommandError, Environment, status};
 use proctor_model::{CommandExit, ProjectId, ProjectStatus, TaskId};
 use proctor_run::project::{ProjectError, StoreReader};
 use proctor_sandbox::process::clock;
@@ -34,17 +34,12 @@ const OPEN_FILES: u64 = 1024;
 /// How long the last answers may take when it ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Tells how a project stands, by a look at its files. The task is one that is asked about.
-pub type LookAtProject = Arc<dyn Fn(&Path, &TaskId) -> Result<ProjectStatus, Vec<String>> + Send + Sync>;
-
 /// What the page needs to be served without the service.
 pub struct PageAlone {
-    pub state_root: PathBuf,
-    /// The environment of this process.
-    pub ambient: BTreeMap<OsString, OsString>,
+    /// The variables and paths of this process.
+    pub environment: Environment,
     /// The directory of the files with tickets. Other users must not be able to read it.
     pub directory: PathBuf,
-    pub look: LookAtProject,
     /// Whether the page shows raw output: only to a person.
     pub raw_output: RawOutput,
 }
@@ -71,16 +66,16 @@ pub fn serve_page_alone(
     mut places: Receiver<String>,
     opened: impl Fn(Result<PageTicketV1, ErrorV1>) + Send + Sync + 'static,
 ) -> Result<CommandExit, PageAloneError> {
-    let PageAlone { state_root, ambient, directory, look, raw_output } = settings;
-    let archive = StoreReader::open(&state_root, ambient.clone()).map_err(PageAloneError::Store)?;
+    let PageAlone { environment, directory, raw_output } = settings;
+    let archive = StoreReader::open(environment.state_root(), environment.variables().clone()).map_err(PageAloneError::Store)?;
     new_runtime().map_err(PageAloneError::Begin)?.block_on(async {
         let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
         let (_door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
-        let server = Arc::new(PageOnly::new(send_call.clone(), ambient, (state_root, directory), OPEN_FILES));
+        let server = Arc::new(PageOnly::new(send_call.clone(), environment.clone(), directory, OPEN_FILES));
         let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
         let (subscribers, news) = (Subscribers::default(), LedgerNews::default());
-        let mut host = StoreHost { archive, look, subscribers, hub, send_call, news };
+        let mut host = StoreHost { archive, environment, subscribers, hub, send_call, news };
         host.look_at_ledgers();
         let ticket = server.open(first, raw_output).await.map_err(PageAloneError::Open)?;
         let (opener, opened) = (Arc::clone(&server), Arc::new(opened));
@@ -106,7 +101,7 @@ pub fn serve_page_alone(
 /// Answers questions by what the store says.
 struct StoreHost {
     archive: StoreReader,
-    look: LookAtProject,
+    environment: Environment,
     subscribers: Subscribers,
     hub: WatchHub,
     send_call: Sender<Call>,
@@ -182,15 +177,16 @@ impl StoreHost {
             }
             Err(error) => return drop(reply.send(Err(error))),
         };
-        let look = Arc::clone(&self.look);
+        let environment = self.environment.clone();
         let answer = move || {
-            let looked = look(Path::new(&registered.path), &task).map(|standing| {
+            let looked = look(&environment, Path::new(&registered.path), &task).map(|standing| {
                 let standing = standing.with_first(&task);
                 let project = ProjectStatusV1::new(&standing, registered.serving, clock::now());
                 AnswerV1 { in_time: InTimeV1::Answered, exit_code: project.exit_code_of(&task), project }
             });
-            let wrong =
-                |lines: Vec<String>| ErrorV1::new(ErrorKindV1::NotNow, lines.join("; "), "`proctor status` says the same");
+            let wrong = |error: CommandError| {
+                ErrorV1::new(ErrorKindV1::NotNow, error.lines().join("; "), "`proctor status` says the same")
+            };
             drop(reply.send(looked.map_err(wrong)));
         };
         drop(tokio::task::spawn_blocking(answer));
@@ -202,6 +198,13 @@ impl StoreHost {
             self.subscribers.tell(&event);
         }
     }
+}
+
+/// Looks at a project as `proctor status` does.
+fn look(environment: &Environment, root: &Path, task: &TaskId) -> Result<ProjectStatus, CommandError> {
+    // Whoever names no task asks about `default`, which a project with test specifications alone does not have.
+    let wanted = if *task == TaskId::default_task() { &[] } else { std::slice::from_ref(task) };
+    status::stand(environment, &mut opening::open_archive(environment)?, root, wanted)
 }
 
 fn needs_service() -> ErrorV1 {

@@ -9,10 +9,9 @@ use crate::effect::Order;
 use crate::engine::EngineSettings;
 use crate::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::event::RunFinish;
-use proctor_model::{
-    CopiedFiles, HealthProblem, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind,
-};
-use proctor_plan::config::Configuration;
+use crate::project_source::{ProjectDefinition, ProjectSource};
+use crate::service::ProjectOpening;
+use proctor_model::{CopiedFiles, HealthProblem, OnDisk, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
 use proctor_run::project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
@@ -103,9 +102,6 @@ pub enum OpenFailureKind {
     OwnFault(HealthProblem),
 }
 
-/// Opens a project on its worker's thread.
-pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> + Send>;
-
 /// Receives a worker's reports. Returns false if the receiver is gone.
 pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 
@@ -138,25 +134,6 @@ pub enum RunFailure {
     Run(ProjectError),
 }
 
-/// The plan and the settings of a project, read from its files before a run.
-#[derive(Debug)]
-pub struct ProjectDefinition {
-    /// The plan of the task `default`, or why it has none.
-    pub default_plan: Result<Plan, MissingOwnPlan>,
-    /// The settings by which plans are carried out.
-    pub settings: ProjectSettings,
-    /// The configuration, from which the plans of other tasks are made.
-    pub configuration: Configuration,
-    /// The settings of `[watch]`, which decide when runs begin.
-    pub engine: EngineSettings,
-    /// How often the watcher polls files for which it gets no events.
-    pub pace: Pace,
-}
-
-/// Reads the project's plan and settings again before every run. If the plan or the settings are wrong, the function
-/// returns lines for people.
-pub type ReloadProject = Box<dyn FnMut() -> Result<ProjectDefinition, Vec<String>> + Send>;
-
 /// The handle of a project's worker. Dropping it waits until the worker has ended.
 #[derive(Debug)]
 pub struct Worker {
@@ -176,7 +153,7 @@ enum WorkerTask {
 
 struct WorkerState {
     workspace: Workspace,
-    reload: ReloadProject,
+    files: ProjectSource,
     scope: ProjectScope,
     report: SendReport,
     /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or
@@ -196,9 +173,9 @@ struct WorkerState {
 impl Worker {
     /// Starts the worker of a foreground watch. It keeps its thread and its launcher until the handle is dropped and the run under way
     /// has ended.
-    pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> Self {
+    pub fn start(workspace: Workspace, files: ProjectSource, scope: ProjectScope, report: SendReport) -> Self {
         let (rules, engine, refused) = (None, None, BTreeMap::new());
-        let worker = WorkerState { workspace, reload, scope, report, rules, engine, refused, places: None, ready: None };
+        let worker = WorkerState { workspace, files, scope, report, rules, engine, refused, places: None, ready: None };
         Self { queue: Some(TaskQueue::of_resting(worker)) }
     }
 
@@ -207,18 +184,18 @@ impl Worker {
     ///
     /// # Errors
     /// When the system cannot create the thread.
-    pub(crate) fn open(opener: Opener, report: SendReport, places: WorkPlaces) -> io::Result<Self> {
+    pub(crate) fn open(opening: ProjectOpening, report: SendReport, places: WorkPlaces) -> io::Result<Self> {
         let queue = TaskQueue::of_opening(move |queue| {
             let place = places.take(PlaceKind::Look, || queue.is_closed())?;
-            match opener() {
-                Ok((workspace, reload, opened)) => {
+            match opening.open() {
+                Ok((workspace, files, opened)) => {
                     let scope = opened.scope.clone();
                     workspace.remove_left_layers(&scope.project);
                     let (rules, engine) = (Some(opened.rules.clone()), Some(opened.engine.clone()));
                     let is_awaited = report(WorkerReport::Opened(Box::new(opened)));
                     drop(place);
                     let (refused, places, ready) = (BTreeMap::new(), Some(places), None);
-                    is_awaited.then_some(WorkerState { workspace, reload, scope, report, rules, engine, refused, places, ready })
+                    is_awaited.then_some(WorkerState { workspace, files, scope, report, rules, engine, refused, places, ready })
                 }
                 Err(closed) => {
                     let _gone = report(WorkerReport::Closed(closed));
@@ -277,7 +254,7 @@ impl Drop for Worker {
 
 impl WorkerState {
     fn go_on_errand(&mut self, errand: &Errand) -> Result<ErrandDone, ErrandTrouble> {
-        let reloaded = match (self.reload)() {
+        let reloaded = match self.files.read() {
             Ok(mut reloaded) => {
                 if let ErrandKind::Review(proposal) = &errand.what {
                     return errand.review(proposal.as_ref(), &self.scope, &reloaded.settings);
@@ -297,7 +274,7 @@ impl WorkerState {
     }
 
     fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStatus, ProjectError> {
-        let reloaded = (self.reload)();
+        let reloaded = self.files.read();
         // Hints name every change only if the watcher uses the present rules. Otherwise the whole tree is read.
         let by_its_rules =
             |reloaded: &ProjectDefinition| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
@@ -321,7 +298,7 @@ impl WorkerState {
 
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
         let failed = |trouble| FinishedRun::failed(order, RunFinish::Failed, trouble);
-        let mut reloaded = match (self.reload)() {
+        let mut reloaded = match self.files.read() {
             Ok(reloaded) => reloaded,
             Err(lines) => return failed(RunFailure::Configuration(lines)),
         };

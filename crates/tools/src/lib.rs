@@ -66,8 +66,8 @@ pub use advise::advise_file;
 pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use discover::{
-    FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command, policy_of_script, propose,
-    written_files,
+    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command,
+    policy_of_script, propose, written_files,
 };
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::cli::commands::anchor::from_git_error;
-use crate::cli::commands::gate::GateQuestion;
-use crate::cli::commands::gate_answer::GateAnswer;
 use crate::cli::commands::key::from_evidence_error;
-use crate::cli::commands::{approve, attest, gate_policy, opening};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::commands::{approve, attest};
+use crate::cli::environment;
 use crate::cli::render;
+use proctor_app::gate::{self, GateAnswer, GateQuestion};
+use proctor_app::project::opening;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
 use proctor_git::ObjectId;
 use proctor_model::{CommandExit, Digest};
@@ -53,8 +53,8 @@ pub(super) fn accept(
     let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
     refuse_unnamed_key(answer, repository, question, (environment, root), attestor.key())?;
     let error = changes_error(answer, trusted);
-    if !environment.is_person_present() {
-        return Err(environment.why_nobody(error.hint("run this at a terminal, which asks")));
+    if !environment::is_person_present(environment) {
+        return Err(environment::why_nobody(environment, error.hint("run this at a terminal, which asks")));
     }
     if !is_accepted(answer, trusted)? {
         return Err(CommandError::new(CommandExit::PersonNeeded, "nothing was accepted"));
@@ -81,9 +81,8 @@ fn refuse_unnamed_key(
     (environment, root): (&Environment, &Path),
     key: Digest,
 ) -> Result<(), CommandError> {
-    let trusted =
-        gate_policy::trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;
-    let allowed = gate_policy::signers(repository, &trusted, &answer.policy)?;
+    let trusted = gate::trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;
+    let allowed = gate::signers(repository, &trusted, &answer.policy)?;
     let signers = opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?;
     if signers.named_signer(key, clock::now()).is_some() {
         return Ok(());

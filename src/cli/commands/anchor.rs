@@ -2,11 +2,9 @@
 
 use crate::cli::anchor_arguments::AnchorOptions;
 use crate::cli::commands::key::from_evidence_error;
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor, write_git_anchor};
 use proctor_git::GitReadError;
 use proctor_model::CommandExit;

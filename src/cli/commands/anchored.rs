@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use crate::cli::commands::anchor::from_git_error;
 use crate::cli::commands::key::from_evidence_error;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     AcceptedKeys, Anchor, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
     read_git_anchors,

@@ -1,8 +1,8 @@
 //! `proctor api`: prints the page about the control socket.
 
-use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service_arguments::ApiOptions;
+use proctor_app::CommandError;
 use proctor_model::CommandExit;
 
 pub(crate) fn execute(_options: &ApiOptions) -> Result<CommandExit, CommandError> {

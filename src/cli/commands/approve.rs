@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::waiting_approvals;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::specification_arguments::ApproveOptions;
-use crate::cli::specification_files;
 use crate::cli::terminal;
+use proctor_app::project::{RunResources, opening, specification_files};
+use proctor_app::refusals::approve_hint;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
 use proctor_model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command, shown_line};
 use proctor_run::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
@@ -50,7 +50,9 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
     let by = match &options.signature {
         Some(file) => ApprovedBy::Signature(read_signature(&environment.absolute(file))?),
         None if question.require_signature => return Err(needs_signature(&question)),
-        None if !environment.is_person_present() => return Err(environment.why_nobody(needs_person(&question))),
+        None if !environment::is_person_present(environment) => {
+            return Err(environment::why_nobody(environment, needs_person(environment, &question)));
+        }
         None if !ask_for_name(&question.unapproved, &uninterrupted()?) => {
             render::line("nothing was approved");
             return Ok(CommandExit::PersonNeeded);
@@ -77,8 +79,8 @@ fn read_signature(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-fn needs_person(question: &ApprovalQuestion) -> CommandError {
-    refused(question).hint(screen::approve_hint(&question.unapproved))
+fn needs_person(environment: &Environment, question: &ApprovalQuestion) -> CommandError {
+    refused(question).hint(approve_hint(environment, &question.unapproved))
 }
 
 fn needs_signature(question: &ApprovalQuestion) -> CommandError {
@@ -106,7 +108,7 @@ pub(super) fn ask_in_place(
     unapproved: &UnapprovedPlan,
     (environment, control): (&Environment, &Control),
 ) -> Result<bool, CommandError> {
-    if unapproved.way != ApprovalWay::Answer || !environment.is_person_present() {
+    if unapproved.way != ApprovalWay::Answer || !environment::is_person_present(environment) {
         return Ok(false);
     }
     let found = workspace.approval_question(scope, settings, plan).map_err(|error| super::from_run_error(&error))?;

@@ -2,22 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::ArchiveOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::ArchiveRequest;
 use proctor_model::{CommandExit, ProjectId, RetentionLimits, TaskId};
 use proctor_run::project::{ArchivedRunSize, ArchivingOutcome, ProjectScope, StoreReader, archive, plan_archiving};
 
 pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     let (runs, project) = opening::open_registered(environment, &root)?;
-    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
+    let settings = opening::settings_of(environment, &root, &configuration)?;
     let wish = wish(options, &runs, &project, &settings.limits)?;
     let archived = if options.dry_run {
         plan_archiving(environment.state_root(), &project, &wish)

@@ -4,9 +4,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::cli::environment::Environment;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::terminal;
+use proctor_app::Environment;
 use proctor_govern::governance::Slug;
 use proctor_govern::workflow::{EditorFailure, Person};
 use proctor_sandbox::process::{Control, resolve_program, run_at_terminal};
@@ -48,7 +49,7 @@ pub(super) struct TerminalPerson<'a> {
 
 impl<'a> TerminalPerson<'a> {
     pub(super) fn new(editor: Editor, environment: &Environment, control: &'a Control) -> Self {
-        Self { editor, is_present: environment.is_person_present(), control }
+        Self { editor, is_present: environment::is_person_present(environment), control }
     }
 }
 

@@ -11,16 +11,15 @@ use serde_json::Value;
 use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::commands::accept_changes;
 use crate::cli::commands::anchor::from_git_error;
-use crate::cli::commands::gate::{self, GateQuestion};
-use crate::cli::commands::gate_answer::GateAnswer;
-use crate::cli::commands::gate_policy::AskedFor;
+use crate::cli::commands::gate;
 use crate::cli::commands::key::from_evidence_error;
-use crate::cli::commands::opening;
 use crate::cli::commands::run::RunOutput;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
-use crate::cli::setup;
+use crate::cli::screen;
+use proctor_app::gate::{AskedFor, GateAnswer, GateQuestion, open_repository};
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{
     ATTESTATIONS, Attestor, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError, NoteChange, Store,
@@ -46,7 +45,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", path.display()))
             .hint("name a new file: --bundle FILE"));
     }
-    let repository = gate::open_repository(&root)?;
+    let repository = open_repository(&root)?;
     let revision = options.revision.as_deref().unwrap_or(CHECKED_OUT);
     let question = GateQuestion {
         revision,
@@ -63,7 +62,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     let tree = match (answer.state, &answer.tree) {
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,
         _ => {
-            answer.lines(opening::style(environment)).iter().for_each(render::line);
+            screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
             if let (Some(path), Some(line)) = (&bundle, &acceptance) {
                 write_attestation_bundle(path, slice::from_ref(line)).map_err(|error| from_bundle_error(&error))?;
             }
@@ -109,7 +108,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         from_git_error(&error)
     })?;
     if !is_proved {
-        answer.lines(opening::style(environment)).iter().for_each(render::line);
+        screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
     }
     said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
     if !is_proved {

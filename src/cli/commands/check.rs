@@ -1,5 +1,9 @@
 //! `proctor check`: shows all errors of a project's specifications and configuration. Nothing is run or recorded.
 
+use proctor_app::project::setup::CONFIGURATION_FILE;
+use proctor_app::project::specification_files::unreadable;
+use proctor_app::project::{setup, specification_files};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::SpecificationErrorV2;
 use proctor_model::Gravity;
 use proctor_model::Problem;
@@ -10,12 +14,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::cli::commands::fix::{FixOutcome, fix};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::cli::specification_arguments::CheckOptions;
-use crate::cli::specification_files::{self, unreadable};
 use proctor_model::{CommandExit, quoted_text};
 use proctor_plan::config::{self, Configuration, SpecificationSettings};
 use proctor_plan::spec::specification::{
@@ -99,7 +99,7 @@ struct ProblemV1 {
 
 pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let settings = values(&root, &options.values.set);
+    let settings = values(environment, &root, &options.values.set);
     let fixed = if options.fix { fix_files(&root, options, &settings, environment)? } else { FixOutcome::Done };
     let files = if options.files.is_empty() {
         check_project(&root, &settings)?
@@ -123,8 +123,9 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
 
 /// Returns what fills the placeholders: the values of the command line, and what `proctor.toml` says. A wrong `proctor.toml` says
 /// nothing here; it is among what is checked.
-fn values(root: &Path, given: &[(String, String)]) -> SpecificationSettings {
-    let mut settings = setup::configuration(root).map(|(configuration, _)| configuration.specification).unwrap_or_default();
+fn values(environment: &Environment, root: &Path, given: &[(String, String)]) -> SpecificationSettings {
+    let mut settings =
+        setup::configuration(environment, root).map(|(configuration, _)| configuration.specification).unwrap_or_default();
     settings.set(given);
     settings
 }
@@ -138,7 +139,7 @@ fn fix_files(
     if !options.files.is_empty() {
         return fix(root, &options.files, settings, environment);
     }
-    let configuration = setup::configuration(root).map(|(configuration, _)| configuration).unwrap_or_default();
+    let configuration = setup::configuration(environment, root).map(|(configuration, _)| configuration).unwrap_or_default();
     let names = specification_files::names(root, &configuration)?;
     let files: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
     fix(root, &files, settings, environment)

@@ -5,11 +5,9 @@ use std::path::Path;
 use crate::cli::anchor_arguments::CheckpointOptions;
 use crate::cli::commands::anchor::{from_anchor_refusal, no_key};
 use crate::cli::commands::key::from_evidence_error;
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     LedgerLog, LogDirectoryError, SignedCheckpoint, Store, read_anchor, read_key_ring, read_log, verifier_key,
     write_log_directory,

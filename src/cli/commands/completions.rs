@@ -4,9 +4,9 @@ use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
 
 use crate::cli::arguments::Arguments;
-use crate::cli::error::CommandError;
 use crate::cli::package_arguments::{CompletionsOptions, ShellName};
 use crate::cli::render;
+use proctor_app::CommandError;
 use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &CompletionsOptions) -> Result<CommandExit, CommandError> {

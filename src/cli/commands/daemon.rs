@@ -1,24 +1,17 @@
 //! `proctor daemon`: watches all added projects until it is stopped.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::cli::commands::opening;
-use crate::cli::commands::watch::{engine_settings, pace};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
-use crate::cli::logging;
 use crate::cli::render;
 use crate::cli::service_arguments::DaemonOptions;
-use crate::cli::setup::{self, LastSettings, Planless};
+use proctor_app::logging;
+use proctor_app::project::opening;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::ServiceLockError;
 use proctor_model::CommandExit;
-use proctor_plan::config::Configuration;
 use proctor_sandbox::process::{PassedSocket, replace_program, take_passed_socket};
 use proctor_service::{
-    ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceEnd, ServiceError, ServiceHost,
-    ServiceManager, ServiceSettings,
+    ControlSocket, ControlSocketError, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
 };
 
 pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -44,14 +37,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     };
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
     let settings = ServiceSettings {
-        opening: OpeningSettings {
-            state_root: environment.state_root().to_owned(),
-            executable: environment.executable().to_owned(),
-            ambient: environment.variables().clone(),
-            observer: environment.observer(),
-            files: files(environment.state_root()),
-            asker: environment.asker(),
-        },
+        environment: environment.clone(),
         program: environment.program_file(),
         socket,
         manager: ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros)),
@@ -71,28 +57,6 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
                 .hint("put a program that runs there, then start the service again"))
         }
     }
-}
-
-fn files(state_root: &Path) -> ProjectReader {
-    let defaults = Configuration::default();
-    // The project is not known yet. Its own settings know the link and the store.
-    let rules = opening::matcher_settings(Some(state_root), None, &defaults);
-    let state_root = state_root.to_owned();
-    ProjectReader {
-        reading: Arc::new(move |root: &Path| {
-            let (state_root, root, mut last) = (state_root.clone(), root.to_owned(), LastSettings::default());
-            Box::new(move || read(&state_root, &root, &mut last))
-        }),
-        defaults: (rules, engine_settings(&defaults.watch), pace(&defaults.watch)),
-        lock_wait: defaults.evidence.lock_wait,
-    }
-}
-
-fn read(state_root: &Path, root: &Path, last: &mut LastSettings) -> Result<ProjectDefinition, Vec<String>> {
-    let (configuration, plan) = setup::describe_again(root, last).map_err(|error| error.lines())?;
-    let settings = opening::settings_of(state_root, root, &configuration).map_err(|error| error.lines())?;
-    let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-    Ok(ProjectDefinition { default_plan: plan.map_err(Planless::into_missing_plan), settings, configuration, engine, pace })
 }
 
 fn from_lock_error(error: &ServiceLockError) -> CommandError {

@@ -4,17 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::DoctorOptions;
-use crate::cli::commands::opening;
 use crate::cli::doctor_evidence::EvidenceSize;
 use crate::cli::doctor_findings::{DoctorFacts, DoctorFindings, apparmor_profile};
 use crate::cli::doctor_machine::MachineFacts;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
-use crate::cli::setup;
-use crate::cli::specification_files;
-use crate::cli::style::Style;
-use crate::cli::terminal;
+use proctor_app::project::{opening, setup, specification_files};
+use proctor_app::{CommandError, Environment, RunControl};
 use proctor_model::CommandExit;
 use proctor_plan::spec::{self, DiskFiles};
 use proctor_run::project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
@@ -30,14 +26,14 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     }
     let mut launcher = opening::start_launcher(environment)?;
     let root = setup::project_root(environment, options.place.path())?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     // proctor itself is used as the command for the trial, because it exists on every machine.
     let command = [environment.executable().display().to_string(), "--version".to_owned()];
     let name = setup::directory_name(&root);
     let plan = spec::plan_command(&command, &configuration, &DiskFiles::new(&root), &name)
         .map_err(|problems| setup::from_problems(&problems))?;
     let action = plan.steps.first().expect("the plan of a command has a step");
-    let control = super::run::watch_signals()?;
+    let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let request = ExaminationRequest {
         state_root: environment.state_root(),
         project_root: &root,
@@ -46,7 +42,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         settings: &configuration.sandbox,
         additions: &EnvironmentAdditions::default(),
         ambient: environment.variables(),
-        control: &control,
+        control,
     };
     let examination = examine(&mut launcher, &request).map_err(|error| super::from_run_error(&error))?;
     let facts = DoctorFacts {
@@ -63,8 +59,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     if options.json {
         render::document(&findings);
     } else {
-        let style =
-            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        let style = environment::style(environment);
         findings.lines(style).iter().for_each(render::line);
     }
     Ok(findings.exit())
@@ -87,7 +82,7 @@ fn look_around(
     let (mut projects, mut projects_without_limit) = (Vec::new(), 0);
     for (root, id) in places {
         // Errors in a configuration are ignored here; `proctor status` shows them.
-        let loaded = specification_files::load_project(&root, environment.values()).ok();
+        let loaded = specification_files::load_project(environment, &root).ok();
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(environment, loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
         let is_limited = settings.as_ref().is_some_and(|settings| settings.limits.bytes.is_some());

@@ -3,11 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup::CONFIGURATION_FILE;
 use crate::cli::terminal;
+use proctor_app::project::setup::CONFIGURATION_FILE;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{ReplaceOutcome, read_project_file, replace_project_file};
 use proctor_model::CommandExit;
 use proctor_plan::config::SpecificationSettings;

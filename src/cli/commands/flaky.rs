@@ -1,19 +1,18 @@
 //! `proctor flaky`: names the tests that passed and failed on equal trees.
 
-use crate::cli::commands::{history, opening};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::history_arguments::FlakyOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
 use proctor_api::FlakyTestsV1;
+use proctor_app::history;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &FlakyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
     let (mut archive, project) = opening::open_registered(environment, &root)?;
-    history::catch_up(&mut archive, &project)?;
+    history::catch_up(environment, &mut archive, &project)?;
     let tests =
         archive.about_tests(&project, |archive| archive.flaky_tests(&project)).map_err(|error| super::from_run_error(&error))?;
     if options.json {

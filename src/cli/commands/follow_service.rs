@@ -1,24 +1,22 @@
 //! `proctor watch` beside the service: shows the runs of the service instead of making every run a second time.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use crate::cli::arguments::{RunOptions, WatchOptions};
+use crate::cli::arguments::WatchOptions;
 use crate::cli::check_history::CheckHistory;
+use crate::cli::commands::hand_over;
 use crate::cli::commands::run::RunOutput;
-use crate::cli::commands::{hand_over, opening};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
-use crate::cli::project_place::ProjectPlace;
 use crate::cli::render;
-use crate::cli::service;
-use crate::cli::setup::LoadedProject;
 use proctor_api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
 use proctor_app::client::EventsStopper;
+use proctor_app::project::{LoadedProject, opening};
+use proctor_app::serving;
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, ProjectId, RunId, TaskId};
 use proctor_service::{Key, Typed};
 
@@ -36,11 +34,11 @@ pub(super) fn follow_service(
     if has_own_options || environment.has("PROCTOR_OUT") {
         return Ok(None);
     }
-    let Some(served) = service::serving(environment, &loaded.root) else { return Ok(None) };
+    let Some(served) = serving::serving(environment, &loaded.root) else { return Ok(None) };
     let (events, end) = match served.client.events() {
         Ok(events) => events,
         Err(error) => {
-            service::say_unusable(&error);
+            serving::say_unusable(environment, &error);
             return Ok(None);
         }
     };
@@ -49,15 +47,14 @@ pub(super) fn follow_service(
     let page = PageOpener::new(environment, loaded.root.clone(), |lines| lines.iter().for_each(render::note));
     let _keyboard = read_keys(&followed, end, page, environment);
     let settings = opening::settings(environment, loaded)?;
-    let shown = run_options(options, &loaded.root);
-    let history = CheckHistory::new(environment, opening::style(environment));
+    let history = CheckHistory::new(environment, environment::style(environment));
     for event in events {
         match event {
             EventV1::RunFinished { project, task, run_id: Some(run_id), outcome, exit_code } if project == served.project.id => {
                 followed.show((project.clone(), run_id.clone()));
                 let (run_id, told_task) = (Some(run_id), task.clone());
                 let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
-                let told = hand_over::show((&shown, RunOutput::Screen), environment, loaded, &settings, &answer);
+                let told = hand_over::show((options.failures, RunOutput::Screen), environment, loaded, &settings, &answer);
                 if let Err(error) = told {
                     render::error(&error);
                 }
@@ -118,7 +115,7 @@ fn read_keys(
     environment: &Environment,
 ) -> Option<Keyboard> {
     // What an agent types is no person's wish.
-    let keyboard = if environment.is_person_present() { Keyboard::enter() } else { None }?;
+    let keyboard = if environment::is_person_present(environment) { Keyboard::enter() } else { None }?;
     let (reader, followed, mut end) = (keyboard.reader(), Arc::clone(followed), Some(end));
     let act = move |typed| match typed {
         Typed::Key(Key::OpenPage) => {
@@ -168,20 +165,5 @@ fn say_health(health: Option<&HealthV1>) {
     match health {
         Some(health) => health.lines().iter().for_each(render::note),
         None => render::note("the project is judged again"),
-    }
-}
-
-fn run_options(options: &WatchOptions, root: &Path) -> RunOptions {
-    RunOptions {
-        place: ProjectPlace::at(root),
-        task: None,
-        values: options.values.clone(),
-        checks: Vec::new(),
-        phase: None,
-        fresh_caches: false,
-        failures: options.failures,
-        json: false,
-        github: false,
-        identity: None,
     }
 }

@@ -1,42 +1,23 @@
 //! `proctor gate`: says whether a commit is proved by the runs that there are, and with `--run` makes those that are missing.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::mem;
 use std::path::Path;
 
-use crate::cli::commands::gate_answer::{AcceptedBy, CommitGateV1, GateAnswer};
-use crate::cli::commands::gate_errors::{from_git_read_error, from_opening_error, from_revision_error};
-use crate::cli::commands::gate_notes::{self, Attested, AttestedWhere, NotesAsked, NotesQuestion};
-use crate::cli::commands::gate_policy::{self, AskedFor, Trusted};
-use crate::cli::commands::gate_run::{self, RunOfCommit};
-use crate::cli::commands::run::RunOutput;
-use crate::cli::commands::{gate_hook, gate_plans, opening};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::commands::gate_hook;
+use crate::cli::commands::run::{RunOutput, run_task};
+use crate::cli::environment;
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
-use crate::cli::setup;
-use proctor_evidence::{AcceptedChanges, evidence_directory};
-use proctor_git::ObjectId;
-use proctor_model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
-use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
-use proctor_run::project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
-use proctor_sandbox::process::clock;
-use proctor_tree::committed_tree;
-use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-
-/// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
-const ANY_FILE: &[u8] = b"\x01proctor\x01";
-
-/// Which commit is asked about, and by which policy.
-pub(super) struct GateQuestion<'a> {
-    pub(super) revision: &'a str,
-    pub(super) asked_for: AskedFor<'a>,
-    pub(super) policy_from: Option<&'a str>,
-    /// Asked if what others attested counts too.
-    pub(super) notes: Option<NotesQuestion<'a>>,
-}
+use crate::cli::screen::{self, FailuresShown};
+use proctor_app::gate::{
+    AskedFor, AttestedWhere, CommitGateV1, GateAnswer, GateQuestion, NotesQuestion, RunOfCommit, judge, missing_runs,
+    open_repository, run_missing,
+};
+use proctor_app::project::{LoadedProject, RunResources, opening, setup};
+use proctor_app::run::RunWish;
+use proctor_app::{CommandError, Environment};
+use proctor_model::CommandExit;
+use proctor_run::project::ProjectRepository;
+use proctor_sandbox::process::Control;
 
 pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
@@ -51,17 +32,25 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     }
     let repository = open_repository(&root)?;
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
-    let notes = NotesQuestion::of(options);
-    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes };
+    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes: notes(options) };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
     if options.json {
         render::document(&CommitGateV1::of(&answer));
     } else {
-        let style = opening::style(environment);
-        answer.lines(style).iter().for_each(render::line);
+        screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
     }
     Ok(answer.state.exit())
+}
+
+/// Returns what the command line asks for of what others attested; `None` if it asks for nothing.
+fn notes(options: &GateOptions) -> Option<NotesQuestion<'_>> {
+    let source = match (options.from_notes, options.from_bundle.is_empty()) {
+        (true, _) => AttestedWhere::NotesAndBundles,
+        (false, false) => AttestedWhere::BundlesAlone,
+        (false, true) => return None,
+    };
+    Some(NotesQuestion { source, bundles: &options.from_bundle, signers: options.signers.as_deref() })
 }
 
 /// Answers a question. If something is missing and `is_run` says so, runs it first.
@@ -76,218 +65,17 @@ pub(super) fn answer(
     let launcher = if is_run { Some(opening::start_launcher(environment)?) } else { None };
     let answer = judge(question, environment, place)?;
     let Some(launcher) = launcher else { return Ok(answer) };
-    let missing = gate_run::missing_runs(&answer);
+    let missing = missing_runs(&answer);
     if missing.is_empty() {
         return Ok(answer);
     }
-    match gate_run::run_missing(&answer, &missing, launcher, (environment, place), output)? {
+    let mut run =
+        |environment: &Environment, wish: &RunWish, loaded: &LoadedProject, opened: &mut RunResources, control: &Control| {
+            let end = run_task(wish, FailuresShown::default(), loaded, opened, (environment, control), output);
+            end.map(|end| end.exit)
+        };
+    match run_missing(&answer, &missing, launcher, (environment, place), &mut run)? {
         RunOfCommit::Made => Ok(GateAnswer { was_run: true, ..judge(question, environment, place)? }),
         RunOfCommit::NotRun(why) => Ok(GateAnswer { not_run: Some(why), ..answer }),
     }
-}
-
-pub(super) fn open_repository(root: &Path) -> Result<ProjectRepository, CommandError> {
-    ProjectRepository::open(root).map_err(|error| from_opening_error(&error))?.ok_or_else(|| no_repository(root))
-}
-
-/// Returns the error that a project is in no git repository.
-pub(super) fn no_repository(root: &Path) -> CommandError {
-    CommandError::new(CommandExit::Usage, format!("`{}` is in no git repository", root.display()))
-        .hint("`proctor status` says whether the files as they are now are tested")
-}
-
-fn judge(
-    question: &GateQuestion<'_>,
-    environment: &Environment,
-    (root, repository): (&Path, &ProjectRepository),
-) -> Result<GateAnswer, CommandError> {
-    let storage = &repository.storage;
-    let commit = storage.resolve(question.revision).map_err(|error| from_revision_error(storage, &error))?;
-    let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
-    let trusted = gate_policy::trusted(repository, (question.asked_for, commit), question.policy_from, (environment, root))?;
-    let mut compared = gate_policy::compare((repository, root), commit, &trusted)?;
-    // Keys and bundles that cannot be read are an error also where nothing needs them.
-    let allowed = gate_policy::signers(repository, &trusted, &compared.policy)?;
-    let bundles = gate_notes::bundles(environment, question.notes.as_ref())?;
-    let matcher = opening::matcher(environment, root, &compared.rules)?;
-    let odd = gate_policy::odd_configuration(repository, commit, &trusted)?;
-    let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
-    let tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
-    let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
-    let mut accepted = Vec::new();
-    if let Ok(tree) = &tree {
-        let own = gate_policy::configuration_of(repository, commit)?;
-        let plans = gate_plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
-        let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
-        let of_notes = |source| {
-            let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
-                Some(file) => GateSigners::only(gate_notes::signers_of_file(environment, root, file)?),
-                None => {
-                    opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?
-                }
-            };
-            gate_notes::read(repository, &signers, (git_tree, *tree), (source, &bundles), clock::now())
-        };
-        if let Some(notes) = &question.notes {
-            attested = of_notes(notes.source)?;
-        } else if !compared.lowered.is_empty() {
-            // Whether a change was accepted is asked for in any case. What cannot be read accepts nothing.
-            let read = of_notes(AttestedWhere::NotesAndBundles);
-            attested.accepted = read.map(|read| read.accepted).unwrap_or_default();
-        }
-        accepted = take_accepted(&mut compared.lowered, &attested.accepted, trusted.commit());
-        judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
-        if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
-            let unaccepted = by.with_rules(repository, |rules| gate_notes::unaccepted(rules, &attested.claims));
-            attested.has_refused_statement |= !unaccepted.is_empty();
-            attested.refused.extend(unaccepted);
-        }
-    }
-    let JudgedRuns { judgements, elsewhere, has_other_format } = judged;
-    let state = match (overall_state(&judgements), &tree) {
-        (_, Err(_)) => GateState::NotAccepted,
-        (GateState::Red, Ok(_)) => GateState::Red,
-        (_, Ok(_)) if !compared.lowered.is_empty() => GateState::NotAccepted,
-        // Somebody has said something of this content, and it does not count.
-        (GateState::NotTested, Ok(_)) if attested.has_refused_statement => GateState::NotAccepted,
-        (state, Ok(_)) => state,
-    };
-    let notes = question.notes.as_ref().map(|notes| NotesAsked {
-        are_there: attested.is_there,
-        names_signers: notes.signers.is_some() || compared.policy.signers.is_some(),
-    });
-    Ok(GateAnswer {
-        state,
-        notes,
-        revision: question.revision.to_owned(),
-        commit,
-        git_tree,
-        tree,
-        policy: compared.policy,
-        policy_from: trusted.words(commit),
-        lowered: compared.lowered,
-        accepted,
-        trusted: trusted.commit(),
-        judgements,
-        elsewhere: elsewhere
-            .into_iter()
-            .map(|(run, project)| (run, evidence_directory(environment.state_root()).join(project.as_str())))
-            .collect(),
-        has_other_format,
-        is_head: storage.head().ok().flatten() == Some(commit),
-        converts_line_endings: storage.converts_line_endings(),
-        not_run: None,
-        was_run: false,
-        attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
-        refused_attestations: attested.refused,
-    })
-}
-
-/// Takes the changes out of `lowered` that somebody accepted beside the same trusted commit, and returns them with who did.
-fn take_accepted(
-    lowered: &mut Vec<String>,
-    accepted: &[(String, AcceptedChanges)],
-    trusted: Option<ObjectId>,
-) -> Vec<AcceptedBy> {
-    let mut taken = Vec::new();
-    for (name, acceptance) in accepted.iter().filter(|(_, acceptance)| Some(acceptance.trusted) == trusted) {
-        let (changes, left) = mem::take(lowered).into_iter().partition(|change| acceptance.changes.contains(change));
-        *lowered = left;
-        taken.push(AcceptedBy { name: name.clone(), key: acceptance.key, changes });
-    }
-    taken.retain(|by| !by.changes.is_empty());
-    taken
-}
-
-/// By what the runs on a commit's tree are judged.
-struct JudgedBy<'a> {
-    policy: &'a GatePolicy,
-    trusted: &'a Trusted,
-    /// What the commit's own plans ask for.
-    plans: BTreeMap<TaskId, RequiredPlan>,
-    /// Its patterns mean the ignored files that the policy accepts.
-    accepted: Matcher,
-}
-
-impl<'a> JudgedBy<'a> {
-    fn new(policy: &'a GatePolicy, trusted: &'a Trusted, plans: BTreeMap<TaskId, RequiredPlan>) -> Result<Self, CommandError> {
-        let settings = MatcherSettings { ignore: policy.ignored_inputs.clone(), ..MatcherSettings::default() };
-        let accepted = Matcher::new(&settings).map_err(|problems| {
-            let wrong: Vec<String> = problems.iter().map(|one| format!("`{}`: {}", one.pattern, one.problem)).collect();
-            let message = format!("`ignored_inputs` of `[gate]`: {}", wrong.join("; "));
-            CommandError::new(CommandExit::SpecificationWrong, message).hint("write patterns as in `.gitignore`")
-        })?;
-        Ok(Self { policy, trusted, plans, accepted })
-    }
-
-    fn judge(&self, repository: &ProjectRepository, claims: &[GateClaim]) -> Vec<GateJudgement> {
-        self.with_rules(repository, |rules| judge_gate(rules, claims))
-    }
-
-    /// Passes the rules on, which name functions that live as long as this call.
-    fn with_rules<T>(&self, repository: &ProjectRepository, judge: impl FnOnce(&GateRules<'_>) -> T) -> T {
-        let is_tracked = |path: &str| match self.trusted.commit() {
-            Some(commit) => repository.may_have(commit, path),
-            None => false,
-        };
-        let rules = GateRules {
-            policy: self.policy,
-            plans: &self.plans,
-            now: clock::now(),
-            is_accepted_input: &|path| self.accepts(path),
-            is_tracked_by_trusted: &is_tracked,
-        };
-        judge(&rules)
-    }
-
-    /// Returns whether the policy accepts that checks read an ignored file. A directory ends with a slash.
-    fn accepts(&self, path: &str) -> bool {
-        let (path, is_directory) = path.strip_suffix('/').map_or((path, false), |path| (path, true));
-        let Ok(path) = TreePath::try_from(path) else { return false };
-        let is_meant = |path: &TreePath, is_directory| self.accepted.decide(path, is_directory).verdict == IgnoreVerdict::Out;
-        is_meant(&path, is_directory) || (is_directory && is_meant(&path.join(ANY_FILE), false))
-    }
-}
-
-/// What the runs on a commit's tree came to.
-#[derive(Default)]
-struct JudgedRuns {
-    judgements: Vec<GateJudgement>,
-    /// The projects of the runs that are not of the project itself.
-    elsewhere: BTreeMap<RunId, ProjectId>,
-    /// Whether the project's last run has a tree digest in an earlier format.
-    has_other_format: bool,
-}
-
-/// Judges the runs on a tree, and what others attested of it: the runs of this project, and if they leave something unproved, also
-/// those of the same directory in the repository's other worktrees.
-fn judge_runs(
-    environment: &Environment,
-    (root, repository): (&Path, &ProjectRepository),
-    by: &JudgedBy<'_>,
-    (tree, attested): (TreeDigest, &[GateClaim]),
-) -> Result<JudgedRuns, CommandError> {
-    let failed = |error: ProjectError| super::from_run_error(&error);
-    let mut archive: StoreReader = opening::open_archive(environment)?;
-    let own: Option<ProjectId> = archive.find_project(root).map_err(failed)?;
-    let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
-    let judgements = by.judge(repository, &together(runs.claims, attested));
-    if matches!(overall_state(&judgements), GateState::Proved | GateState::Red) {
-        return Ok(JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format });
-    }
-    let others = archive.projects_of_repository(root).map_err(failed)?;
-    let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;
-    let judgements = by.judge(repository, &together(all.claims, attested));
-    Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
-}
-
-fn is_of_another_store(claim: &GateClaim) -> bool {
-    matches!(claim.origin.signer, ClaimSigner::Allowed { .. })
-}
-
-/// Returns the claims of this store and of others, newest first. An own run that was attested too is there twice, which changes nothing.
-fn together(mut claims: Vec<GateClaim>, attested: &[GateClaim]) -> Vec<GateClaim> {
-    claims.extend_from_slice(attested);
-    claims.sort_by_key(|claim| Reverse(claim.origin.ended));
-    claims
 }

@@ -7,15 +7,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use crate::cli::commands::gate::{self, GateQuestion};
-use crate::cli::commands::gate_policy::AskedFor;
-use crate::cli::commands::opening;
+use crate::cli::commands::gate;
 use crate::cli::commands::run::RunOutput;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::gate_arguments::{GateHook, GateOptions};
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::terminal;
+use proctor_app::gate::{AskedFor, GateQuestion, no_repository, open_repository};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
 use proctor_git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
 use proctor_model::CommandExit;
@@ -60,7 +60,7 @@ impl GateHook {
 
 /// Writes the hook.
 pub(super) fn install(hook: GateHook, root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let repository = gate::open_repository(root)?;
+    let repository = open_repository(root)?;
     let HooksDirectory { path: directory, is_shared } = hooks_directory(&repository, root, environment)?;
     let path = directory.join(hook.file_name());
     let text = script(environment, &repository);
@@ -95,7 +95,7 @@ pub(super) fn install(hook: GateHook, root: &Path, environment: &Environment) ->
 
 /// Removes the hook, if it is proctor's, and puts back the one that it replaced.
 pub(super) fn uninstall(hook: GateHook, root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let repository = gate::open_repository(root)?;
+    let repository = open_repository(root)?;
     let path = hooks_directory(&repository, root, environment)?.path.join(hook.file_name());
     match read_hook(&path, &repository)? {
         Found::Nothing => render::line(&format!("there is no {}", path.display())),
@@ -119,7 +119,7 @@ pub(super) fn uninstall(hook: GateHook, root: &Path, environment: &Environment) 
 
 /// Returns where git looks for the hook, and what is there in words; `None` where there is no repository that can be read.
 pub(super) fn standing(hook: GateHook, root: &Path, environment: &Environment) -> Option<(PathBuf, &'static str)> {
-    let repository = gate::open_repository(root).ok()?;
+    let repository = open_repository(root).ok()?;
     let path = hooks_directory(&repository, root, environment).ok()?.path.join(hook.file_name());
     let said = match read_hook(&path, &repository) {
         Ok(Found::Nothing) => "not installed",
@@ -143,8 +143,8 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
         let message = format!("git is expected to name what is pushed, and not `{line}`");
         CommandError::new(CommandExit::Usage, message).hint("a pre-push hook runs this: `proctor gate --install pre-push`")
     })?;
-    let repository = gate::open_repository(root)?;
-    let style = opening::style(environment);
+    let repository = open_repository(root)?;
+    let style = environment::style(environment);
     let mut states = Vec::new();
     for reference in references {
         if let Err(GitReadError::Object { problem: ObjectProblem::Kind, .. }) = repository.storage.peel(reference.commit) {
@@ -165,7 +165,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
         };
         render::line(&format!("{}:", reference.local));
         let answer = gate::answer(&question, options.run, environment, (root, &repository), RunOutput::Screen)?;
-        answer.lines(style).iter().for_each(render::line);
+        screen::gate_lines(&answer, style).iter().for_each(render::line);
         states.push(answer.state);
     }
     Ok(if states.is_empty() { CommandExit::Proceed } else { worst_state(states.into_iter()).exit() })
@@ -302,7 +302,7 @@ fn hooks_directory(
         .then(|| environment.variable("GIT_CONFIG_SYSTEM").map_or_else(|| PathBuf::from("/etc/gitconfig"), PathBuf::from));
     let others: Vec<String> =
         of_machine.into_iter().chain(of_user).filter_map(|path| read_regular_text(&path, LONGEST_CONFIG).ok()).collect();
-    let Some(location) = find_git_location(root) else { return Err(gate::no_repository(root)) };
+    let Some(location) = find_git_location(root) else { return Err(no_repository(root)) };
     let named = repository.storage.hooks_path(&others);
     let is_of_others = named.is_some() && repository.storage.hooks_path(&[]).is_none();
     let path = match named {

@@ -8,10 +8,9 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
+use proctor_app::project::opening;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
 use proctor_model::{ActionId, ExportFormat};
 use proctor_run::project::ProjectError;

@@ -5,14 +5,13 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::cli::commands::at_gates::{Editor, TerminalPerson};
-use crate::cli::commands::opening::{self, RunResources};
-use crate::cli::commands::run::{not_approved, watch_signals};
 use crate::cli::commands::waiting;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
-use crate::cli::setup::{self, LoadedProject};
+use proctor_app::project::{LoadedProject, RunResources, opening, setup};
+use proctor_app::refusals::not_approved_error;
+use proctor_app::{CommandError, Environment, RunControl};
 use proctor_evidence::Store;
 use proctor_git::find_git_location;
 use proctor_govern::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
@@ -37,7 +36,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     }
     let launcher = opening::start_launcher(environment)?;
     let root = setup::project_root(environment, &options.project)?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     let settings = workflow_settings(&configuration.govern, options.repo.clone())?;
     let beginning = beginning(options, environment)?;
     let git = find_git_location(&root).ok_or_else(|| {
@@ -53,11 +52,11 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     // A model runs under the settings of the project, so nobody is consulted under settings that no person approved.
     let unapproved = workspace.unapproved_settings(&scope.project, &loaded.plan.settings);
     if let Some(unapproved) = unapproved.map_err(|error| super::from_run_error(&error))? {
-        return Err(not_approved(&unapproved));
+        return Err(not_approved_error(environment, &unapproved));
     }
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
     let place = WorkflowProject { store, id: scope.project.clone(), root, git };
-    let control = watch_signals()?;
+    let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let mut hands = RunHands {
         workspace,
         scope,
@@ -66,14 +65,14 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         drafter: drafter?,
         reviewer: reviewer?,
         tracker: settings.tracker.first().cloned().unwrap_or_default(),
-        control: &control,
+        control,
     };
     let editor = Editor { command: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
-    let mut person = TerminalPerson::new(editor, environment, &control);
+    let mut person = TerminalPerson::new(editor, environment, control);
     let user = environment.asker().uid;
     let run_plan = || {
         let mut workflow = WorkflowRunner::open(&settings, &place, (&mut hands, &mut person), user)?;
-        workflow = workflow.observed_by(environment.workflow_points());
+        workflow = workflow.observed_by(environment::workflow_points(environment));
         let (ending, slug) = workflow.run(beginning)?;
         let is_kept = workflow.has_checkpoint(&slug)?;
         Ok(EndedWorkflow { ending, slug, is_kept })

@@ -1,9 +1,8 @@
 //! `proctor hook`: answers coding agents, and keeps the hooks in their settings.
 
 use crate::cli::commands::{hook_install, hook_report, hook_run};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::hook_arguments::{HookOptions, HookVerb};
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &HookOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -3,15 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::commands::gate_hook;
-use crate::cli::commands::hook_files::{HookFiles, SettingsRecord};
 use crate::cli::commands::hook_place::{SettingsPlace, SettingsScope};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::gate_arguments::GateHook;
 use crate::cli::hook_arguments::{HookAgent, HookTarget};
 use crate::cli::render;
-use crate::cli::setup;
 use proctor_app::hook::{AGENTS, AgentRow, entries_there, install_hooks, off_switch, uninstall_hooks};
+use proctor_app::project::setup;
+use proctor_app::turn::{HookFiles, SettingsRecord};
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
 /// The most lines of a file on each side that are compared to show a change.

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-use crate::cli::commands::hook_files::replace_file;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use proctor_app::hook::{AgentRow, SettingsProblem};
+use proctor_app::turn::replace_file;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_file;
 use proctor_model::CommandExit;
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use crate::cli::commands::approve;
-use crate::cli::commands::hook_files::HookFiles;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen::counted;
-use crate::cli::setup;
 use proctor_app::hook::{HookFigures, HookLine};
+use proctor_app::project::setup;
+use proctor_app::turn::HookFiles;
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_sandbox::process::clock;
 
@@ -38,10 +38,10 @@ pub(super) fn wrong(environment: &Environment) -> Result<CommandExit, CommandErr
         .hint("`proctor hook report` counts them"));
     };
     let question = format!("to say that the block of {of} was wrong, type `wrong`; anything else says nothing: ");
-    if !environment.is_person_present() {
+    if !environment::is_person_present(environment) {
         let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can call a block wrong")
             .hint("run the command yourself at a terminal");
-        return Err(environment.why_nobody(error));
+        return Err(environment::why_nobody(environment, error));
     }
     if !approve::types(&question, "wrong", &approve::uninterrupted()?) {
         return Err(

@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write as _};
 
 use crate::cli::arguments::InitOptions;
 use crate::cli::commands::init_agents::{self, Asking};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup::{self, CONFIGURATION_FILE};
+use proctor_app::project::setup;
+use proctor_app::project::setup::CONFIGURATION_FILE;
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_plan::config::{Configuration, default_text};
 use proctor_plan::spec::{self, DiskFiles};

@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::cli::agents_section::{SectionPlan, plan_section};
-use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::terminal;
+use proctor_app::CommandError;
 use proctor_evidence::{ReplaceOutcome, read_project_file, replace_project_file};
 use proctor_model::CommandExit;
 

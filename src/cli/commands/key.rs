@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::cli::commands::approve;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, can_endorse,
     exported_keys, list_projects, read_key_ring, rotate_key,
@@ -75,10 +75,10 @@ fn is_loss_confirmed(store: &Store, environment: &Environment) -> Result<bool, C
             .hint("`proctor key rotate` replaces it, and it signs the handing-over"));
     }
     let consequence = "the new key is endorsed by nobody: `proctor verify` says so from then on, about everything in this store";
-    if !environment.is_person_present() {
+    if !environment::is_person_present(environment) {
         let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can say that the key is lost");
         let hint = "put the key back from a backup, or run the command yourself at a terminal";
-        return Err(environment.why_nobody(error.detail(consequence).hint(hint)));
+        return Err(environment::why_nobody(environment, error.detail(consequence).hint(hint)));
     }
     render::note(consequence);
     let question = format!("to begin with a new key, type `{LOST}`; anything else replaces nothing: ");

@@ -3,15 +3,14 @@
 
 use std::path::Path;
 
-use crate::cli::commands::gate_run::is_checkout;
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
 use proctor_api::{ProjectV1, ProjectsV1};
+use proctor_app::gate::is_checkout;
+use proctor_app::project::opening;
+use proctor_app::serving;
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_run::project::{RegisteredProject, StoreReader};
 use proctor_service::list_by_ledger;
@@ -22,7 +21,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     let (mut registered, _full) =
         opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
     registered.retain(|project| !is_checkout(environment, Path::new(&project.path)));
-    let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
+    let mut watched = serving::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
     let (mut projects, mut failure) = (Vec::new(), None);
     for project in registered {
         let known = watched.iter().position(|watched| watched.id == project.id && watched.standing.is_some());

@@ -1,15 +1,13 @@
 //! `proctor log`: lists the runs of a project, newest first. The evidence link in the project is not used, because anybody can change that
 //! link (S1). Every listed run has a line in the ledger, which is checked.
 
-use crate::cli::commands::{history, opening};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::history_arguments::LogOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
-use crate::cli::specification_files;
 use proctor_api::RunListV1;
+use proctor_app::history;
+use proctor_app::project::{opening, setup, specification_files};
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, DurationMs, LoggedRun, Timestamp};
 use proctor_plan::config::parse_duration;
 use proctor_run::project::{RunFilter, TestSearch};
@@ -20,7 +18,7 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
     let since = options.since.as_deref().map(read_since).transpose()?;
     let (mut archive, project) = opening::open_registered(environment, &root)?;
-    match history::catch_up(&mut archive, &project) {
+    match history::catch_up(environment, &mut archive, &project) {
         // Without a filter the ledger says which runs there are, so they are listed also where nothing can be written.
         Err(error) if options.test.is_none() && since.is_none() && task.is_none() && !options.failed => {
             render::note(&format!("note: what is known about tests may be old: {}", error.lines().join("; ")));
@@ -42,7 +40,7 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
     });
     let (runs, taken) = answer.map_err(|error| super::from_run_error(&error))??;
     if let Some((wanted, test)) = &taken {
-        history::note_taken(wanted, test);
+        history::note_taken(environment, wanted, test);
     }
     if options.json {
         let runs: Vec<LoggedRun> = runs.into_iter().map(|(_, logged)| logged).collect();

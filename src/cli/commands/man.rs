@@ -5,9 +5,9 @@ use std::fs;
 use clap::CommandFactory as _;
 
 use crate::cli::arguments::Arguments;
-use crate::cli::error::CommandError;
 use crate::cli::package_arguments::ManOptions;
 use crate::cli::render;
+use proctor_app::CommandError;
 use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &ManOptions) -> Result<CommandExit, CommandError> {

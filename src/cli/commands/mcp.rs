@@ -9,16 +9,14 @@ use nix::libc::{SIGHUP, SIGINT, SIGTERM};
 use rmcp::serve_server;
 use tokio::runtime::Builder;
 
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service_arguments::McpOptions;
-use crate::cli::setup;
-use crate::cli::tool_answers::OwnCommands;
+use proctor_app::project::setup;
+use proctor_app::{CommandError, Environment, Stop};
 use proctor_evidence::read_boot_id;
 use proctor_model::CommandExit;
 use proctor_sandbox::process::{register_agent, signal_pipe};
-use proctor_service::mcp::{CallStop, StdioTransport, ToolServer, TransportEnd};
+use proctor_service::mcp::{ProjectAnswers, StdioTransport, ToolServer, TransportEnd};
 
 /// How many calls are answered at once, each on a thread of its own.
 const THREADS: usize = 32;
@@ -34,11 +32,11 @@ pub(crate) fn execute(options: &McpOptions, environment: &Environment) -> Result
         CommandError::caused(CommandExit::OwnFault, what, error)
             .hint("check the limits on processes and open files (`ulimit -u -n`)")
     };
-    let ends = CallStop::default();
+    let ends = Stop::default();
     let (transport, end, unwritten) = StdioTransport::start(std::io::stdin(), render::protocol_output(), ends.clone())
         .map_err(|error| failed("failed to begin to read", &error))?;
     end_at_signals(end).map_err(|error| failed("failed to take over signals", &error))?;
-    let answers = Arc::new(OwnCommands::new(environment, root, ends.clone()));
+    let answers = Arc::new(ProjectAnswers::new(environment, root, ends.clone()));
     let runtime = Builder::new_current_thread()
         .enable_time()
         .max_blocking_threads(THREADS)

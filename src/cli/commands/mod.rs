@@ -20,19 +20,12 @@ mod fix;
 pub(crate) mod flaky;
 mod follow_service;
 pub(crate) mod gate;
-mod gate_answer;
-mod gate_errors;
 mod gate_hook;
-mod gate_notes;
-mod gate_plans;
-mod gate_policy;
-mod gate_run;
 mod github;
 pub(crate) mod govern;
 mod hand_over;
 pub(crate) mod history;
 pub(crate) mod hook;
-mod hook_files;
 mod hook_install;
 mod hook_place;
 mod hook_report;
@@ -45,7 +38,6 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod open;
-pub(crate) mod opening;
 pub(crate) mod plan;
 pub(crate) mod prune;
 mod refuse;
@@ -56,7 +48,6 @@ pub(crate) mod run;
 mod run_all;
 pub(crate) mod schema;
 pub(crate) mod service;
-mod share_run;
 pub(crate) mod show;
 pub(crate) mod slow;
 pub(crate) mod status;
@@ -70,23 +61,4 @@ mod waiting_approvals;
 pub(crate) mod watch;
 pub(crate) mod why;
 
-use crate::cli::error::CommandError;
-use proctor_model::{HealthProblem, PruneReason, RunId};
-use proctor_run::project::ProjectError;
-use proctor_sandbox::process::clock;
-use proctor_service::health_of;
-
-/// Converts an error of a run into a command error.
-pub(crate) fn from_run_error(error: &ProjectError) -> CommandError {
-    let trouble = health_of(error, clock::now()).filter(|trouble| trouble.problem != HealthProblem::Other);
-    let command_error = CommandError::of(error.exit(), error).of_trouble(trouble);
-    match error.hint() {
-        Some(hint) => command_error.hint(hint),
-        None => command_error,
-    }
-}
-
-/// Returns the error that a run's files were pruned.
-pub(crate) fn from_prune_reason(run_id: &RunId, why: PruneReason) -> CommandError {
-    from_run_error(&ProjectError::Pruned { run_id: run_id.clone(), why })
-}
+pub(crate) use proctor_app::{from_prune_reason, from_run_error};

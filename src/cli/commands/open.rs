@@ -1,25 +1,23 @@
 //! `proctor open`: opens the page in a browser. The service serves it; where none runs, this process does, until it is stopped.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 
 use nix::sys::signal::{Signal, raise};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::cli::browser::start_browser;
-use crate::cli::commands::{opening, status};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
-use crate::cli::service;
 use crate::cli::service_arguments::OpenOptions;
-use crate::cli::setup;
 use proctor_api::page::RawOutput;
 use proctor_api::{ErrorV1, PageTicketV1};
-use proctor_model::{CommandExit, ProjectId, RunId, TaskId};
+use proctor_app::project::{opening, setup};
+use proctor_app::serving;
+use proctor_app::{CommandError, Environment};
+use proctor_model::{CommandExit, ProjectId, RunId};
 use proctor_run::project::StoreReader;
-use proctor_service::{LookAtProject, PageAlone, PageAloneError, make_private_directory, serve_page_alone};
+use proctor_service::{PageAlone, PageAloneError, make_private_directory, serve_page_alone};
 
 /// How many places in the page may wait until the browser has been started for the ones before. Then the reading of the input waits.
 const PLACES: usize = 16;
@@ -32,13 +30,13 @@ pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Resul
     }
     let root = setup::project_root(environment, options.place.path())?;
     let place = find_place(&mut opening::open_archive(environment)?, &root, options.run.as_deref())?;
-    if let Some(ticket) = service::ask_for_page(environment, &place)? {
+    if let Some(ticket) = serving::ask_for_page(environment, &place)? {
         show_page(environment, &ticket, options.no_browser);
         return Ok(CommandExit::Proceed);
     }
     let (shown, no_browser) = (environment.clone(), options.no_browser);
     let (_one_place, places) = channel(1);
-    serve_alone(environment, environment.is_person_present(), &place, places, move |ticket| {
+    serve_alone(environment, environment::is_person_present(environment), &place, places, move |ticket| {
         if show_opened(&shown, ticket, no_browser) {
             render::note("no service runs, so this command serves the page; Ctrl-C ends it");
         }
@@ -63,7 +61,7 @@ fn open_beside(environment: &Environment) -> Result<CommandExit, CommandError> {
     })?;
     let shown = environment.clone();
     // The input is a pipe, so the error output tells whether a person looks.
-    serve_alone(environment, environment.is_person_beside(), &first, places, move |ticket| {
+    serve_alone(environment, environment::is_person_beside(environment), &first, places, move |ticket| {
         let _is_shown = show_opened(&shown, ticket, false);
     })
 }
@@ -140,10 +138,8 @@ fn serve_alone(
     })?;
     make_private_directory(&directory).map_err(|error| CommandError::of(CommandExit::Usage, &error).hint(error.hint()))?;
     let settings = PageAlone {
-        state_root: environment.state_root().to_owned(),
-        ambient: environment.variables().clone(),
+        environment: environment.clone(),
         directory,
-        look: look_at_project(environment),
         raw_output: if is_for_person { RawOutput::Shown } else { RawOutput::Refused },
     };
     serve_page_alone(settings, first, places, opened).map_err(|error| match &error {
@@ -151,16 +147,5 @@ fn serve_alone(
         PageAloneError::Open(refusal) => of_refusal(refusal),
         PageAloneError::Begin(_) => CommandError::of(CommandExit::OwnFault, &error)
             .hint("check the limits on open files (`ulimit -n`), then run the command again"),
-    })
-}
-
-/// Looks at a project as `proctor status` does.
-fn look_at_project(environment: &Environment) -> LookAtProject {
-    let environment = environment.clone();
-    Arc::new(move |root: &Path, task: &TaskId| {
-        // Whoever names no task asks about `default`, which a project with test specifications alone does not have.
-        let wanted = if *task == TaskId::default_task() { &[] } else { std::slice::from_ref(task) };
-        let look = || status::stand(&mut opening::open_archive(&environment)?, root, wanted, &[]);
-        look().map_err(|error| error.lines())
     })
 }

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::commands::opening;
-use crate::cli::commands::run::not_approved;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::refusals::not_approved_error;
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
 use proctor_plan::config::judged_settings;
 use proctor_run::project::{
@@ -22,7 +20,7 @@ const EVIDENCE_SETTINGS: &str = "evidence.";
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     let full = |error: &CommandError| error.trouble().is_some_and(|trouble| trouble.problem == HealthProblem::DiskFull);
     // Opening the index may have to write it. The reserve is written again when this value is dropped.
     let mut reserve = None;
@@ -35,7 +33,7 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     };
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);
     let registered: BTreeSet<ProjectId> = registered.collect();
-    let settings = opening::settings_of(environment.state_root(), &root, &configuration)?;
+    let settings = opening::settings_of(environment, &root, &configuration)?;
     if settings.limits.is_unlimited() {
         render::note("everything is kept: set `keep_runs`, `keep_days` or `max_bytes` in `[evidence]` of proctor.toml");
     }
@@ -43,7 +41,7 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
         let judged = PlanSettings { now: judged_settings(&configuration), allowed: configuration.allowed.clone() };
         let unapproved = archive.unapproved_settings(&project, &judged, EVIDENCE_SETTINGS);
         if let Some(unapproved) = unapproved.map_err(|error| super::from_run_error(&error))? {
-            return Err(not_approved(&unapproved));
+            return Err(not_approved_error(environment, &unapproved));
         }
     }
     drop(reserve);

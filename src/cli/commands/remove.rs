@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
-use crate::cli::setup;
 use crate::cli::terminal;
 use proctor_api::{MethodV1, ProjectV1};
+use proctor_app::project::{opening, setup};
+use proctor_app::serving;
+use proctor_app::serving::MARGIN;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::PurgePlan;
 use proctor_model::{CommandExit, Serving, shown_line};
 use proctor_plan::config::Configuration;
@@ -63,10 +63,13 @@ fn agreed_purge(environment: &Environment, project: &RegisteredProject) -> Resul
         format!("  goes: {}, with reports, logs and signatures", extent(&plan)),
         "  stays: the ledger with every verdict and hash, the keys, and all other projects".to_owned(),
     ];
-    if !environment.is_person_present() {
+    if !environment::is_person_present(environment) {
         let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can remove evidence");
         let hint = "run the command yourself at a terminal; without `--purge` the evidence stays";
-        return Err(environment.why_nobody(shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint)));
+        return Err(environment::why_nobody(
+            environment,
+            shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint),
+        ));
     }
     shown.iter().for_each(render::note);
     let (control, _handle) =
@@ -100,10 +103,10 @@ fn leave_alone(
         discard_snapshots(environment.state_root(), &project.id, lock_wait).map_err(|error| super::from_run_error(&error))?;
         return Ok(false);
     }
-    if let Some((client, _)) = service::listening(environment) {
+    if let Some((client, _)) = serving::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
         let _removed: ProjectV1 =
-            client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| service::from_client_error(&error))?;
+            client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| serving::from_client_error(&error))?;
     } else {
         record_serving(environment.state_root(), scope, Serving::NotServed, lock_wait)
             .map_err(|error| super::from_run_error(&error))?;

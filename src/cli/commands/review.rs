@@ -5,15 +5,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::commands::opening::{self, RunResources};
-use crate::cli::commands::run::watch_signals;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::{self, FailuresShown};
-use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::{Audience, ProgressScreen};
+use proctor_app::project::{LoadedProject, RunResources, opening, setup};
+use proctor_app::{CommandError, Environment, RunControl};
 use proctor_evidence::open_regular_file;
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, RunId, TriggerKind};
@@ -38,10 +36,11 @@ struct ReviewV1 {
 pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = load(options, environment)?;
-    let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
+    let RunResources { mut workspace, scope, settings } = opening::open(environment, launcher, &loaded, None)?;
+    let style = environment::style(environment);
     workspace.expect_one_run();
-    let control = watch_signals()?;
-    let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control);
+    let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
+    let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, control);
     let mut progress = ProgressScreen::new(style, FailuresShown::None, Audience::Nobody);
     let carried = workspace.run_plan(&request, &mut |one| progress.show(&one)).map_err(|error| super::from_run_error(&error))?;
     let (document, exit) = match carried {
@@ -77,7 +76,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
 
 fn load(options: &ReviewOptions, environment: &Environment) -> Result<LoadedProject, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     let prompt = match &options.prompt {
         Some(path) => Prompt::given(read_prompt(path, environment)?),
         None => Prompt::Nothing,

@@ -9,23 +9,20 @@ use serde::Serialize;
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::github;
 use crate::cli::commands::hand_over::hand_over;
-use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse;
-use crate::cli::commands::run::{RunEnd, RunOutput, run_task, watch_signals};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::commands::run::{RunEnd, RunOutput, run_task, wish};
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen::{self, TaskSummary};
-use crate::cli::setup::{self, LoadedProject};
-use crate::cli::specification_files::{self, FoundPlan, SpecifiedProject};
+use crate::cli::style::Style;
+use proctor_app::project::specification_files::{FoundPlan, SpecifiedProject};
+use proctor_app::project::{LoadedProject, RunResources, opening, setup, specification_files};
+use proctor_app::{CommandError, Environment, RunControl};
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, RunId, TaskId, TreeDigest};
 use proctor_plan::spec;
 use proctor_sandbox::process::Control;
 use proctor_tree::TreeHints;
-
-/// The word for `--task` that means every task of every test specification.
-pub(super) const EVERY_TASK: &str = "*";
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -65,7 +62,7 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
     }
     let launcher = opening::start_launcher(environment)?;
     let root = setup::project_root(environment, options.place.path())?;
-    let SpecifiedProject { configuration, specifications, .. } = specification_files::read_project(&root, environment.values())?;
+    let SpecifiedProject { configuration, specifications, .. } = specification_files::read_project(environment, &root)?;
     let tasks = specifications.tasks();
     if tasks.is_empty() {
         return Err(specification_files::without_tasks(&specifications));
@@ -74,8 +71,9 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let torn: Vec<String> = specifications.faults_without_task().into_iter().map(ToString::to_string).collect();
     let plan = spec::plan_without_checks(&configuration, &setup::directory_name(&root));
     let loaded = LoadedProject { root, configuration, plan };
-    let mut resources = opening::open(environment, launcher, &loaded, options.identity)?;
-    let control = watch_signals()?;
+    let mut resources = opening::open(environment, launcher, &loaded, options.identity.map(Into::into))?;
+    let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
+    let style = environment::style(environment);
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     let mut ends = Vec::new();
     let run_each = |tasks: &[TaskId], resources: &mut RunResources, ends: &mut Vec<TaskEnd>| {
@@ -84,9 +82,9 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
                 return;
             }
             if output == RunOutput::Screen {
-                render::line(&screen::task_heading(task, resources.style));
+                render::line(&screen::task_heading(task, style));
             }
-            let ended = run_one(options, environment, task, (resources, &control), output);
+            let ended = run_one(options, environment, task, (resources, control), output);
             if let (Err(error), RunOutput::Screen) = (&ended, output) {
                 render::error(error);
                 if options.github {
@@ -119,7 +117,7 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let tree_changed = !self::outdated(&ends, &mut resources)?.is_empty();
     resources.workspace.save_trees();
     resources.workspace.keep_to_limits();
-    Ok(show(&ends, &torn, tree_changed, (output, &resources)))
+    Ok(show(&ends, &torn, tree_changed, (output, style)))
 }
 
 /// Runs one task as `proctor run --task TASK` does. Its specification is read anew, because a task before it may have
@@ -131,11 +129,11 @@ fn run_one(
     (resources, control): (&mut RunResources, &Control),
     output: RunOutput,
 ) -> Result<RunEnd, CommandError> {
-    let project = specification_files::read_project(&resources.scope.root, environment.values())?;
+    let project = specification_files::read_project(environment, &resources.scope.root)?;
     match specification_files::plan_of(project, task)? {
         FoundPlan::Planned(loaded) => match hand_over(options, environment, &loaded, output)? {
             Some(end) => Ok(end),
-            None => run_task(options, &loaded, resources, (environment, control), output),
+            None => run_task(&wish(options), options.failures, &loaded, resources, (environment, control), output),
         },
         FoundPlan::Wrong(wrong) => {
             let sealed = refuse::seal(options, environment, resources, (task, &wrong.configuration), output)?;
@@ -143,7 +141,7 @@ fn run_one(
             let path = screen::report_path(&wrong.root, resources.settings.link.as_deref(), task, &sealed.report_path, true);
             if output == RunOutput::Screen {
                 render::error(&wrong.error);
-                render::line(&screen::verdict(&sealed.report, &path, resources.style));
+                render::line(&screen::verdict(&sealed.report, &path, environment::style(environment)));
             }
             Ok(RunEnd { exit: sealed.exit, report: Some((Box::new(sealed.report), path)) })
         }
@@ -214,7 +212,7 @@ impl TaskEnd {
 }
 
 /// Shows what all tasks came to. Returns the exit code of the command.
-fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, (output, resources): (RunOutput, &RunResources)) -> CommandExit {
+fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, (output, style): (RunOutput, Style)) -> CommandExit {
     let exit = exit_of(ends, torn, tree_changed);
     if output == RunOutput::Nothing {
         let tasks = ends.iter().map(|end| TaskEndV1 {
@@ -233,7 +231,7 @@ fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, (output, resource
         return exit;
     }
     let tasks: Vec<_> = ends.iter().map(|end| (&end.task, end.summary())).collect();
-    screen::summary_lines(&tasks, resources.style).iter().for_each(render::line);
+    screen::summary_lines(&tasks, style).iter().for_each(render::line);
     torn.iter().for_each(render::note);
     if tree_changed {
         render::note(

@@ -1,9 +1,9 @@
 //! `proctor schema`: prints the JSON Schemas of what proctor reads and writes.
 
-use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::schemas;
 use crate::cli::specification_arguments::{SchemaOptions, SchemaSubject};
+use proctor_app::CommandError;
 use proctor_model::CommandExit;
 use proctor_plan::spec::specification::SCHEMA_TEXT;
 

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::installation::advice::{
     AnsweringService, Finding, InstallationFacts, ManagerFacts, findings, missing_directories,
 };
@@ -17,11 +16,12 @@ use crate::cli::installation::manager::{self, ManagerError, UnitState, UnitState
 use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES, UnitFile, carried, classify};
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, AT_ONCE};
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Line, Style, Tone};
-use crate::cli::terminal;
 use proctor_api::{DoingV1, HealthV1, MethodV1, ServiceV1, StatusV1};
+use proctor_app::serving;
+use proctor_app::serving::AT_ONCE;
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, Serving};
 use proctor_run::project::StoreReader;
 use proctor_sandbox::process::clock;
@@ -100,8 +100,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     if options.json {
         render::document(&document(&now, changed, found));
     } else {
-        let style =
-            Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+        let style = environment::style(environment);
         lines(&now, &changed, &found, is_removed, style).iter().for_each(render::line);
     }
     Ok(if (runs && judges) || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
@@ -177,7 +176,7 @@ fn served_projects(environment: &Environment) -> usize {
 
 /// Asks the running service for its version and for the projects that it cannot judge; `None` if none answers.
 fn running_service(environment: &Environment, program: &Path) -> Option<AnsweringService> {
-    let (client, _) = service::listening(environment)?;
+    let (client, _) = serving::listening(environment)?;
     let status = client.ask::<StatusV1>(MethodV1::Get, "/v1/status", AT_ONCE).ok()?;
     let ServiceV1 { pid, version, .. } = status.service?;
     let troubled = status.projects.into_iter().filter_map(|project| Some((project.root, project.health?))).collect();
@@ -192,7 +191,7 @@ fn running_service(environment: &Environment, program: &Path) -> Option<Answerin
 fn wait_for_runs(environment: &Environment) {
     let begun = clock::monotonic();
     let mut is_told = false;
-    while let Some((_, projects)) = service::listening(environment)
+    while let Some((_, projects)) = serving::listening(environment)
         && projects.iter().any(|project| project.standing.as_ref().is_some_and(|standing| standing.doing == DoingV1::Running))
         && clock::monotonic().since(begun) < LONGEST_RUN
     {
@@ -208,7 +207,7 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
     let units = reachable(before)?;
     refuse_others(before, force, &[Ownership::Edited, Ownership::Foreign])?;
     if !units.socket.is_active()
-        && let Some((_, projects)) = service::listening(environment)
+        && let Some((_, projects)) = serving::listening(environment)
     {
         let message =
             format!("a service that was started by hand is running, with {}", screen::counted(projects.len() as u64, "project"));

@@ -1,15 +1,13 @@
 //! `proctor show`: shows one run for people, prints its report unchanged, or prints the output of an action.
 
 use crate::cli::arguments::ShowOptions;
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
 use crate::cli::shown_log::ShownLog;
-use crate::cli::style::Style;
 use crate::cli::terminal;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::RunForm;
 use proctor_evidence::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 use proctor_model::{CommandExit, ProjectId, PruneReason, RunId};
@@ -34,7 +32,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         render::stored_document(&bytes);
         return Ok(CommandExit::Proceed);
     }
-    let style = Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
+    let style = environment::style(environment);
     render::line(&screen::run_line(&run));
     let name = report.project.name.as_deref().unwrap_or(report.project.id.as_str());
     if let Some(tree) = &report.tree {

@@ -4,13 +4,11 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service_arguments::{TasksOptions, TasksVerb};
-use crate::cli::setup::{self, CONFIGURATION_FILE};
-use crate::cli::specification_files;
+use proctor_app::project::setup::CONFIGURATION_FILE;
+use proctor_app::project::{opening, setup, specification_files};
+use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_plan::config;
 use proctor_run::project::{ProjectScope, keep_task_list, read_text};
@@ -18,7 +16,7 @@ use proctor_run::project::{ProjectScope, keep_task_list, read_text};
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { place, file } = &options.verb;
     let root = setup::project_root(environment, place.path())?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     let file = match &configuration.tasks.file {
         Some(file) => file.clone(),
         None => {
@@ -27,7 +25,7 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
             file.clone()
         }
     };
-    let loaded = specification_files::load_project(&root, environment.values())?;
+    let loaded = specification_files::load_project(environment, &root)?;
     let settings = opening::settings(environment, &loaded)?;
     let mut archive = opening::open_archive(environment)?;
     let Some(project) = archive.find_project(&root).map_err(|error| super::from_run_error(&error))? else {

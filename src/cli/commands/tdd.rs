@@ -5,16 +5,15 @@
 use std::path::Path;
 
 use crate::cli::arguments::{TddOptions, TddVerb};
-use crate::cli::commands::opening::{self, RunResources};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, MARGIN};
-use crate::cli::setup;
-use crate::cli::specification_files;
 use proctor_api::{CycleV1, MethodV1};
 use proctor_app::client::ClientError;
+use proctor_app::project::{RunResources, opening, setup, specification_files};
+use proctor_app::serving;
+use proctor_app::serving::MARGIN;
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, CycleRequest, TaskId, TddState};
 use proctor_plan::config::Configuration;
 use proctor_run::project::{PersonPresence, ProjectError};
@@ -30,7 +29,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
         }
     };
     let task = request.task();
-    let attendance = if environment.is_person_present() { PersonPresence::Person } else { PersonPresence::Nobody };
+    let attendance = if environment::is_person_present(environment) { PersonPresence::Person } else { PersonPresence::Nobody };
     if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
         // Only a person may end a task's wait for a person. This is checked here, because the service does not know
         // whether a person is at the terminal.
@@ -48,18 +47,18 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
 /// Lets the service change the cycle if the service watches the project, because then only the service writes the
 /// project's ledger. Returns `None` if the service does not watch the project or no longer listens.
 fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> Result<Option<TddState>, CommandError> {
-    let Some(served) = service::serving(environment, root) else { return Ok(None) };
+    let Some(served) = serving::serving(environment, root) else { return Ok(None) };
     let path = format!("/v1/projects/{}/phase", served.project.id);
     // The service waits for the end of a run at most for the time that another writer would wait for the lock.
     let within = Configuration::default().evidence.lock_wait + MARGIN;
     match served.client.send::<CycleV1>(MethodV1::Post, &path, request, within) {
         Ok(answer) => Ok(Some(answer.state)),
         Err(error @ ClientError::Absent { .. }) => {
-            service::say_unusable(&error);
+            serving::say_unusable(environment, &error);
             Ok(None)
         }
         // The service may have changed the cycle already. A second change here could apply the request twice.
-        Err(error) => Err(service::from_client_error(&error)),
+        Err(error) => Err(serving::from_client_error(&error)),
     }
 }
 

@@ -5,11 +5,9 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use crate::cli::arguments::TreeOptions;
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
 use proctor_run::project::ProjectError;
 use proctor_sandbox::process::clock;
@@ -52,7 +50,7 @@ const FORMAT: TreeFormat = TreeFormat::CURRENT;
 
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
-    let (configuration, _) = setup::configuration(&root)?;
+    let (configuration, _) = setup::configuration(environment, &root)?;
     let matcher = opening::matcher(environment, &root, &configuration)?;
     let index =
         TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::from_run_error(&ProjectError::Tree(error)))?;

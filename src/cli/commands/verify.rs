@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::commands::anchored::{self, HeldAnchorV1};
 use crate::cli::commands::key::from_evidence_error;
-use crate::cli::environment::{self, Environment};
-use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
+use proctor_app::project::setup;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
     VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
@@ -176,13 +175,13 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
         anchors.extend(anchored::read_notes(&root, project, options, &mut total.sum.faults)?);
     }
     let is_compared = !anchors.is_empty();
-    let threads = environment::processors() as usize;
+    let threads = proctor_app::processors() as usize;
     for project in total.projects.clone() {
         let subject =
             options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| from_evidence_error(&error))?;
         if options.what.is_none() {
-            total.sum.faults.extend(replaced_link(&store, &project, &checked.lines));
+            total.sum.faults.extend(replaced_link(environment, &store, &project, &checked.lines));
         }
         total.sum.faults.extend(line_from_the_future(&ledger_file(&store, &project), &checked.lines, clock::now()));
         total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
@@ -206,13 +205,18 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
 
 /// Reports what is in the place of a project's link to its evidence, and looks like evidence. A project whose directory or settings cannot
 /// be read now has no link to compare.
-fn replaced_link(store: &Store, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Option<EvidenceFault> {
+fn replaced_link(
+    environment: &Environment,
+    store: &Store,
+    project: &ProjectId,
+    lines: &[(u64, LedgerLine)],
+) -> Option<EvidenceFault> {
     let registered = |line: &LedgerLine| match line.body.approving() {
         Some(ApprovingLine::Registered(record)) => Some(PathBuf::from(&record.path)),
         Some(ApprovingLine::Approved(_)) | None => None,
     };
     let root = lines.iter().rev().find_map(|(_, line)| registered(line))?;
-    let (configuration, _) = setup::configuration(&root).ok()?;
+    let (configuration, _) = setup::configuration(environment, &root).ok()?;
     let name = Some(configuration.evidence.link).filter(|name| !name.is_empty())?;
     let detail = find_replaced_link(&root, &name, &store.project_directory(project))?;
     Some(EvidenceFault::new(FaultKind::LinkReplaced, root.join(name), detail))

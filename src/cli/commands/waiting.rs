@@ -2,12 +2,10 @@
 
 use serde::Serialize;
 
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
 use proctor_govern::governance::{IssueVerdict, WorkflowCounters, WorkflowGate, WorkflowState, WorkflowTurn};
 use proctor_govern::workflow::{WaitingWorkflow, list_waiting_workflows};
 use proctor_model::{CommandExit, Timestamp};

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::commands::opening;
-use crate::cli::environment::Environment;
-use crate::cli::error::{CommandError, indented};
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment, indented};
 use proctor_model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan, quote_word};
 use proctor_run::project::{RegisteredProject, StoreReader, WaitingApprovals};
 
@@ -57,7 +55,7 @@ pub(super) fn execute(json: bool, environment: &Environment) -> Result<CommandEx
             continue;
         }
         // One project that cannot be read must not hide what waits in the others.
-        let waiting = look(&mut archive, &project, &root)
+        let waiting = look(environment, &mut archive, &project, &root)
             .unwrap_or_else(|error| WaitingApprovals { problems: error.lines(), ..WaitingApprovals::default() });
         if waiting != WaitingApprovals::default() {
             projects.push((project, root, waiting));
@@ -77,9 +75,14 @@ pub(super) fn execute(json: bool, environment: &Environment) -> Result<CommandEx
     Ok(CommandExit::Proceed)
 }
 
-fn look(archive: &mut StoreReader, project: &RegisteredProject, root: &Path) -> Result<WaitingApprovals, CommandError> {
-    let (configuration, plan) = setup::describe(root)?;
-    let settings = opening::settings_of(archive.state_root(), root, &configuration)?;
+fn look(
+    environment: &Environment,
+    archive: &mut StoreReader,
+    project: &RegisteredProject,
+    root: &Path,
+) -> Result<WaitingApprovals, CommandError> {
+    let (configuration, plan) = setup::describe(environment, root)?;
+    let settings = opening::settings_of(environment, root, &configuration)?;
     let plan = plan.map_err(|planless| planless.error.lines());
     let waiting = archive.waiting_approvals(&project.id, root, (&settings, &configuration), plan);
     waiting.map_err(|error| super::from_run_error(&error))

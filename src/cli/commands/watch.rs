@@ -1,6 +1,5 @@
 //! `proctor watch`: runs the checks after every save and shows the results.
 
-use std::path::Path;
 use std::thread;
 
 use tokio::sync::mpsc::channel;
@@ -8,39 +7,38 @@ use tokio::sync::mpsc::channel;
 use crate::cli::arguments::WatchOptions;
 use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::follow_service::follow_service;
-use crate::cli::commands::opening::{self, RunResources};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
+use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
-use crate::cli::setup::{self, LastSettings, LoadedProject, Planless};
-use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
+use proctor_app::project::{LoadedProject, RunResources, opening, setup, specification_files};
+use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, TaskId};
-use proctor_plan::config::{SpecifiedTasks, WatchSettings, WatchedTasks};
-use proctor_plan::spec::{self, DiskFiles};
 use proctor_sandbox::process::ignores_hang_up;
 use proctor_service::{
-    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectDefinition, ReloadProject, Typed, watch_in_foreground,
-    watched_tasks,
+    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectSource, Typed, engine_settings, pace,
+    watch_in_foreground, watched_tasks,
 };
 use proctor_tree::TreeHints;
-use proctor_tree::watch::{Pace, WatchError};
+use proctor_tree::watch::WatchError;
 
 /// How many pressed keys may wait until the event loop handles them. If this queue is full, the thread that reads keys
 /// waits.
 const KEYS: usize = 64;
 
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let environment = &environment.with_values(&options.values.set);
     let launcher = opening::start_launcher(environment)?;
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
     let loaded = load(options, task.as_ref(), environment)?;
     if let Some(exit) = follow_service(options, environment, &loaded)? {
         return Ok(exit);
     }
-    let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
+    let RunResources { mut workspace, scope, settings } =
+        opening::open(environment, launcher, &loaded, options.identity.map(Into::into))?;
+    let style = environment::style(environment);
     let watch = &loaded.configuration.watch;
     let (send_typed, typed) = channel(KEYS);
     let send_told = send_typed.clone();
@@ -56,9 +54,10 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         root: loaded.root.clone(),
         history: CheckHistory::new(environment, style),
         page: PageOpener::new(environment, loaded.root.clone(), tell),
+        environment: environment.clone(),
     };
     // What an agent types is no person's answer.
-    let mut keyboard = if environment.is_person_present() { Keyboard::enter() } else { None };
+    let mut keyboard = if environment::is_person_present(environment) { Keyboard::enter() } else { None };
     if let Some(reader) = keyboard.as_ref().map(Keyboard::reader) {
         let reading = thread::Builder::new().name("keys".to_owned());
         if let Err(error) = reading.spawn(move || reader.read_all(|typed| send_typed.blocking_send(typed).is_ok())) {
@@ -67,8 +66,8 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         }
     }
     let mut screen = WatchScreen::new(look, keyboard);
-    let mut reload = reload(options, &task, &loaded.root, environment.state_root());
-    let engine = match reload() {
+    let mut files = ProjectSource::new(environment, &loaded.root).only(task, options.command.clone());
+    let engine = match files.read() {
         Ok(reloaded) => {
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
             EngineSettings { tasks: tasks.map_err(|error| super::from_run_error(&error))?, ..reloaded.engine }
@@ -80,7 +79,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let beginning = ForegroundBeginning {
         workspace,
         scope,
-        reload,
+        files,
         settings: engine,
         pace: pace(watch),
         matcher: settings.new_watching_matcher().map_err(|error| super::from_run_error(&error))?,
@@ -94,67 +93,11 @@ fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment
     let root = setup::project_root(environment, options.place.path())?;
     if options.command.is_empty() {
         return match task {
-            Some(task) => specification_files::reload(&root, task, &options.values.set),
-            None => specification_files::load_project(&root, &options.values.set),
+            Some(task) => specification_files::reload(environment, &root, task),
+            None => specification_files::load_project(environment, &root),
         };
     }
-    command_line(&root, &options.command)
-}
-
-/// Makes the plan for a command that is given on the command line instead of the project's checks. All other settings
-/// are the project's own.
-fn command_line(root: &Path, command: &[String]) -> Result<LoadedProject, CommandError> {
-    let (configuration, _) = setup::configuration(root)?;
-    let files = DiskFiles::new(root);
-    let plan = spec::plan_command(command, &configuration, &files, &setup::directory_name(root))
-        .map_err(|problems| setup::from_problems(&problems))?;
-    Ok(LoadedProject { root: root.to_owned(), configuration, plan })
-}
-
-/// Returns the tasks that run after a save: the task that the command line names, or else `configured`. A command on
-/// the command line runs as the task `default`.
-fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) -> WatchedTasks {
-    match task {
-        Some(task) => WatchedTasks { named: vec![task.clone()], specified: SpecifiedTasks::NotRun },
-        None if command.is_empty() => configured,
-        None => WatchedTasks { named: vec![TaskId::default_task()], specified: SpecifiedTasks::NotRun },
-    }
-}
-
-/// Returns a function that reads the configuration again. It is called before every run, so that changes of `proctor.toml` take
-/// effect at once.
-fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path, state_root: &Path) -> ReloadProject {
-    let (task, command, values) = (task.clone(), options.command.clone(), options.values.set.clone());
-    let (root, state_root) = (root.to_owned(), state_root.to_owned());
-    let mut last = LastSettings::default();
-    Box::new(move || {
-        let described = if command.is_empty() {
-            setup::describe_again(&root, &mut last)
-        } else {
-            command_line(&root, &command).map(|loaded| (loaded.configuration, Ok(loaded.plan)))
-        };
-        let (mut configuration, plan) = described.map_err(|error| error.lines())?;
-        configuration.specification.set(&values);
-        configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
-        let settings = opening::settings_of(&state_root, &root, &configuration).map_err(|error| error.lines())?;
-        let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-        Ok(ProjectDefinition { default_plan: plan.map_err(Planless::into_missing_plan), settings, configuration, engine, pace })
-    })
-}
-
-pub(super) fn engine_settings(watch: &WatchSettings) -> EngineSettings {
-    EngineSettings {
-        quiet: watch.quiet,
-        longest_burst: watch.longest_burst,
-        on_change: watch.on_change,
-        max_restarts: watch.max_restarts,
-        git_wait: watch.git_wait,
-        tasks: watch.tasks.among(&[]),
-    }
-}
-
-pub(super) fn pace(watch: &WatchSettings) -> Pace {
-    Pace { poll: watch.poll, sweep: watch.sweep }
+    setup::load_command(environment, &root, &options.command)
 }
 
 /// Returns the reaction to SIGHUP. At a terminal the signal means that the terminal is gone: the watch ends, except

@@ -1,7 +1,7 @@
 //! Lines for people about the answers to agents. Pure.
 
-use crate::cli::error::indented;
 use proctor_api::AgentAnswerV1;
+use proctor_app::indented;
 use proctor_model::{SpecificationChange, TaskId};
 
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {

@@ -5,6 +5,7 @@ mod agent;
 mod cycle;
 mod failures;
 mod failures_of_task;
+mod gate;
 mod history;
 mod project_status;
 mod several_tasks;
@@ -17,24 +18,25 @@ pub(crate) use self::agent::agent_answer;
 pub(crate) use self::cycle::{cycle, cycle_line};
 pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::failures_of_task::task_failures;
+pub(crate) use self::gate::gate_lines;
 pub(crate) use self::history::{
     BlockCharacters, claim_line, comparison_lines, flaky_lines, log_line, past_lines, slow_lines, streak_line,
 };
 pub(crate) use self::project_status::{project_lines, project_status};
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
-use crate::cli::environment;
 use crate::cli::style::{Line, Style, Tone};
-use proctor_evidence::report::{
-    ActionResultV2, ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks,
-};
+pub(crate) use proctor_app::answers::results;
+use proctor_app::refusals::resolve_hint;
+use proctor_app::run::moved_paths;
+use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
 use proctor_git::read_git_index;
 use proctor_model::{
-    ApprovalWay, AsksFor, ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult,
-    OverallStatus, PauseRecord, PlanNote, PruneReason, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
-    UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PlanNote,
+    PruneReason, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject,
+    quoted_text,
 };
-use proctor_run::project::{ProjectSettings, RecordedRun, UnmetDependency, decides_the_verdict};
+use proctor_run::project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
 
 /// At most this many findings of one action are shown. The report has all findings.
@@ -117,12 +119,6 @@ pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<
         (!places.is_empty()).then(|| format!("  log of {}: {places}", result.name))
     });
     lines.collect()
-}
-
-/// Returns the results of all actions, phase by phase.
-pub(crate) fn results(report: &ExecutionReportV2) -> impl Iterator<Item = &ActionResultV2> {
-    let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
-    steps.chain(&report.cleanup_execution.results)
 }
 
 /// Returns the meaning of a route's node, such as N3, in words.
@@ -331,29 +327,6 @@ pub(crate) fn run_line(run: &RecordedRun) -> String {
     format!("run {} · task {} · {}", run.run_id, run.task, run.started)
 }
 
-/// Returns the message that a task waits for a person (R9).
-pub(crate) fn paused(task: &TaskId, pause: &PauseRecord) -> String {
-    format!("task `{task}` needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason)
-}
-
-/// Returns the message that a task waits for other tasks.
-pub(crate) fn waits(task: &TaskId) -> String {
-    format!("`{task}` depends on what is not complete: nothing was run")
-}
-
-pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
-    let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
-    format!("run {} first", first.join(", then "))
-}
-
-/// Returns the lines about a plan that is weaker than the approved plan (S7). The first line says that the plan asks for less, or
-/// that its settings open more; the following lines say where.
-pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
-    let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let first = format!("{subject} {}: nothing was run", unapproved.asks_for.words());
-    std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
-}
-
 /// Returns the lines for the person who approves a plan: which changes are neither weaker nor stricter, what is stricter, which
 /// protected files changed, and what is weaker. What is weaker stands last, beside the question, so that nothing pushes it off the
 /// screen.
@@ -385,57 +358,11 @@ pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
     format!("type `{}` to approve this; anything else approves nothing: ", unapproved.name_to_type())
 }
 
-/// Returns the hint how a person can approve a plan that is weaker than the approved plan, or settings that open more
-/// than the default.
-pub(crate) fn approve_hint(unapproved: &UnapprovedPlan) -> String {
-    let command = approve_command(&unapproved.task);
-    match unapproved.way {
-        ApprovalWay::Answer => {
-            let hint = format!("take it back, or have a person approve it at a terminal: `{command}`");
-            match unapproved.asks_for {
-                AsksFor::Less => hint,
-                AsksFor::More | AsksFor::MoreAtFirst => {
-                    format!(
-                        "{hint}. What your own projects may always ask for stands in `{}`",
-                        environment::shown_user_configuration()
-                    )
-                }
-            }
-        }
-        ApprovalWay::Signature => {
-            format!("take it back, or have it signed: `{command} --print > approval.json`, then `{command} --signature FILE.sig`")
-        }
-    }
-}
-
-/// Returns the hint for a plan that the service refused because it is weaker than the approved plan. The service does
-/// not say whether the approval needs a signature, so the hint names both ways to approve.
-pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
-    let command = approve_command(task);
-    format!(
-        "take it back, or have a person approve it: `{command}` at a terminal or, where a signature is required, `{command} --print` and \
-         `{command} --signature FILE.sig`"
-    )
-}
-
-/// Returns the hint how a person sends on a task that waits for a person's decision.
-pub(crate) fn resolve_hint(task: &TaskId) -> String {
-    format!(
-        "decide with `proctor tdd resolve {task} --to NODE --reason TEXT` on a terminal; `proctor tdd show` says how it came to this"
-    )
-}
-
 /// Returns the hint after a run whose task now waits for a person (R9).
 pub(crate) fn pause_hint(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
     let asks = report.route.as_ref().is_some_and(|route| route.phase == tdd.phase && route.next_node == NextNode::HumanReview);
     asks.then(|| resolve_hint(&report.test_specification.task_id))
-}
-
-/// Returns the paths that changed during a run, at most [`SHOWN_FINDINGS`] of them.
-pub(crate) fn moved_paths(report: &ExecutionReportV2) -> Vec<String> {
-    let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
-    moved.iter().take(SHOWN_FINDINGS).cloned().collect()
 }
 
 fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
@@ -484,6 +411,7 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proctor_model::{ApprovalWay, AsksFor};
 
     /// Many harmless changes must not push the one that matters off the screen.
     #[test]

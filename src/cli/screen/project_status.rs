@@ -1,8 +1,8 @@
 //! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
-use crate::cli::error::indented;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
+use proctor_app::indented;
 use proctor_model::{
     CheckStanding, CheckState, Digest, IsolationLevel, OverallResult, Serving, StaleReason, TaskId, TreeDigest, approve_command,
     checks_sentence,

@@ -8,8 +8,10 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::caller::{LOOK_AGAIN, Stop};
 use crate::client::answer::{Answer, AnswerProgress, parse_answer};
 use proctor_api::{ErrorDocumentV1, ErrorV1, MethodV1};
+use proctor_sandbox::process::clock::monotonic;
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -20,6 +22,8 @@ const WRITING: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Client {
     socket: PathBuf,
+    /// Asked again and again while an answer is waited for; `None` if the answer is wanted in any case.
+    stop: Option<Stop>,
 }
 
 /// Why a request has no successful answer.
@@ -36,6 +40,9 @@ pub enum ClientError {
         /// The time limit.
         within: Duration,
     },
+    /// The answer is wanted no more.
+    #[error("the answer is wanted no more")]
+    Stopped,
     /// The bytes received are not a valid answer.
     #[error("the service's answer is not understood: {0}")]
     Answer(String),
@@ -47,7 +54,13 @@ pub enum ClientError {
 impl Client {
     /// Returns a client for the service at this socket. It does not connect yet.
     pub fn new(socket: &Path) -> Self {
-        Self { socket: socket.to_owned() }
+        Self { socket: socket.to_owned(), stop: None }
+    }
+
+    /// Returns the same client, which waits for no answer any more once `stop` is requested.
+    #[must_use]
+    pub fn until(self, stop: Option<&Stop>) -> Self {
+        Self { stop: stop.cloned(), ..self }
     }
 
     /// Sends a request without a body and reads the answer.
@@ -84,7 +97,8 @@ impl Client {
         let mut stream = self.connect()?;
         // Rust refuses a time-out of zero for a socket as an error.
         let within = within.max(Duration::from_millis(1));
-        stream.set_read_timeout(Some(within)).map_err(ClientError::Connection)?;
+        let one_read = if self.stop.is_some() { within.min(LOOK_AGAIN) } else { within };
+        stream.set_read_timeout(Some(one_read)).map_err(ClientError::Connection)?;
         stream.set_write_timeout(Some(WRITING)).map_err(ClientError::Connection)?;
         let head = format!(
             "{} {path} HTTP/1.1\r\nhost: proctor\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
@@ -92,7 +106,39 @@ impl Client {
             body.len()
         );
         stream.write_all(&[head.as_bytes(), body].concat()).map_err(ClientError::Connection)?;
-        read_answer(&mut stream, within).and_then(|answer| understand(&answer))
+        self.read_answer(&mut stream, within).and_then(|answer| understand(&answer))
+    }
+
+    /// Reads an answer. The service sends nothing before the answer is ready, and then writes the whole answer at once. So
+    /// the time limit holds in effect for the wait for the whole answer.
+    fn read_answer(&self, stream: &mut UnixStream, within: Duration) -> Result<Answer, ClientError> {
+        let begun = monotonic();
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match parse_answer(&bytes) {
+                AnswerProgress::Whole(answer) => return Ok(answer),
+                AnswerProgress::Wrong(why) => return Err(ClientError::Answer(why.to_owned())),
+                AnswerProgress::Unfinished if bytes.len() > LONGEST_ANSWER => {
+                    return Err(ClientError::Answer("it is too long".to_owned()));
+                }
+                AnswerProgress::Unfinished => {}
+            }
+            match stream.read(&mut buffer) {
+                Ok(0) => return Err(ClientError::Answer("it was cut short".to_owned())),
+                Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    if self.stop.as_ref().is_some_and(Stop::is_requested) {
+                        return Err(ClientError::Stopped);
+                    }
+                    if self.stop.is_none() || monotonic().since(begun) >= within {
+                        return Err(ClientError::Late { within });
+                    }
+                }
+                Err(error) => return Err(ClientError::Connection(error)),
+            }
+        }
     }
 
     pub(super) fn connect(&self) -> Result<UnixStream, ClientError> {
@@ -105,32 +151,6 @@ impl Client {
                 ClientError::Connection(error)
             }
         })
-    }
-}
-
-/// Reads an answer. The service sends nothing before the answer is ready, and then writes the whole answer at once. So
-/// the socket's time limit, which holds for one read, limits in effect the wait for the whole answer.
-fn read_answer(stream: &mut UnixStream, within: Duration) -> Result<Answer, ClientError> {
-    let mut bytes = Vec::new();
-    let mut buffer = [0; 16 * 1024];
-    loop {
-        match parse_answer(&bytes) {
-            AnswerProgress::Whole(answer) => return Ok(answer),
-            AnswerProgress::Wrong(why) => return Err(ClientError::Answer(why.to_owned())),
-            AnswerProgress::Unfinished if bytes.len() > LONGEST_ANSWER => {
-                return Err(ClientError::Answer("it is too long".to_owned()));
-            }
-            AnswerProgress::Unfinished => {}
-        }
-        match stream.read(&mut buffer) {
-            Ok(0) => return Err(ClientError::Answer("it was cut short".to_owned())),
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                return Err(ClientError::Late { within });
-            }
-            Err(error) => return Err(ClientError::Connection(error)),
-        }
     }
 }
 

@@ -39,10 +39,10 @@ pub use digest::{check_digest, plan_digest};
 pub use files::DiskFiles;
 pub use init::init_text;
 pub use no_checks::{lacks_only_checks, plan_without_checks};
-pub use proctor_tools::ProjectFiles;
+pub use proctor_tools::{FoundBefore, ProjectFiles};
 pub use propose_triggers::{propose_order, propose_triggers};
 pub use propose_writes::propose_writes;
-pub use resolve::{discover, plan, plan_command, resolve};
+pub use resolve::{discover, plan, plan_again, plan_command, resolve};
 pub use review::plan_review;
 pub use same_program::{IsSameProgram, with_same_programs};
 pub use settings_weakening::{

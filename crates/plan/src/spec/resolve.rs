@@ -1,7 +1,5 @@
 //! Turns settings into a plan: every action gets its id, tool, command and policy (E2).
 
-use std::cell::LazyCell;
-use std::ops::Deref;
 use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
@@ -17,7 +15,7 @@ use proctor_model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
     PolicyOptions, Problem, ProtectionMode, Reuse, TaskId, Tool, ToolClass,
 };
-use proctor_tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control, remark};
+use proctor_tools::{FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, may_have_control, remark};
 
 /// Makes the plan for the checks of a configuration.
 ///
@@ -26,12 +24,18 @@ use proctor_tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_
 /// Returns every problem of the configuration that only the project's files show. It is also an error if there are no
 /// checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    resolve_again(configuration, files, project_name, &mut FoundBefore::default())
+}
+
+fn resolve_again(
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+    before: &mut FoundBefore,
+) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    // The project's files are searched only if a check has no command, or has a tool whose output proctor can read.
-    // Most configurations with plain commands need no search.
-    let found = LazyCell::new(|| find_checks(files));
     let checks = configuration.checks.iter().enumerate();
-    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
+    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, before)).collect();
     if configuration.checks.is_empty() {
         resolver.problems.push(without_checks(configuration, files, &[]));
     }
@@ -46,8 +50,17 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
 ///
 /// When no checks are found. The hint of the problem says what is missing.
 pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    discover_again(configuration, files, project_name, &mut FoundBefore::default())
+}
+
+fn discover_again(
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+    before: &mut FoundBefore,
+) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    let FoundChecks { found, notes } = find_checks(files);
+    let FoundChecks { found, notes } = before.find_all(files);
     resolver.notes = notes;
     let mut steps = Vec::new();
     for (index, found) in found.iter().enumerate() {
@@ -69,11 +82,26 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
 ///
 /// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    plan_again(configuration, files, project_name, &mut FoundBefore::default())
+}
+
+/// Makes the plan of a project as [`plan`] does, for a project whose files may have been searched before: a finder searches again only
+/// where a file that it read has changed. `before` must only be used for one project.
+///
+/// # Errors
+///
+/// The same as of [`plan`].
+pub fn plan_again(
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+    before: &mut FoundBefore,
+) -> Result<Plan, Vec<Problem>> {
     let files = &FilesAfterPrerequisites::of(configuration, files);
     if configuration.checks.is_empty() {
-        discover(configuration, files, project_name)
+        discover_again(configuration, files, project_name, before)
     } else {
-        resolve(configuration, files, project_name)
+        resolve_again(configuration, files, project_name, before)
     }
 }
 
@@ -126,11 +154,13 @@ impl<'c> Resolver<'c> {
         self.problems.push(problem.within(&self.configuration.file, check.action.name.place));
     }
 
-    fn step(&mut self, number: usize, check: &Check, findings: &impl Deref<Target = FoundChecks>) -> Option<Action> {
+    fn step(&mut self, number: usize, check: &Check, before: &mut FoundBefore) -> Option<Action> {
         let settings = &check.action;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let Some(command) = &settings.command else {
-            let found = self.ours(check, said.unwrap_or_default(), findings)?;
+            let tool = said.unwrap_or_default();
+            let findings = before.find_of(tool, self.files);
+            let found = self.ours(check, tool, &findings)?;
             let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
             let directory = PathBuf::from(&found.directory);
             let action = Action { command_is_ours: true, directory, ..action };
@@ -157,7 +187,10 @@ impl<'c> Resolver<'c> {
         // A command that equals the discovered one is marked as discovered. `proctor init` writes discovered commands
         // into the file, and that must not change the plan.
         let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
-        let ours = if tool.judged_by() == JudgedBy::ExitCode { None } else { findings.found.iter().find(same) };
+        // Only the finder of this tool can find the same command, and no finder finds one that is judged by its exit code.
+        let is_of_a_finder = tool.judged_by() != JudgedBy::ExitCode;
+        let found = if is_of_a_finder { before.find_of(tool, self.files) } else { FoundChecks::default() };
+        let ours = found.found.iter().find(same);
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
         let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))

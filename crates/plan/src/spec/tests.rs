@@ -7,10 +7,11 @@ use proptest::prelude::{Strategy, any, prop, proptest};
 
 use crate::config::{Configuration, read};
 use crate::spec::{
-    discover, init_text, plan, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve, weakenings,
+    discover, init_text, plan, plan_again, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve,
+    weakenings,
 };
 use proctor_model::{Action, BlockOn, CheckOrder, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
-use proctor_tools::FakeFiles;
+use proctor_tools::{FakeFiles, FoundBefore};
 
 fn found(files: &FakeFiles) -> Plan {
     discover(&Configuration::default(), files, "quotes").expect("something is there")
@@ -334,6 +335,23 @@ fn settings_without_checks_keep_the_discovered_checks() {
     assert_eq!(prerequisite.once.as_ref().map(|once| once.when_changed.len()), Some(1));
     assert_eq!((plan.cleanup[0].id.as_str(), &plan.cleanup[0].expected_exit_codes[..]), ("CLEANUP.1", &[0, 2][..]));
     assert_eq!(plan.cleanup[0].once, None);
+}
+
+#[test]
+fn finders_search_only_for_tools_that_a_check_has_and_not_again_while_nothing_changed() {
+    let (mut before, files) = (FoundBefore::default(), quotes());
+    let mut runs = |text: &str, files: &FakeFiles| {
+        let configuration = read(text, "proctor.toml").expect("a right text");
+        let again = plan_again(&configuration, files, "quotes", &mut before).expect("a plan");
+        assert_eq!(again, plan(&configuration, files, "quotes").expect("a plan"));
+        before.finders_run()
+    };
+    assert_eq!(runs("[[check]]\nname = \"make\"\ncommand = [\"make\", \"check\"]\n", &files), 0, "no finder finds this command");
+    let tests = "[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n";
+    assert_eq!(runs(tests, &files), 1, "only that of pytest could find the same command");
+    assert_eq!(runs(tests, &files), 1);
+    let all = runs("", &files);
+    assert_eq!(runs("", &files), all, "nothing has changed");
 }
 
 #[test]

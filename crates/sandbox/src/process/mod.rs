@@ -52,12 +52,12 @@ mod layers;
 mod level;
 mod masking;
 mod open_files;
-#[expect(clippy::disallowed_methods, reason = "proctor's own commands are no actions, so the launcher does not start them")]
-mod own_command;
 mod peer;
 mod port_holder;
 mod process_table;
 mod program;
+#[expect(clippy::disallowed_methods, reason = "proctor's own commands are no actions, so the launcher does not start them")]
+mod program_trial;
 mod progress;
 mod protocol;
 mod restart;
@@ -87,10 +87,10 @@ pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
 pub use masking::mask_stream;
 pub use open_files::{open_files_left, raise_open_files_limit};
-pub use own_command::{OwnAnswer, STARTED_BY, end_with_starter, run_own_command};
 pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
+pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};
 pub use protocol::{Isolation, LaunchedChild};
 pub use restart::{PassedSocket, replace_program};
 pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};

@@ -16,9 +16,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
+use crate::control::gate::answer_gate;
 use crate::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, answer_verification, with_failures};
 use crate::control::page_server::PageDesk;
-use crate::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait, wrong};
+use crate::control::query::{LOOKING, parse_commit, parse_path, parse_query, parse_task, parse_wait, wrong};
 use crate::control::tasks::{answer_agent, change_cycle, refuse_approval};
 use crate::errand::attendance;
 use crate::service::{Call, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
@@ -27,7 +28,7 @@ use proctor_api::{
     AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, PageRequestV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1,
     VariableV1,
 };
-use proctor_evidence::agents_directory;
+use proctor_app::Environment;
 use proctor_model::{Asker, Digest, ProjectId, TaskId, shown_json};
 use proctor_run::project::PersonPresence;
 use proctor_sandbox::passed_on;
@@ -47,7 +48,7 @@ pub(super) struct ControlContext {
     /// `None` where the page is served without the service.
     pub(super) service: Option<ServiceV1>,
     /// The environment of the service. Checks get only the variables of it that the allow-list names.
-    pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
+    pub(super) environment: Arc<Environment>,
     pub(super) history: HistoryPlace,
     pub(super) page: Arc<PageDesk>,
 }
@@ -121,7 +122,7 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
         RouteName::Run => {
             let project = project()?;
             let request: RunRequestV1 = if body.is_empty() { RunRequestV1::default() } else { parse_body(&body)? };
-            check_environment(&desk.ambient, request.environment.as_deref())?;
+            check_environment(desk.environment.variables(), request.environment.as_deref())?;
             desk.ask(|reply| Call::Run { project, request, reply }).await.map(|answer| respond(200, &answer))
         }
         RouteName::Verdict => {
@@ -141,7 +142,7 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
                 return Err(wrong("to", &place, "write a place in the page, such as /projects/ID/runs/5"));
             }
             // The page shows raw output to a person alone, as `proctor show --log` does.
-            let raw_output = match attendance(&asker()?, &agents_directory(&desk.history.state_root)) {
+            let raw_output = match attendance(&asker()?, &desk.environment.agents_directory()) {
                 PersonPresence::Person => RawOutput::Shown,
                 PersonPresence::Nobody => RawOutput::Refused,
             };
@@ -172,6 +173,7 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
             let run = head.uri.path().split('/').nth(5).unwrap_or_default().to_owned();
             answer_verification(desk, project()?, run).await
         }
+        RouteName::Gate => answer_gate(desk, project()?, parse_commit(&given)?).await,
         RouteName::Events => {
             let after = header("last-event-id");
             let subscription = desk.ask(|reply| Call::Subscribe { after, reply }).await?;

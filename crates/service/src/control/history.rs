@@ -2,8 +2,6 @@
 //! does not wait for the disk.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -18,6 +16,7 @@ use proctor_api::{
     AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, MatrixV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1, TrendsV1,
     failure_names,
 };
+use proctor_app::Environment;
 use proctor_evidence::Store;
 use proctor_model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
 use proctor_run::project::{
@@ -40,15 +39,14 @@ const TREND_RUNS: (u32, u32) = (200, 2000);
 /// Where past runs are read from.
 #[derive(Clone)]
 pub(super) struct HistoryPlace {
-    pub(super) state_root: PathBuf,
-    pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
+    pub(super) environment: Arc<Environment>,
     /// The turn of the verification under way.
     verifying: Arc<Semaphore>,
 }
 
 impl HistoryPlace {
-    pub(super) fn new(state_root: PathBuf, ambient: Arc<BTreeMap<OsString, OsString>>) -> Self {
-        Self { state_root, ambient, verifying: Arc::new(Semaphore::new(1)) }
+    pub(super) fn new(environment: Arc<Environment>) -> Self {
+        Self { environment, verifying: Arc::new(Semaphore::new(1)) }
     }
 }
 
@@ -133,8 +131,9 @@ pub(super) async fn with_failures(desk: &ControlContext, answer: AnswerV1) -> Re
     }
     let place = desk.history.clone();
     let add = move || -> Result<AnswerV1, ErrorV1> {
-        let ambient = place.ambient.as_ref();
-        let mut archive = StoreReader::open(&place.state_root, ambient.clone()).map_err(|error| from_run_error(&error))?;
+        let ambient = place.environment.variables();
+        let mut archive =
+            StoreReader::open(place.environment.state_root(), ambient.clone()).map_err(|error| from_run_error(&error))?;
         let project = answer.project.with_failures(&outgoing_redactor(ambient), |project, run| {
             archive.failed_run(project, run, failure_names).map_err(|error| from_run_error(&error).message)
         });
@@ -156,7 +155,7 @@ pub(super) async fn answer_verification(desk: &ControlContext, project: ProjectI
     let Ok(_turn) = desk.history.verifying.clone().try_acquire_owned() else {
         return Err(ErrorV1::new(ErrorKindV1::TooMany, "another run is being verified", "ask again in a moment"));
     };
-    let root = desk.history.state_root.clone();
+    let root = desk.environment.state_root().to_owned();
     let verify = move || {
         let failed = |error: ProjectError| from_run_error(&error);
         let store = Store::open(&root).map_err(|error| failed(ProjectError::Evidence(error)))?;
@@ -173,7 +172,7 @@ fn unread() -> ErrorV1 {
 
 fn read_answer(place: &HistoryPlace, question: &HistoryQuestion) -> Result<Response, ErrorV1> {
     let failed = |error: ProjectError| from_run_error(&error);
-    let mut archive = StoreReader::open(&place.state_root, place.ambient.as_ref().clone()).map_err(failed)?;
+    let mut archive = StoreReader::open(place.environment.state_root(), place.environment.variables().clone()).map_err(failed)?;
     let project = question.project.clone();
     if !archive.knows(&project).map_err(failed)? {
         let message = format!("no project `{project}` is registered");

@@ -4,6 +4,7 @@
 //! loop as a [`Call`](crate::service::Call), which carries the sender for the answer. `api/` defines the routes and the
 //! shapes of messages.
 
+mod gate;
 mod handlers;
 mod history;
 mod listener;

@@ -1,7 +1,5 @@
 //! Serves the page without the control socket, for a process that is no service.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +13,7 @@ use crate::control::page_server::PageDesk;
 use crate::service::Call;
 use proctor_api::page::RawOutput;
 use proctor_api::{ErrorV1, PageTicketV1};
+use proctor_app::Environment;
 
 /// The page of a process that is no service.
 pub(crate) struct PageOnly {
@@ -25,17 +24,12 @@ pub(crate) struct PageOnly {
 impl PageOnly {
     /// Nothing listens yet. Questions for the loop are sent to `calls`. Files with tickets go into `directory`, which only this user can
     /// read.
-    pub(crate) fn new(
-        calls: Sender<Call>,
-        ambient: BTreeMap<OsString, OsString>,
-        (state_root, directory): (PathBuf, PathBuf),
-        open_files: u64,
-    ) -> Self {
+    pub(crate) fn new(calls: Sender<Call>, environment: Environment, directory: PathBuf, open_files: u64) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let ambient = Arc::new(ambient);
-        let history = HistoryPlace::new(state_root, Arc::clone(&ambient));
+        let environment = Arc::new(environment);
+        let history = HistoryPlace::new(Arc::clone(&environment));
         let page = Arc::new(PageDesk::new(directory, open_files, stopped));
-        Self { context: ControlContext { calls, service: None, ambient, history, page }, stop }
+        Self { context: ControlContext { calls, service: None, environment, history, page }, stop }
     }
 
     /// Listens, and makes a ticket for a browser. `raw_output` is what the page will show.

@@ -67,6 +67,13 @@ pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
     TreePath::try_from(bytes.as_slice()).map_err(|error| ErrorV1::new(ErrorKindV1::BadRequest, error.to_string(), hint))
 }
 
+/// Parses the parameter `commit`, percent-encoded where it must be. Without the parameter, the client asks about `HEAD`.
+pub(super) fn parse_commit(given: &[(&str, &str)]) -> Result<String, ErrorV1> {
+    let Some((_, text)) = given.iter().find(|(name, _)| *name == "commit") else { return Ok("HEAD".to_owned()) };
+    let named = decode_percent(text).and_then(|bytes| String::from_utf8(bytes).ok()).filter(|named| !named.is_empty());
+    named.ok_or_else(|| wrong("commit", text, "name a commit as git does, percent-encoded"))
+}
+
 pub(super) fn wrong(name: &str, value: &str, hint: &str) -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` cannot be `{value}`"), hint)
 }

@@ -1,10 +1,8 @@
 //! The HTTP server: a router built from the table of routes. It runs on the service's event loop.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +27,7 @@ use crate::control::page_server::PageDesk;
 use crate::control::socket::ControlSocket;
 use crate::service::Call;
 use proctor_api::{ErrorKindV1, ErrorV1, MethodV1, ROUTES, Route, ServiceV1};
+use proctor_app::Environment;
 use proctor_sandbox::process::clock;
 
 /// How long a client may take to send the head of a request, and how long a connection may be idle.
@@ -45,22 +44,21 @@ pub(crate) struct ControlServer {
 
 impl ControlServer {
     /// Starts the server. Questions for the service's loop are sent to `calls`.
-    /// Connections may take a part of the `open_files` that this process may have. Past runs are read from the store at `state_root`.
+    /// Connections may take a part of the `open_files` that this process may have. Past runs are read from the store.
     pub(crate) fn start(
         socket: ControlSocket,
         calls: Sender<Call>,
-        ambient: BTreeMap<OsString, OsString>,
-        state_root: PathBuf,
+        environment: Environment,
         open_files: u64,
     ) -> io::Result<Self> {
         let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?, open_files)?;
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
-        let ambient = Arc::new(ambient);
-        let history = HistoryPlace::new(state_root, Arc::clone(&ambient));
+        let environment = Arc::new(environment);
+        let history = HistoryPlace::new(Arc::clone(&environment));
         let (stop, stopped) = watch::channel(false);
         let directory = socket.path().parent().unwrap_or(Path::new("/")).to_owned();
         let page = Arc::new(PageDesk::new(directory, open_files, stopped.clone()));
-        let context = ControlContext { calls, service: Some(service), ambient, history, page: Arc::clone(&page) };
+        let context = ControlContext { calls, service: Some(service), environment, history, page: Arc::clone(&page) };
         let task = tokio::spawn(accept_all(listener, context, stopped));
         Ok(Self { task, stop, page, _socket: socket })
     }

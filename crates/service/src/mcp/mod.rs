@@ -4,23 +4,26 @@
 //! the table of tools with their schemas, the texts beside structured answers, and a transport that answers wrong and over-long lines
 //! with errors.
 //!
-//! It may not touch the store, start processes or print: what a tool answers comes over [`ToolAnswers`], which the command line
-//! implements. No tool approves, resolves, resets or registers anything.
+//! It may not touch the store, start processes or print: what a tool answers comes from the functions of `proctor-app`, which the command
+//! line uses too. No tool approves, resolves, resets or registers anything.
 //!
 //! Where to look: `tool` has the tools and reads their arguments; `schema` their schemas; `text` the text of an answer; `server` answers
-//! requests; `stdio` reads and writes lines.
+//! requests; `stdio` reads and writes lines;
+//! `project_answers` asks the functions that answer.
 
 mod answers;
+mod project_answers;
 mod schema;
 mod server;
 mod stdio;
 mod text;
 mod tool;
 
-pub use answers::{CallStop, ChosenFailures, ToolAnswers, ToolRefusal};
+pub use answers::{ToolAnswers, ToolRefusal};
+pub use project_answers::ProjectAnswers;
 pub use server::ToolServer;
 pub use stdio::{StdioTransport, TransportEnd};
 pub use tool::{
-    CompareArguments, FailuresArguments, HistoryArguments, OutputArguments, RetestArguments, RunWord, TaskArguments, ToolCall,
-    VerdictArguments, WhyArguments,
+    CompareArguments, FailuresArguments, GateArguments, HistoryArguments, OutputArguments, RetestArguments, RunWord,
+    TaskArguments, ToolCall, VerdictArguments, WhyArguments,
 };

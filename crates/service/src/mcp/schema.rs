@@ -69,6 +69,7 @@ pub(super) fn schemas(tool: &str) -> (Map<String, Value>, Map<String, Value>) {
             ),
         ),
         "why" => (arguments(json!({"path": text("The path, relative to the project.")}), &["path"]), object(json!({}), &[])),
+        "gate" => (arguments(json!({"commit": text("The commit, as git names it. Without it, HEAD.")}), &[]), gate()),
         _ => (arguments(json!({"task": text("The task.")}), &[]), object(json!({}), &[])),
     };
     (into_map(arguments), into_map(answer))
@@ -122,6 +123,35 @@ fn verdict() -> Value {
             "project": object(json!({"root": {"type": "string"}, "tasks": {"type": "array", "items": task}}), &["root", "tasks"]),
         }),
         &["inTime", "exitCode", "project"],
+    )
+}
+
+fn gate() -> Value {
+    let required = object(
+        json!({
+            "kind": {"type": "string", "enum": ["task", "check"]},
+            "name": {"type": "string"},
+            "state": {"type": "string"},
+            "runs": {"type": "array", "items": {"type": "string"}},
+            "words": {"type": "array", "items": {"type": "string"}},
+            "reasons": {"type": "array", "items": {"type": "string"}},
+        }),
+        &["kind", "name", "state", "runs", "words", "reasons"],
+    );
+    object(
+        json!({
+            "state": {"type": "string"},
+            "exitCode": {"type": "integer"},
+            "revision": {"type": "string"},
+            "commit": {"type": "string"},
+            "treeDigest": {"type": ["string", "null"]},
+            "refusal": {"type": ["object", "null"]},
+            "policy": {"type": "object"},
+            "lowered": {"type": "array", "items": {"type": "string"}},
+            "required": {"type": "array", "items": required},
+            "next": {"type": "array", "items": {"type": "string"}},
+        }),
+        &["state", "exitCode", "revision", "commit", "treeDigest", "refusal", "policy", "lowered", "required", "next"],
     )
 }
 

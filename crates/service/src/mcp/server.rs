@@ -14,10 +14,11 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::mcp::answers::{CallStop, ToolAnswers, ToolRefusal};
+use crate::mcp::answers::{ToolAnswers, ToolRefusal};
 use crate::mcp::schema::schemas;
 use crate::mcp::text::{DATA, cut_to_fit, text};
 use crate::mcp::tool::{TOOLS, ToolCall, ToolRow};
+use proctor_app::Stop;
 use proctor_model::quoted_text;
 
 /// The resource that has the execution report of the newest sealed run.
@@ -66,7 +67,7 @@ impl<A: ToolAnswers> ToolServer<A> {
             return Err(ErrorData::internal_error("the call was cancelled before its turn", None));
         };
         let _turn = turn.map_err(|_| ErrorData::internal_error("the server ends", None))?;
-        let stop = CallStop::default();
+        let stop = Stop::default();
         let stopped = stop.clone();
         let watched = tokio::spawn(async move {
             cancelled.cancelled().await;

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
-use crate::mcp::answers::CallStop;
+use proctor_app::Stop;
 use proctor_model::shown_json;
 
 /// A line with more bytes than this is dropped. Calls of tools are short; only a name or a path could be long.
@@ -71,7 +71,7 @@ pub struct StdioTransport {
     /// Whether the client has closed its end.
     is_ending: bool,
     /// Ends the calls that are open when the client is gone.
-    ends: CallStop,
+    ends: Stop,
 }
 
 /// The answers that are not written yet. The writer is a thread of its own, and it must have its time before the process ends.
@@ -82,7 +82,7 @@ pub struct UnwrittenAnswers(Arc<AtomicUsize>);
 #[derive(Debug, Clone)]
 pub struct TransportEnd {
     incoming: mpsc::Sender<Incoming>,
-    ends: CallStop,
+    ends: Stop,
 }
 
 impl StdioTransport {
@@ -93,7 +93,7 @@ impl StdioTransport {
     pub fn start(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
-        ends: CallStop,
+        ends: Stop,
     ) -> io::Result<(Self, TransportEnd, UnwrittenAnswers)> {
         let unwritten = UnwrittenAnswers::default();
         let (of_queue, of_errors) = (unwritten.clone(), unwritten.clone());

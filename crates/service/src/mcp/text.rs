@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::mcp::answers::ChosenFailures;
 use crate::mcp::tool::ToolCall;
 use proctor_api::{AnswerV1, FailureV1, FailuresV1, InTimeV1};
+use proctor_app::answers::ChosenFailures;
 use proctor_model::{TestOutcome, quoted_text};
 
 /// The most characters of a text.
@@ -27,7 +27,8 @@ pub(super) fn text(call: &ToolCall, answer: &Value) -> String {
         | ToolCall::Retest(_)
         | ToolCall::RequestFix(_)
         | ToolCall::Why(_)
-        | ToolCall::Plan(_) => None,
+        | ToolCall::Plan(_)
+        | ToolCall::Gate(_) => None,
     };
     // JSON quotes every text, so no word of it stands outside of a value.
     bounded(told.unwrap_or_else(|| format!("{answer}\n{DATA}")))

@@ -16,6 +16,7 @@ pub enum ToolCall {
     RequestFix(TaskArguments),
     Why(WhyArguments),
     Plan(TaskArguments),
+    Gate(GateArguments),
 }
 
 /// A row of the table of tools.
@@ -108,6 +109,15 @@ pub struct WhyArguments {
     pub path: String,
 }
 
+/// The arguments of `gate`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateArguments {
+    /// The commit, as git names it; `HEAD` if it is not given.
+    #[serde(default)]
+    pub commit: Option<String>,
+}
+
 /// A run's id or number, as a text or as a number.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -183,6 +193,13 @@ pub(super) const TOOLS: &[ToolRow] = &[
         is_read_only: true,
         parse: |value| parse(value, ToolCall::Plan),
     },
+    ToolRow {
+        name: "gate",
+        description: "Whether a commit is proved: whether the required checks passed on exactly its content, by the policy of the trusted \
+                      commit. Says what is missing, and what mends it. Nothing is run or recorded.",
+        is_read_only: true,
+        parse: |value| parse(value, ToolCall::Gate),
+    },
 ];
 
 impl ToolRow {
@@ -233,7 +250,8 @@ impl ToolCall {
             | Self::Compare(_)
             | Self::RequestFix(_)
             | Self::Why(_)
-            | Self::Plan(_) => false,
+            | Self::Plan(_)
+            | Self::Gate(_) => false,
         }
     }
 
@@ -248,7 +266,8 @@ impl ToolCall {
             | Self::Retest(_)
             | Self::RequestFix(_)
             | Self::Why(_)
-            | Self::Plan(_) => None,
+            | Self::Plan(_)
+            | Self::Gate(_) => None,
         }
     }
 }
@@ -302,7 +321,10 @@ mod tests {
     #[test]
     fn no_tool_approves_resolves_resets_or_registers() {
         let names: Vec<&str> = TOOLS.iter().map(|row| row.name).collect();
-        assert_eq!(names, ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan"]);
+        assert_eq!(
+            names,
+            ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan", "gate"]
+        );
     }
 
     #[test]

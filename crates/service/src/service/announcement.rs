@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::service::opening::chain;
 use crate::worker::{FinishedRun, RunFailure};
 use proctor_api::{EventV1, RunAnswerV1, RunOutcomeV1};
+use proctor_app::health::chain;
 use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, count_checks};
 use proctor_model::{CommandExit, HelperDeath, OverallResult, ProjectId, shown_line};
 use proctor_run::project::{RunOutcome, SealedReport};

@@ -1,10 +1,10 @@
 //! Sends answers to clients, and makes the errors with which a project refuses calls.
 
 use crate::service::call::Reply;
-use crate::service::opening::chain;
 use crate::service::waiters::DueAnswer;
 use crate::worker::{OpenFailure, OpenFailureKind};
 use proctor_api::{AnswerV1, ErrorKindV1, ErrorV1, ProjectStatusV1};
+use proctor_app::health::chain;
 use proctor_model::{CommandExit, ProjectStatus, ServiceTrouble, Serving};
 use proctor_run::project::{ProjectError, RetestRefusal};
 use proctor_sandbox::process::clock;

@@ -26,20 +26,21 @@ use crate::os_signals::{HangUp, Signals};
 use crate::service::announce::ServiceManager;
 use crate::service::answering::from_open_failure;
 use crate::service::call::{Call, Reply};
-use crate::service::health::problem_behind;
 use crate::service::host::calls::stopping;
 use crate::service::host::moves::{RootNews, SeatSuccessor};
 use crate::service::ledger_news::LedgerNews;
 use crate::service::open::SessionMessage;
-use crate::service::opening::{OpeningReason, OpeningSettings, ProjectOpening, chain};
+use crate::service::opening::{OpeningReason, ProjectOpening};
 use crate::service::program::OwnProgram;
 use crate::service::session::ProjectSession;
 use crate::service::subscribers::Subscribers;
 use crate::worker::{OpenFailure, OpenFailureKind, WorkPlaces, Worker, WorkerReport};
 use proctor_api::{AddedV1, ProjectV1};
+use proctor_app::Environment;
+use proctor_app::health::{chain, problem_behind};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
-use proctor_run::project::{Progress, ProjectError, RefusedRequests, StoreReader, outgoing_redactor};
+use proctor_run::project::{Progress, ProjectError, RefusedRequests, StoreReader};
 use proctor_sandbox::process::{open_files_left, raise_open_files_limit};
 use proctor_tree::watch::WatchHub;
 
@@ -59,7 +60,8 @@ const RESTS_AFTER: Duration = Duration::from_secs(30);
 
 /// The settings with which the service is started.
 pub struct ServiceSettings {
-    pub opening: OpeningSettings,
+    /// The variables and paths of the service.
+    pub environment: Environment,
     /// The file from which this program was started. If another file takes its place, the service ends with [`ServiceEnd::Renew`].
     pub program: PathBuf,
     /// The socket on which the service receives requests.
@@ -86,7 +88,7 @@ pub enum ServiceError {
 
 /// The service: it watches all served projects and answers requests about them.
 pub struct ServiceHost {
-    shared: OpeningSettings,
+    environment: Environment,
     /// Watches all projects.
     hub: WatchHub,
     program: OwnProgram,
@@ -205,25 +207,23 @@ impl ServiceHost {
 
     async fn serve(settings: ServiceSettings) -> Result<ServiceEnd, ServiceError> {
         let signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
-        let archive =
-            StoreReader::open(&settings.opening.state_root, settings.opening.ambient.clone()).map_err(ServiceError::Store)?;
+        let archive = StoreReader::open(settings.environment.state_root(), settings.environment.variables().clone())
+            .map_err(ServiceError::Store)?;
         // Without a reserve the service does its work all the same.
         let _unwritten = archive.store.renew_reserve();
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
-        let variables = settings.opening.ambient.clone();
-        let redactor = Arc::new(outgoing_redactor(&variables));
+        let redactor = Arc::new(settings.environment.outgoing_redactor());
         let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
-        let server =
-            ControlServer::start(settings.socket, send_call.clone(), variables, settings.opening.state_root.clone(), open_files);
+        let server = ControlServer::start(settings.socket, send_call.clone(), settings.environment.clone(), open_files);
         let server = server.map_err(ServiceError::Runtime)?;
         let hub = WatchHub::start().map_err(|error| ServiceError::Runtime(io::Error::other(error)))?;
         let tell = send_call.clone();
         // If the queue is full, the end of the next run is an occasion to look.
         let program = OwnProgram::follow(&settings.program, &hub, move || drop(tell.try_send(Call::OwnProgramChanged)));
         let mut service = Self {
-            shared: settings.opening,
+            environment: settings.environment,
             hub,
             program,
             places: WorkPlaces::of_service(open_files),
@@ -314,9 +314,9 @@ impl ServiceHost {
         let refused_requests = Arc::clone(self.refused_requests.entry(session_id).or_default());
         check_descriptors()?;
         let report = arrivals.reports();
-        let (shared, hub) = (self.shared.clone(), self.hub.clone());
-        let opening = ProjectOpening { shared, hub, root, purpose, refused_requests, arrivals };
-        Worker::open(Box::new(move || opening.open()), report, self.places.clone()).map_err(|error| {
+        let (environment, hub) = (self.environment.clone(), self.hub.clone());
+        let opening = ProjectOpening { environment, hub, root, purpose, refused_requests, arrivals };
+        Worker::open(opening, report, self.places.clone()).map_err(|error| {
             let reason = OpenFailureKind::OwnFault(problem_behind(&error));
             OpenFailure { reason, lines: vec![chain(&error)] }
         })

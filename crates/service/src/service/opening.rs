@@ -1,59 +1,23 @@
 //! Opens a project on its worker's thread: the store, the registration, the watcher.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::arrivals::ArrivalSender;
 use crate::engine::EngineSettings;
-use crate::service::health::{problem_of, problem_of_watcher};
-use crate::worker::{OpenFailure, OpenFailureKind, OpenedProject, ProjectDefinition, ReloadProject, watched_tasks};
+use crate::project_source::{ProjectDefinition, ProjectSource, defaults};
+use crate::worker::{OpenFailure, OpenFailureKind, OpenedProject, watched_tasks};
+use proctor_app::Environment;
+use proctor_app::health::{chain, problem_of, problem_of_watcher};
 use proctor_model::{Asker, HealthProblem, ProjectId, Serving};
-use proctor_run::project::{
-    PlanlessReason, ProjectError, ProjectScope, RefusedRequests, StepObserver, Workspace, record_serving,
-};
+use proctor_run::project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, Workspace, record_serving};
 use proctor_tree::TreeHints;
-use proctor_tree::ignore::{Matcher, MatcherSettings};
-use proctor_tree::watch::{Pace, WatchError, WatchHub, Watcher};
-
-/// Returns the function that reads the plan and the settings of the project at a path, as often as it is called.
-pub type ReadProject = Arc<dyn Fn(&Path) -> ReloadProject + Send + Sync>;
-
-/// How the files of projects are read, and which defaults apply while a project's files are wrong.
-#[derive(Clone)]
-pub struct ProjectReader {
-    /// Makes the function that reads the plan and the settings of a project.
-    pub reading: ReadProject,
-    /// The defaults while a project's configuration is wrong: which files belong to the tree, when runs begin, and how
-    /// often the tree is polled.
-    pub defaults: (MatcherSettings, EngineSettings, Pace),
-    /// The default time to wait while another process writes a project's evidence.
-    pub lock_wait: Duration,
-}
-
-/// What the service needs to open any project: the directory of its state, the program of the launcher, and the function that is
-/// called after each step.
-#[derive(Clone)]
-pub struct OpeningSettings {
-    /// The directory that holds the evidence, the ledgers and the index.
-    pub state_root: PathBuf,
-    /// The program that is started as the launcher, the process that starts a project's actions.
-    pub executable: PathBuf,
-    /// The environment of the service. Checks get only the variables of it that the allow-list names.
-    pub ambient: BTreeMap<OsString, OsString>,
-    /// A function that is called after every step of storing a run's evidence.
-    pub observer: StepObserver,
-    /// Reads the files of projects.
-    pub files: ProjectReader,
-    /// The description of the service. The ledger records it for the runs that saves cause.
-    pub asker: Asker,
-}
+use proctor_tree::ignore::Matcher;
+use proctor_tree::watch::{WatchError, WatchHub, Watcher};
 
 /// Whether a project is opened because the ledger lists it, or because a client adds it.
 #[derive(Debug, Clone)]
-pub(super) enum OpeningReason {
+pub(crate) enum OpeningReason {
     /// The ledger lists the project as served.
     Served(ProjectId),
     /// A client adds the project.
@@ -61,8 +25,9 @@ pub(super) enum OpeningReason {
 }
 
 /// The opening of a project, ready to be carried out on the worker's thread.
-pub(super) struct ProjectOpening {
-    pub(super) shared: OpeningSettings,
+pub(crate) struct ProjectOpening {
+    /// The variables and paths of the service. Checks get only the variables that the allow-list names.
+    pub(super) environment: Environment,
     pub(super) root: PathBuf,
     pub(super) purpose: OpeningReason,
     /// Watches all projects of the service.
@@ -73,7 +38,7 @@ pub(super) struct ProjectOpening {
 
 impl ProjectOpening {
     /// Opens the project: its store, its registration and its watcher.
-    pub(super) fn open(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
+    pub(crate) fn open(self) -> Result<(Workspace, ProjectSource, OpenedProject), OpenFailure> {
         let root = self.root.clone();
         let missing = || closed(OpenFailureKind::RootMissing, format!("`{}` is not there", root.display()));
         if !root.is_dir() {
@@ -90,26 +55,25 @@ impl ProjectOpening {
         })
     }
 
-    fn open_there(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
-        let shared = &self.shared;
-        let (state_root, executable) = (&shared.state_root, &shared.executable);
-        let observer = Arc::clone(&shared.observer);
+    fn open_there(self) -> Result<(Workspace, ProjectSource, OpenedProject), OpenFailure> {
+        let environment = &self.environment;
+        let (state_root, executable) = (environment.state_root(), environment.executable());
         // The launcher, the process that starts the project's actions, is started by the first run that needs it.
-        let opened = Workspace::open(state_root, executable, None, shared.ambient.clone(), observer);
+        let opened = Workspace::open(state_root, executable, None, environment.variables().clone(), environment.observer());
         let mut workspace = opened.map_err(|error| from_run_error(&error))?;
         workspace.share_refused_requests(self.refused_requests);
         let notes = workspace.take_notes();
-        let mut reload = (shared.files.reading)(&self.root);
-        let read = reload();
+        let mut files = ProjectSource::new(environment, &self.root);
+        let read = files.read();
         let notify = read.as_ref().is_ok_and(|read| read.configuration.watch.notify);
         let scope = match &self.purpose {
-            OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
+            OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &environment.asker())?,
             OpeningReason::Added(asker) => {
-                let scope = add(&mut workspace, &self.root, read.as_ref(), asker, shared)?;
-                ProjectScope { asker: shared.asker.clone(), ..scope }
+                let scope = add(&mut workspace, &self.root, read.as_ref(), asker, state_root)?;
+                ProjectScope { asker: environment.asker(), ..scope }
             }
         };
-        let defaults = &shared.files.defaults;
+        let defaults = defaults(environment);
         let (rules, engine, pace) = match &read {
             Ok(read) => {
                 let tasks = watched_tasks(&mut workspace, &scope, read, &TreeHints::Everything)
@@ -129,7 +93,7 @@ impl ProjectOpening {
         let watcher = Watcher::start_in(&self.hub, &self.root, matcher, pace, self.arrivals.hints())
             .map_err(|error| from_watch_error(&error))?;
         let ledger = workspace.store().ledger_path(&scope.project);
-        Ok((workspace, reload, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
+        Ok((workspace, files, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
     }
 }
 
@@ -151,7 +115,7 @@ fn add(
     root: &Path,
     read: Result<&ProjectDefinition, &Vec<String>>,
     asker: &Asker,
-    shared: &OpeningSettings,
+    state_root: &Path,
 ) -> Result<ProjectScope, OpenFailure> {
     let read = read.map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
     let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
@@ -169,7 +133,7 @@ fn add(
             return Err(OpenFailure { reason: OpenFailureKind::Configuration, lines: missing.lines.clone() });
         }
     }
-    let recorded = record_serving(&shared.state_root, &scope, Serving::Served, read.settings.lock_wait);
+    let recorded = record_serving(state_root, &scope, Serving::Served, read.settings.lock_wait);
     recorded.map_err(|error| from_run_error(&error))?;
     Ok(scope)
 }
@@ -187,10 +151,4 @@ fn from_watch_error(error: &WatchError) -> OpenFailure {
 
 fn closed(reason: OpenFailureKind, line: impl Into<String>) -> OpenFailure {
     OpenFailure { reason, lines: vec![line.into()] }
-}
-
-/// Returns an error and its causes on one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::engine::Moment;
 use proctor_sandbox::process::clock::monotonic;
-use proctor_sandbox::process::run_own_command;
+use proctor_sandbox::process::try_program;
 use proctor_tree::watch::{FollowedFile, WatchHub};
 
 /// How long another file must stay as it is before it counts as the new program: it may still be written.
@@ -204,7 +204,7 @@ fn print_version(program: &Path, is_over: &AtomicBool) -> Result<(), String> {
     let begun = monotonic();
     let is_late = || is_over.load(Ordering::Relaxed) || monotonic().since(begun) >= TRIAL;
     let arguments = [OsString::from("--version")];
-    let answer = run_own_command(program, &arguments, Path::new("/"), LONGEST_VERSION, GRACE, &is_late);
+    let answer = try_program(program, &arguments, LONGEST_VERSION, GRACE, &is_late);
     let answer = answer.map_err(|error| error.to_string())?;
     match answer.code {
         Some(0) if answer.stdout.starts_with(b"proctor ") => Ok(()),

@@ -35,7 +35,7 @@ impl WorkerState {
     }
 
     fn plan_to_approve(&mut self, task: &TaskId) -> Result<(Plan, ProjectSettings), RunFailure> {
-        let mut reloaded = (self.reload)().map_err(RunFailure::Configuration)?;
+        let mut reloaded = self.files.read().map_err(RunFailure::Configuration)?;
         match self.plan_of(&mut reloaded, task, &TreeHints::Everything).map_err(RunFailure::Run)? {
             Ok(plan) => Ok((plan, reloaded.settings)),
             Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines) | MissingPlan::Unknown(lines)) => {

@@ -1,7 +1,8 @@
 //! The plans of a project's tasks on the worker's thread, and what happens if a task has none: the refusal of its run is
 //! sealed.
 
-use crate::worker::{ProjectDefinition, RunFailure, WorkerReport, WorkerState};
+use crate::project_source::ProjectDefinition;
+use crate::worker::{RunFailure, WorkerReport, WorkerState};
 use proctor_model::{Plan, TaskId, Trigger};
 use proctor_run::RefusedRequest;
 use proctor_run::project::{MissingOwnPlan, PlanlessReason, ProjectError, TaskError};

@@ -3,11 +3,13 @@
 //! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are
 //! searched. Nothing is executed: a tool counts as installed if its program exists.
 
+mod found_before;
 mod proposals;
 mod python;
 
 use crate::project_files::{ProjectFiles, within};
-use crate::table::{ROWS, row_of};
+use crate::table::row_of;
+pub use found_before::FoundBefore;
 use proctor_model::{BlockOn, PlanNote, Tool, join_words};
 pub use proposals::{ProposedCheck, propose};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
@@ -74,16 +76,7 @@ pub(super) enum Looked {
 
 /// Discovers the checks of a project. The order of the tool table `ROWS` is the order in which they run.
 pub fn find_checks(files: &dyn ProjectFiles) -> FoundChecks {
-    let mut findings = FoundChecks::default();
-    let packages = packages(files);
-    for find in ROWS.iter().filter_map(|row| row.find) {
-        if find(files, "", &mut findings) == Looked::Silent {
-            for package in &packages {
-                find(files, package, &mut findings);
-            }
-        }
-    }
-    findings
+    FoundBefore::default().find_all(files)
 }
 
 impl FoundChecks {

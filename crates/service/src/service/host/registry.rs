@@ -8,10 +8,12 @@ use crate::service::call::{Call, Reply};
 use crate::service::host::ServiceHost;
 use crate::service::host::calls::not_served;
 use crate::service::ledger_news::list_by_ledger;
-use crate::service::opening::{OpeningReason, chain};
+use crate::service::opening::OpeningReason;
 use crate::service::session::ProjectSession;
 use proctor_api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, PathEventV1, PathHistoryV1, ProjectV1, ProjectsV1};
+use proctor_app::health::chain;
 use proctor_model::{Asker, ProjectId, Serving, TreePath};
+use proctor_plan::config::Configuration;
 use proctor_run::project::{ProjectError, ProjectScope, record_serving};
 use proctor_tree::ignore::{Explanation, IgnoreVerdict};
 use proctor_tree::watch::PathEvent;
@@ -99,7 +101,8 @@ impl ServiceHost {
         let Some(id) = served.id.clone() else { return };
         let scope = ProjectScope { project: id.clone(), root: served.root.clone(), asker };
         let project = ProjectV1::new(id, &served.root, Serving::NotServed);
-        let (state_root, wait, send_call) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send_call.clone());
+        let (state_root, wait, send_call) =
+            (self.environment.state_root().to_owned(), Configuration::default().evidence.lock_wait, self.send_call.clone());
         let root = served.root.clone();
         let over = move |recorded| Call::RemovalRecorded { project: Box::new(project), root, recorded, reply };
         // The thread is given its work after it was started, so that the work is still here if it cannot be started.

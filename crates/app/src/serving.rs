@@ -5,37 +5,37 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
-use crate::cli::render;
+use crate::client::{Client, ClientError};
+use crate::environment::Environment;
+use crate::error::CommandError;
 use proctor_api::{ErrorKindV1, MethodV1, PageRequestV1, PageTicketV1, ProjectV1, ProjectsV1};
-use proctor_app::client::{Client, ClientError};
 use proctor_evidence::serving_process;
 use proctor_model::{CommandExit, Serving};
 
 /// The time limit for requests that the service answers at once.
-pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
+pub const AT_ONCE: Duration = Duration::from_secs(10);
 /// How much longer a command waits for an answer than the service waits before it answers.
-pub(crate) const MARGIN: Duration = Duration::from_secs(10);
+pub const MARGIN: Duration = Duration::from_secs(10);
 
 /// A project that the service watches, and a client for requests about the project.
-pub(crate) struct ServedProject {
-    pub(crate) client: Client,
-    pub(crate) project: ProjectV1,
+#[derive(Debug, Clone)]
+pub struct ServedProject {
+    pub client: Client,
+    pub project: ProjectV1,
 }
 
 /// Asks the service that serves this store, whatever its runtime directory is; `None` if no service listens, or if it does not
 /// answer properly.
-pub(crate) fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, path: &str) -> Option<A> {
+pub fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, path: &str) -> Option<A> {
     ask_within(environment, path, AT_ONCE)
 }
 
 fn ask_within<A: DeserializeOwned>(environment: &Environment, path: &str, within: Duration) -> Option<A> {
-    match Client::new(&socket_of_service(environment)?).ask::<A>(MethodV1::Get, path, within) {
+    match client(environment)?.ask::<A>(MethodV1::Get, path, within) {
         Ok(answer) => Some(answer),
         Err(ClientError::Absent { .. }) => None,
         Err(error) => {
-            say_unusable(&error);
+            say_unusable(environment, &error);
             None
         }
     }
@@ -43,17 +43,17 @@ fn ask_within<A: DeserializeOwned>(environment: &Environment, path: &str, within
 
 /// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
 /// properly.
-pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
+pub fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
     listening_within(environment, AT_ONCE)
 }
 
 fn listening_within(environment: &Environment, within: Duration) -> Option<(Client, Vec<ProjectV1>)> {
     let answer = ask_within::<ProjectsV1>(environment, "/v1/projects", within)?;
-    Some((Client::new(&socket_of_service(environment)?), answer.projects))
+    Some((client(environment)?, answer.projects))
 }
 
 /// Asks the service for a ticket to the page, at this place of it; `None` if no service listens.
-pub(crate) fn ask_for_page(environment: &Environment, place: &str) -> Result<Option<PageTicketV1>, CommandError> {
+pub fn ask_for_page(environment: &Environment, place: &str) -> Result<Option<PageTicketV1>, CommandError> {
     let Some(socket) = socket_of_service(environment) else { return Ok(None) };
     let request = PageRequestV1 { to: Some(place.to_owned()) };
     match Client::new(&socket).send(MethodV1::Post, "/v1/page", &request, AT_ONCE) {
@@ -61,6 +61,10 @@ pub(crate) fn ask_for_page(environment: &Environment, place: &str) -> Result<Opt
         Err(ClientError::Absent { .. }) => Ok(None),
         Err(error) => Err(from_client_error(&error)),
     }
+}
+
+fn client(environment: &Environment) -> Option<Client> {
+    Some(Client::new(&socket_of_service(environment)?).until(environment.caller().stop()))
 }
 
 /// Returns the control socket of the service that serves this store; otherwise the usual one, at which systemd may start the
@@ -71,12 +75,12 @@ fn socket_of_service(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Returns the service if it watches the project at `root`.
-pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<ServedProject> {
+pub fn serving(environment: &Environment, root: &Path) -> Option<ServedProject> {
     serving_within(environment, root, AT_ONCE)
 }
 
 /// The same for a caller that has less time.
-pub(crate) fn serving_within(environment: &Environment, root: &Path, within: Duration) -> Option<ServedProject> {
+pub fn serving_within(environment: &Environment, root: &Path, within: Duration) -> Option<ServedProject> {
     let (client, projects) = listening_within(environment, within)?;
     let root = root.to_string_lossy();
     let project = projects.into_iter().find(|project| project.serving == Serving::Served && project.root == root)?;
@@ -84,13 +88,13 @@ pub(crate) fn serving_within(environment: &Environment, root: &Path, within: Dur
 }
 
 /// Prints a note that the service cannot be used and that this command does the work itself.
-pub(crate) fn say_unusable(error: &ClientError) {
+pub fn say_unusable(environment: &Environment, error: &ClientError) {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    render::note(&format!("note: {error}{cause}; doing it here instead"));
+    environment.note(&format!("note: {error}{cause}; doing it here instead"));
 }
 
 /// Converts an error of the service's client into a command error with its exit code.
-pub(crate) fn from_client_error(error: &ClientError) -> CommandError {
+pub fn from_client_error(error: &ClientError) -> CommandError {
     let ClientError::Refused(refusal) = error else {
         return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");
     };

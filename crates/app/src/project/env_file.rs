@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::cli::error::CommandError;
+use crate::error::CommandError;
 use proctor_evidence::read_regular_text;
 use proctor_model::CommandExit;
 use proctor_plan::config::FileVariables;

@@ -1,6 +1,6 @@
 //! Errors of reading a git repository, as errors of commands.
 
-use crate::cli::error::CommandError;
+use crate::error::CommandError;
 use proctor_git::{GitReadError, GitStorage, ObjectProblem, RevisionError};
 use proctor_model::CommandExit;
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::cli::commands::gate_errors::from_git_read_error;
-use crate::cli::error::CommandError;
+use crate::error::CommandError;
+use crate::gate::errors::from_git_read_error;
 use proctor_git::ObjectId;
 use proctor_model::{Digest, GatePolicy, Plan, TaskId};
 use proctor_plan::config::Configuration;

@@ -3,49 +3,48 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::cli::env_file;
-use crate::cli::environment::{self, Environment};
-use crate::cli::error::CommandError;
-use crate::cli::render;
-use crate::cli::root_search;
-use crate::cli::specification_files;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::project::{env_file, root_search, specification_files};
 use proctor_evidence::read_regular_file;
 use proctor_model::{CommandExit, Plan, Problem};
 use proctor_plan::config::{self, Configuration, UserAllowance};
-use proctor_plan::spec::{self, DiskFiles};
+use proctor_plan::spec::{self, DiskFiles, FoundBefore};
 use proctor_run::project::{MissingOwnPlan, PlanlessReason};
 
-pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
+/// The name of the file with a project's settings.
+pub const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// What a command needs of a project: its root, its settings, and the plan of the task that the command is about.
-pub(crate) struct LoadedProject {
+pub struct LoadedProject {
     /// The root's path with all links resolved.
-    pub(crate) root: PathBuf,
-    pub(crate) configuration: Configuration,
-    pub(crate) plan: Plan,
+    pub root: PathBuf,
+    pub configuration: Configuration,
+    pub plan: Plan,
 }
 
 /// Returns the project's root, with links resolved. A directory that is named is the root itself. For the current
 /// directory, `.`, the root is searched there and above. Where none is found, the root of the git repository is meant if it has checks and the
 /// current directory has none.
-pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
+pub fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let named = named_root(environment, directory)?;
     if directory != Path::new(".") {
         return Ok(named);
     }
     let home = environment.variable("HOME").map(Path::new);
-    let found = root_search::root_above(&named, home, environment.state_root())
-        .or_else(|| root_search::repository_above(&named, home).filter(|top| !has_checks(&named) && has_checks(top)));
+    let found = root_search::root_above(&named, home, environment.state_root()).or_else(|| {
+        root_search::repository_above(&named, home).filter(|top| !has_checks(environment, &named) && has_checks(environment, top))
+    });
     // Paths on the screen are relative to the root, so the person has to know it.
     if let Some(found) = found.as_ref().filter(|found| **found != named) {
-        render::note(&format!("project: {}", found.display()));
+        environment.note(&format!("project: {}", found.display()));
     }
     Ok(found.unwrap_or(named))
 }
 
 /// Returns whether a directory has checks, test specifications, or a configuration that says something wrong of them.
-fn has_checks(directory: &Path) -> bool {
-    match describe(directory) {
+fn has_checks(environment: &Environment, directory: &Path) -> bool {
+    match describe(environment, directory) {
         Ok((_, Ok(_))) => true,
         Ok((configuration, Err(planless))) => {
             !matches!(specification_files::specified(directory, &configuration, &planless), Ok(None))
@@ -57,15 +56,17 @@ fn has_checks(directory: &Path) -> bool {
 
 /// Returns whether the current directory is a project or lies in one: it or a directory above it has a `proctor.toml`, is registered or is
 /// the root of a git repository, or it has checks itself.
-pub(crate) fn is_in_project(environment: &Environment) -> Result<bool, CommandError> {
+pub fn is_in_project(environment: &Environment) -> Result<bool, CommandError> {
     let here = named_root(environment, Path::new("."))?;
     let home = environment.variable("HOME").map(Path::new);
     let is_repository = here.join(".git").symlink_metadata().is_ok() || root_search::repository_above(&here, home).is_some();
-    Ok(is_repository || root_search::root_above(&here, home, environment.state_root()).is_some() || has_checks(&here))
+    Ok(is_repository
+        || root_search::root_above(&here, home, environment.state_root()).is_some()
+        || has_checks(environment, &here))
 }
 
 /// Returns the directory that is named, with links resolved.
-pub(crate) fn named_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
+pub fn named_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let path = environment.absolute(directory);
     let shown = directory.display();
     let root = std::fs::canonicalize(&path).map_err(|error| {
@@ -88,16 +89,18 @@ const LONGEST_CONFIGURATION: u64 = 16 << 20;
 
 /// Reads `proctor.toml`, or returns the defaults if there is no such file. The second value says whether the file
 /// exists.
-pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), CommandError> {
-    configuration_again(root, &mut LastSettings::default())
+pub fn configuration(environment: &Environment, root: &Path) -> Result<(Configuration, bool), CommandError> {
+    configuration_again(environment, root, &mut LastSettings::default())
 }
 
-/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says. Before each
-/// run the files are read again; a text that did not change is not parsed again.
+/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says, and the checks that
+/// were found last. Before each run the files are read again; a text that did not change is not parsed again, and no check is searched
+/// for again unless a file changed that says so.
 #[derive(Debug, Default)]
-pub(crate) struct LastSettings {
+pub struct LastSettings {
     project: Option<(String, Configuration)>,
     user: Option<(String, UserAllowance)>,
+    found: FoundBefore,
 }
 
 /// Returns what a text says: from `last`, if this is the same text, else from `read`, which is then the last one.
@@ -117,12 +120,16 @@ fn unless_same<T: Clone, E>(
 }
 
 /// Reads `proctor.toml` as [`configuration`] does. `last` must only be used for one project.
-fn configuration_again(root: &Path, last: &mut LastSettings) -> Result<(Configuration, bool), CommandError> {
+fn configuration_again(
+    environment: &Environment,
+    root: &Path,
+    last: &mut LastSettings,
+) -> Result<(Configuration, bool), CommandError> {
     let path = root.join(CONFIGURATION_FILE);
     let bytes = match read_regular_file(&path, LONGEST_CONFIGURATION) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok((with_allowance(root, Configuration::default(), last)?, false));
+            return Ok((with_allowance(environment, root, Configuration::default(), last)?, false));
         }
         Err(error) => {
             return Err(CommandError::caused(
@@ -140,24 +147,29 @@ fn configuration_again(root: &Path, last: &mut LastSettings) -> Result<(Configur
     let read = |text: &str| config::read(text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems));
     let mut configuration = unless_same(&mut last.project, text, read)?;
     let specification = &mut configuration.specification;
-    specification.unusable = environment::unusable_secrets(&specification.from_environment);
+    specification.unusable = environment.unusable_secrets(&specification.from_environment);
     if let Some(name) = &mut configuration.environment.env_file {
         env_file::name_what_a_link_leads_to(root, name);
         // Commands that run nothing need no such file. Whoever needs its variables reports why it cannot be read.
         configuration.environment.file_variables = env_file::read(root, name).ok();
     }
-    Ok((with_allowance(root, configuration, last)?, true))
+    Ok((with_allowance(environment, root, configuration, last)?, true))
 }
 
 /// Adds what the user's own configuration allows for a project.
-fn with_allowance(root: &Path, configuration: Configuration, last: &mut LastSettings) -> Result<Configuration, CommandError> {
-    let UserAllowance { settings, engine_socket } = allowed(root, last)?;
+fn with_allowance(
+    environment: &Environment,
+    root: &Path,
+    configuration: Configuration,
+    last: &mut LastSettings,
+) -> Result<Configuration, CommandError> {
+    let UserAllowance { settings, engine_socket } = allowed(environment, root, last)?;
     Ok(Configuration { allowed: settings, engine_socket, ..configuration })
 }
 
 /// Reads what the user's own configuration allows for a project.
-fn allowed(root: &Path, last: &mut LastSettings) -> Result<UserAllowance, CommandError> {
-    let (path, home) = environment::user_configuration();
+fn allowed(environment: &Environment, root: &Path, last: &mut LastSettings) -> Result<UserAllowance, CommandError> {
+    let (path, home) = environment.user_configuration();
     let Some(path) = path else { return Ok(UserAllowance::default()) };
     let unreadable = |error: &std::io::Error| {
         CommandError::caused(CommandExit::SpecificationWrong, format!("`{}` cannot be read", path.display()), error)
@@ -180,38 +192,39 @@ fn allowed(root: &Path, last: &mut LastSettings) -> Result<UserAllowance, Comman
 }
 
 /// Why the project's own checks have no plan.
-pub(crate) struct Planless {
-    pub(crate) reason: PlanlessReason,
-    pub(crate) error: CommandError,
+pub struct Planless {
+    pub reason: PlanlessReason,
+    pub error: CommandError,
 }
 
 impl Planless {
-    pub(crate) fn into_missing_plan(self) -> MissingOwnPlan {
+    pub fn into_missing_plan(self) -> MissingOwnPlan {
         MissingOwnPlan { reason: self.reason, lines: self.error.lines() }
     }
 }
 
 /// Reads a project's configuration and plan again from its root, so that changes take effect before the next run.
-pub(crate) fn reload(root: &Path) -> Result<LoadedProject, CommandError> {
-    let (configuration, plan) = describe(root)?;
+pub fn reload(environment: &Environment, root: &Path) -> Result<LoadedProject, CommandError> {
+    let (configuration, plan) = describe(environment, root)?;
     Ok(LoadedProject { root: root.to_owned(), configuration, plan: plan.map_err(|planless| planless.error)? })
 }
 
 /// Reads a project's configuration and makes the plan of the project's own checks. If only the plan is wrong, the
 /// configuration is still returned, because tasks of test specifications need no such plan. In a project without checks a
 /// save runs these tasks, unless the settings name others.
-pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
-    describe_again(root, &mut LastSettings::default())
+pub fn describe(environment: &Environment, root: &Path) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
+    describe_again(environment, root, &mut LastSettings::default())
 }
 
 /// Reads a project as [`describe`] does. `last` must only be used for one project.
-pub(crate) fn describe_again(
+pub fn describe_again(
+    environment: &Environment,
     root: &Path,
     last: &mut LastSettings,
 ) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
-    let (mut configuration, _) = configuration_again(root, last)?;
+    let (mut configuration, _) = configuration_again(environment, root, last)?;
     let files = DiskFiles::new(root);
-    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| {
+    let plan = spec::plan_again(&configuration, &files, &directory_name(root), &mut last.found).map_err(|problems| {
         let reason = if spec::lacks_only_checks(&problems) { PlanlessReason::WithoutChecks } else { PlanlessReason::Wrong };
         Planless { reason, error: from_problems(&problems) }
     });
@@ -221,12 +234,26 @@ pub(crate) fn describe_again(
     Ok((configuration, plan))
 }
 
-pub(crate) fn directory_name(root: &Path) -> String {
+/// Makes the plan for a command that is given on the command line instead of the project's checks. All other settings
+/// are the project's own.
+///
+/// # Errors
+/// When the configuration is wrong, or the command cannot be a check.
+pub fn load_command(environment: &Environment, root: &Path, command: &[String]) -> Result<LoadedProject, CommandError> {
+    let (configuration, _) = configuration(environment, root)?;
+    let files = DiskFiles::new(root);
+    let plan = spec::plan_command(command, &configuration, &files, &directory_name(root))
+        .map_err(|problems| from_problems(&problems))?;
+    Ok(LoadedProject { root: root.to_owned(), configuration, plan })
+}
+
+/// Returns the name of a project's directory, which is the project's name.
+pub fn directory_name(root: &Path) -> String {
     root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Combines all problems of a configuration into one command error.
-pub(crate) fn from_problems(problems: &[Problem]) -> CommandError {
+pub fn from_problems(problems: &[Problem]) -> CommandError {
     const MORE: &str = "`proctor init --print` shows every setting with its default";
     // A problem about something that is missing altogether has no position, and often there is no file. For a single
     // such problem, only the message is shown.

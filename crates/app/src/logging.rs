@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::fmt::time::SystemTime;
@@ -11,8 +12,15 @@ use proctor_model::shown_line;
 
 const KEPT_FILES: usize = 7;
 
-/// Starts logging to `directory`. The caller gets the reason if the log cannot be opened, and goes on without a log.
-pub(crate) fn start(directory: &Path) -> Result<(), String> {
+/// Whether the log was started: a process has one.
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
+
+/// Starts logging to `directory`, unless this process logs already. The caller gets the reason if the log cannot be opened, and goes on
+/// without a log.
+pub fn start(directory: &Path) -> Result<(), String> {
+    if IS_STARTED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     let appender = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)
         .filename_prefix("proctor")

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::commands::gate_errors::from_git_read_error;
-use crate::cli::commands::gate_policy::is_in_own_repository;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
-use crate::cli::gate_arguments::GateOptions;
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::gate::errors::from_git_read_error;
+use crate::gate::policy::is_in_own_repository;
 use proctor_evidence::{
     ATTESTATIONS, AcceptedChanges, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS,
     ReadAttestation, parse_attestation_bundle, read_attestation_notes, read_regular_file,
@@ -30,30 +29,18 @@ const NAMED: usize = 20;
 
 /// Whether the notes of the repository are read, or only bundles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AttestedWhere {
+pub enum AttestedWhere {
     NotesAndBundles,
     BundlesAlone,
 }
 
 /// That attestations in git notes or in bundles are asked for.
-pub(super) struct NotesQuestion<'a> {
-    pub(super) source: AttestedWhere,
+pub struct NotesQuestion<'a> {
+    pub source: AttestedWhere,
     /// The files with further attestations.
-    bundles: &'a [PathBuf],
+    pub bundles: &'a [PathBuf],
     /// The file whose keys are trusted in place of those that the policy names; `None` if the policy says.
-    pub(super) signers: Option<&'a Path>,
-}
-
-impl<'a> NotesQuestion<'a> {
-    /// Returns what the command line asks for; `None` if it asks for nothing that others attested.
-    pub(super) fn of(options: &'a GateOptions) -> Option<Self> {
-        let source = match (options.from_notes, options.from_bundle.is_empty()) {
-            (true, _) => AttestedWhere::NotesAndBundles,
-            (false, false) => AttestedWhere::BundlesAlone,
-            (false, true) => return None,
-        };
-        Some(Self { source, bundles: &options.from_bundle, signers: options.signers.as_deref() })
-    }
+    pub signers: Option<&'a Path>,
 }
 
 /// What the notes of a commit's tree hold.
@@ -73,18 +60,18 @@ pub(super) struct Attested {
 
 /// Why an attestation does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct RefusedAttestation {
-    pub(super) word: &'static str,
-    pub(super) message: String,
+pub struct RefusedAttestation {
+    pub word: &'static str,
+    pub message: String,
 }
 
 /// What was asked of git notes and bundles, and whether there are any.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct NotesAsked {
+pub struct NotesAsked {
     /// Whether there is a note about the commit's content, or a bundle.
-    pub(super) are_there: bool,
+    pub are_there: bool,
     /// Whether the policy or the command line names other trusted keys than those of this store.
-    pub(super) names_signers: bool,
+    pub names_signers: bool,
 }
 
 impl NotesAsked {

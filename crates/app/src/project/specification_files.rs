@@ -3,11 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::cli::commands::{from_run_error, opening};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
-use crate::cli::render;
-use crate::cli::setup::{self, LoadedProject, Planless};
+use crate::environment::Environment;
+use crate::error::{CommandError, from_run_error};
+use crate::project::opening;
+use crate::project::setup::{self, LoadedProject, Planless};
 use proctor_model::{CommandExit, TaskId};
 use proctor_plan::config::{Configuration, judged_settings};
 use proctor_plan::spec::{self, first_settings, specification::SPECIFICATION_SUFFIX, weaker_settings};
@@ -15,42 +14,45 @@ use proctor_run::project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, S
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
 
+/// The word in place of a task that means every task of every test specification.
+pub const EVERY_TASK: &str = "*";
+
 /// What reading a task's specification gave: a plan, or the errors.
-pub(crate) enum FoundPlan {
+pub enum FoundPlan {
     Planned(Box<LoadedProject>),
     /// The task's specification has errors.
     Wrong(Box<WrongSpecification>),
 }
 
 /// A project with its test specifications. It may have no checks of its own.
-pub(crate) struct SpecifiedProject {
+pub struct SpecifiedProject {
     /// The root's path with all links resolved.
-    pub(crate) root: PathBuf,
-    pub(crate) configuration: Configuration,
-    pub(crate) specifications: Specifications,
+    pub root: PathBuf,
+    pub configuration: Configuration,
+    pub specifications: Specifications,
 }
 
 /// A task whose specification has errors.
-pub(crate) struct WrongSpecification {
+pub struct WrongSpecification {
     /// The root's path with all links resolved.
-    pub(crate) root: PathBuf,
-    pub(crate) configuration: Configuration,
-    pub(crate) task: TaskId,
-    pub(crate) error: CommandError,
+    pub root: PathBuf,
+    pub configuration: Configuration,
+    pub task: TaskId,
+    pub error: CommandError,
 }
 
 /// Loads a project for a task, or for the project's own checks if no task is named. A project without checks of its own has
 /// one task that can be meant if its test specifications have just one.
-pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<LoadedProject, CommandError> {
+pub fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<LoadedProject, CommandError> {
     found(find(environment, directory, task)?)
 }
 
 /// Loads a project for a question about approvals, for which no task is named: the plan of the project's own checks, or of its
 /// first task if it has no checks of its own. The settings belong to the project as a whole, so the plan of any task asks for
 /// them.
-pub(crate) fn load_for_approval(environment: &Environment, directory: &Path) -> Result<LoadedProject, CommandError> {
+pub fn load_for_approval(environment: &Environment, directory: &Path) -> Result<LoadedProject, CommandError> {
     let root = setup::project_root(environment, directory)?;
-    let (mut configuration, plan) = setup::describe(&root)?;
+    let (mut configuration, plan) = setup::describe(environment, &root)?;
     configuration.specification.set(environment.values());
     let error = match plan {
         Ok(plan) => return Ok(LoadedProject { root, configuration, plan }),
@@ -60,7 +62,7 @@ pub(crate) fn load_for_approval(environment: &Environment, directory: &Path) -> 
     let specifications = read_all(&root, &configuration)?;
     let planned = specifications.tasks().into_iter().find_map(|task| specifications.plan(&configuration, &task).ok());
     if let Some(plan) = planned {
-        render::note(&format!("the project has no checks of its own: this is about its settings and task `{}`", plan.task));
+        environment.note(&format!("the project has no checks of its own: this is about its settings and task `{}`", plan.task));
         return Ok(LoadedProject { root, configuration, plan });
     }
     let now = judged_settings(&configuration);
@@ -73,26 +75,24 @@ pub(crate) fn load_for_approval(environment: &Environment, directory: &Path) -> 
 }
 
 /// Finds the plan of a task, as [`load`] does.
-pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<FoundPlan, CommandError> {
+pub fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<FoundPlan, CommandError> {
     let root = setup::project_root(environment, directory)?;
     match task {
-        Some(task) => find_in(&root, &read_task(task)?, environment.values()),
-        None => find_own(&root, environment.values()),
+        Some(task) => find_in(environment, &root, &read_task(task)?),
+        None => find_own(environment, &root),
     }
 }
 
 /// Reads a project's configuration and a task's plan again, so that changes take effect before the next run.
-///
-/// `values` are those of the command line for placeholders of test specifications.
-pub(crate) fn reload(root: &Path, task: &TaskId, values: &[(String, String)]) -> Result<LoadedProject, CommandError> {
-    found(find_in(root, task, values)?)
+pub fn reload(environment: &Environment, root: &Path, task: &TaskId) -> Result<LoadedProject, CommandError> {
+    found(find_in(environment, root, task)?)
 }
 
 /// Loads a project that is to be registered or watched. If it has test specifications and no checks of its own, its plan has
-/// no action. `values` are those of the command line for placeholders.
-pub(crate) fn load_project(root: &Path, values: &[(String, String)]) -> Result<LoadedProject, CommandError> {
-    let (mut configuration, plan) = setup::describe(root)?;
-    configuration.specification.set(values);
+/// no action.
+pub fn load_project(environment: &Environment, root: &Path) -> Result<LoadedProject, CommandError> {
+    let (mut configuration, plan) = setup::describe(environment, root)?;
+    configuration.specification.set(environment.values());
     let plan = match plan {
         Ok(plan) => plan,
         Err(planless) => match specified(root, &configuration, &planless)? {
@@ -103,17 +103,17 @@ pub(crate) fn load_project(root: &Path, values: &[(String, String)]) -> Result<L
     Ok(LoadedProject { root: root.to_owned(), configuration, plan })
 }
 
-/// Reads a project with its test specifications. `values` are those of the command line for placeholders.
-pub(crate) fn read_project(root: &Path, values: &[(String, String)]) -> Result<SpecifiedProject, CommandError> {
-    let (mut configuration, _) = setup::configuration(root)?;
-    configuration.specification.set(values);
+/// Reads a project with its test specifications.
+pub fn read_project(environment: &Environment, root: &Path) -> Result<SpecifiedProject, CommandError> {
+    let (mut configuration, _) = setup::configuration(environment, root)?;
+    configuration.specification.set(environment.values());
     let specifications = read_all(root, &configuration)?;
     Ok(SpecifiedProject { root: root.to_owned(), configuration, specifications })
 }
 
 /// Returns the test specifications of a project that has no checks of its own; `None` if it has none, or if the
 /// configuration is wrong.
-pub(crate) fn specified(
+pub fn specified(
     root: &Path,
     configuration: &Configuration,
     planless: &Planless,
@@ -125,7 +125,7 @@ pub(crate) fn specified(
 }
 
 /// Returns the error of a project without a readable task: it has no specification file, or errors in all of them.
-pub(crate) fn without_tasks(specifications: &Specifications) -> CommandError {
+pub fn without_tasks(specifications: &Specifications) -> CommandError {
     if specifications.is_empty() {
         return CommandError::new(CommandExit::Usage, "the project has no test specification")
             .hint(format!("tasks are found in files whose names end in `{SPECIFICATION_SUFFIX}`"));
@@ -144,9 +144,9 @@ fn found(found: FoundPlan) -> Result<LoadedProject, CommandError> {
 }
 
 /// Finds the plan of the project's own checks. If there are none, finds the plan of the only task of its specifications.
-fn find_own(root: &Path, values: &[(String, String)]) -> Result<FoundPlan, CommandError> {
-    let (mut configuration, plan) = setup::describe(root)?;
-    configuration.specification.set(values);
+fn find_own(environment: &Environment, root: &Path) -> Result<FoundPlan, CommandError> {
+    let (mut configuration, plan) = setup::describe(environment, root)?;
+    configuration.specification.set(environment.values());
     let planless = match plan {
         Ok(plan) => return Ok(FoundPlan::Planned(Box::new(LoadedProject { root: root.to_owned(), configuration, plan }))),
         Err(planless) => planless,
@@ -176,16 +176,16 @@ fn which_task(specifications: &Specifications) -> CommandError {
     error.hint(format!("`proctor run --task {first}` runs one, `proctor run --task '*'` all, in the order of their dependencies"))
 }
 
-/// Finds the plan of a task, which may be `default`, in a project. `values` are those of the command line for placeholders.
-pub(crate) fn find_in(root: &Path, task: &TaskId, values: &[(String, String)]) -> Result<FoundPlan, CommandError> {
+/// Finds the plan of a task, which may be `default`, in a project.
+pub fn find_in(environment: &Environment, root: &Path, task: &TaskId) -> Result<FoundPlan, CommandError> {
     if *task == TaskId::default_task() {
-        return setup::reload(root).map(|loaded| FoundPlan::Planned(Box::new(loaded)));
+        return setup::reload(environment, root).map(|loaded| FoundPlan::Planned(Box::new(loaded)));
     }
-    plan_of(read_project(root, values)?, task)
+    plan_of(read_project(environment, root)?, task)
 }
 
 /// Makes the plan of a task of a project.
-pub(crate) fn plan_of(project: SpecifiedProject, task: &TaskId) -> Result<FoundPlan, CommandError> {
+pub fn plan_of(project: SpecifiedProject, task: &TaskId) -> Result<FoundPlan, CommandError> {
     let SpecifiedProject { root, configuration, specifications } = project;
     match specifications.plan(&configuration, task) {
         Ok(plan) => Ok(FoundPlan::Planned(Box::new(LoadedProject { root, configuration, plan }))),
@@ -198,20 +198,25 @@ pub(crate) fn plan_of(project: SpecifiedProject, task: &TaskId) -> Result<FoundP
 }
 
 /// Reads all test specifications of a project, with their placeholders filled from the configuration.
-pub(crate) fn read_all(root: &Path, configuration: &Configuration) -> Result<Specifications, CommandError> {
+pub fn read_all(root: &Path, configuration: &Configuration) -> Result<Specifications, CommandError> {
     let mut specifications = Specifications::default();
     specifications.update(root, &scan(root, configuration)?, &configuration.specification);
     Ok(specifications)
 }
 
+/// Returns the message that no specification has a task.
+pub fn unknown_task(task: TaskId) -> String {
+    TaskError::Unknown { task, known: Vec::new(), torn: Vec::new() }.to_string()
+}
+
 /// Parses a task's id from the command line.
-pub(crate) fn read_task(text: &str) -> Result<TaskId, CommandError> {
+pub fn read_task(text: &str) -> Result<TaskId, CommandError> {
     TaskId::try_from(text)
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("tasks have ids such as `T117`, or `default`"))
 }
 
 /// Returns the paths of the specifications in a project's tree, sorted.
-pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<String>, CommandError> {
+pub fn names(root: &Path, configuration: &Configuration) -> Result<Vec<String>, CommandError> {
     let index = scan(root, configuration)?;
     let mut names: Vec<String> = index
         .named(SPECIFICATION_SEARCH)
@@ -236,7 +241,7 @@ fn from_task_error(error: &TaskError) -> CommandError {
 }
 
 /// Returns the error for a file that cannot be read.
-pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
+pub fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     let hint = if error.kind() == ErrorKind::NotFound {
         "name a file that is there, or none for every one of the project"
     } else if error.kind() == ErrorKind::InvalidData {

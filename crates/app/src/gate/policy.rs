@@ -4,11 +4,11 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::cli::commands::gate_errors::{from_git_read_error, from_revision_error};
-use crate::cli::commands::gate_plans;
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
-use crate::cli::setup::{self, CONFIGURATION_FILE};
+use crate::environment::Environment;
+use crate::error::CommandError;
+use crate::gate::errors::{from_git_read_error, from_revision_error};
+use crate::gate::plans;
+use crate::project::setup::{self, CONFIGURATION_FILE};
 use proctor_evidence::read_regular_file;
 use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_location};
 use proctor_model::{CommandExit, GatePolicy};
@@ -24,7 +24,7 @@ const LONGEST_FILE: u64 = 1 << 20;
 pub(super) const WEAKER_THAN_DEFAULTS: &str = "its [gate] accepts more than proctor's defaults, and nothing trusted is known";
 
 /// The side that a policy comes from.
-pub(super) enum Trusted {
+pub enum Trusted {
     /// A commit: the upstream of the branch, the default branch of the remote repository, or the one that was named.
     Commit { name: String, commit: ObjectId, configuration: Box<Configuration>, why: TrustedBecause },
     /// A file that was named.
@@ -35,7 +35,7 @@ pub(super) enum Trusted {
 
 /// For what a commit is judged, which decides what is trusted where nothing is named.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum AskedFor<'a> {
+pub enum AskedFor<'a> {
     /// A branch with its upstream; a name of no branch means the one that is checked out.
     Branch(&'a str),
     /// A push.
@@ -51,7 +51,7 @@ pub(super) enum AskedFor<'a> {
 
 /// Why a commit is the trusted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TrustedBecause {
+pub enum TrustedBecause {
     /// A person named it.
     Named,
     /// The branch follows it.
@@ -109,7 +109,7 @@ impl Trusted {
 }
 
 /// Finds the trusted side: what `named` names; or else what a push goes to, the upstream of the branch, or the remote's default branch.
-pub(super) fn trusted(
+pub fn trusted(
     repository: &ProjectRepository,
     (asked_for, judged): (AskedFor<'_>, ObjectId),
     named: Option<&str>,
@@ -292,7 +292,7 @@ pub(super) fn compare(
     if base != commit {
         names = lowered(configuration, &own);
         let sides = [(base, configuration.as_ref()), (commit, &own)];
-        names.extend(gate_plans::lowered_in_plans((repository, root), sides, &policy)?);
+        names.extend(plans::lowered_in_plans((repository, root), sides, &policy)?);
         for (key, file) in compared_files(configuration) {
             let there =
                 |commit| repository.file_of(commit, file).map_err(|error| from_git_read_error(&repository.storage, &error));
@@ -339,11 +339,7 @@ pub(super) fn odd_configuration(
 
 /// Returns the keys of the policy's file of signers, as the trusted commit has it. A policy of a file names a file in the directory of
 /// that file.
-pub(super) fn signers(
-    repository: &ProjectRepository,
-    trusted: &Trusted,
-    policy: &GatePolicy,
-) -> Result<StatementSigners, CommandError> {
+pub fn signers(repository: &ProjectRepository, trusted: &Trusted, policy: &GatePolicy) -> Result<StatementSigners, CommandError> {
     let Some(file) = &policy.signers else { return Ok(StatementSigners::default()) };
     let wrong = |message: String| {
         let hint = "a line of it is what `proctor key export --ssh` prints for the store that attests";

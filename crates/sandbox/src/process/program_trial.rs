@@ -1,5 +1,4 @@
-//! Runs one of proctor's own commands as a child, for a program that asks over another door than the command line. The child has no
-//! terminal, so nothing in it can ask or be approved, and what it prints is its answer.
+//! Tries a program out that has taken the place of proctor's own, before the service gives its place to it.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -16,44 +15,43 @@ use nix::unistd::{Pid, getppid};
 use crate::process::clock::{Monotonic, monotonic};
 use crate::process::group::{await_end, kill_child, terminate_child};
 
-/// How often a caller is asked whether the command is still wanted, in milliseconds.
+/// How often a caller is asked whether the trial is still wanted, in milliseconds.
 const LOOK_AGAIN: u16 = 20;
-/// The variable in a command's environment with the id of the process that started it, which it must not outlive.
+/// The variable in the program's environment with the id of the process that tries it out, which it must not outlive.
 pub const STARTED_BY: &str = "PROCTOR_STARTED_BY";
-/// How long the output of a command is waited for after its end: another process may hold the pipe.
+/// How long the output is waited for after the end of the program: another process may hold the pipe.
 const READING: Duration = Duration::from_secs(2);
 
-/// How a command ended, and what it printed.
+/// How a trial ended, and what the program printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnAnswer {
-    /// The exit code; `None` if a signal ended the command.
+pub struct TrialEnd {
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
 }
 
-/// Runs a command of the program `program` in a directory, and waits until it ends. `is_stopped` is asked again and again: once it says
+/// Runs a program in the root directory, without a terminal, and waits until it ends. `is_stopped` is asked again and again: once it says
 /// so, the command gets SIGTERM, and SIGKILL when it has not ended within `grace`. It gets SIGTERM also if this process ends, however it
 /// ends. At most `longest` bytes of each stream are kept; the rest
 /// is read and dropped.
 ///
 /// # Errors
 /// When the program cannot be started or waited for.
-pub fn run_own_command(
+pub fn try_program(
     program: &Path,
     arguments: &[OsString],
-    directory: &Path,
     longest: usize,
     grace: Duration,
     is_stopped: &dyn Fn() -> bool,
-) -> io::Result<OwnAnswer> {
+) -> io::Result<TrialEnd> {
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory).env(STARTED_BY, std::process::id().to_string());
+    command.args(arguments).current_dir("/").env(STARTED_BY, std::process::id().to_string());
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (read_all(child.stdout.take(), longest), read_all(child.stderr.take(), longest));
     let code = wait(&mut child, grace, is_stopped)?;
     let taken = |stream: Receiver<Vec<u8>>| stream.recv_timeout(READING).unwrap_or_default();
-    Ok(OwnAnswer { code, stdout: taken(stdout), stderr: taken(stderr) })
+    Ok(TrialEnd { code, stdout: taken(stdout), stderr: taken(stderr) })
 }
 
 /// Has the kernel end this process by SIGTERM when the process that started it ends, and also when only the thread that did so ends. To be
@@ -112,16 +110,15 @@ mod tests {
 
     use super::*;
 
-    fn run(script: &str, is_stopped: &dyn Fn() -> bool) -> OwnAnswer {
+    fn run(script: &str, is_stopped: &dyn Fn() -> bool) -> TrialEnd {
         let arguments = ["-c", script].map(OsString::from);
-        run_own_command(Path::new("/bin/sh"), &arguments, Path::new("/"), 10, Duration::from_millis(50), is_stopped)
-            .expect("there is a shell")
+        try_program(Path::new("/bin/sh"), &arguments, 10, Duration::from_millis(50), is_stopped).expect("there is a shell")
     }
 
     #[test]
     fn what_it_prints_is_kept_up_to_a_limit_and_it_has_no_input() {
         let answer = run("cat; echo 0123456789abc; echo no >&2; exit 3", &|| false);
-        assert_eq!(answer, OwnAnswer { code: Some(3), stdout: b"0123456789".to_vec(), stderr: b"no\n".to_vec() });
+        assert_eq!(answer, TrialEnd { code: Some(3), stdout: b"0123456789".to_vec(), stderr: b"no\n".to_vec() });
     }
 
     #[test]

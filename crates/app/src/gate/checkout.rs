@@ -10,18 +10,15 @@ use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::cli::arguments::RunOptions;
-use crate::cli::commands::gate_answer::{GateAnswer, NotRun};
-use crate::cli::commands::opening::{self, RunResources};
-use crate::cli::commands::run::{self, RunOutput};
-use crate::cli::commands::{gate_plans, gate_policy};
-use crate::cli::environment::Environment;
-use crate::cli::error::CommandError;
-use crate::cli::project_place::ProjectPlace;
-use crate::cli::screen::FailuresShown;
-use crate::cli::setup::LoadedProject;
-use crate::cli::specification_files::{self, FoundPlan};
-use crate::cli::value_arguments::ValueOptions;
+use crate::caller::RunControl;
+use crate::environment::Environment;
+use crate::error::{CommandError, from_run_error};
+use crate::gate::answer::{GateAnswer, NotRun};
+use crate::gate::{no_repository, plans, policy};
+use crate::project::opening::{self, RunResources};
+use crate::project::setup::LoadedProject;
+use crate::project::specification_files::{self, FoundPlan};
+use crate::run::{RunWish, check_names};
 use proctor_git::find_git_location;
 use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
@@ -30,7 +27,7 @@ use proctor_run::project::{
     IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, checkouts_directory,
     discard_snapshots,
 };
-use proctor_sandbox::process::LauncherHandle;
+use proctor_sandbox::process::{Control, LauncherHandle};
 use proctor_sandbox::snapshot::remove_directory;
 use proctor_tree::check_out;
 use proctor_tree::ignore::{IgnoredClass, class_of};
@@ -41,25 +38,29 @@ const MOST_SEARCHED: u32 = 20_000;
 
 /// A task that is run, and which of its checks.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct MissingRun {
-    task: TaskId,
+pub struct MissingRun {
+    pub task: TaskId,
     /// The names of the checks; empty means all.
-    checks: Vec<String>,
+    pub checks: Vec<String>,
 }
 
+/// Runs a project's checks in this process, shows the result, and returns the exit code.
+pub(super) type RunShown<'a> =
+    &'a mut dyn FnMut(&Environment, &RunWish, &LoadedProject, &mut RunResources, &Control) -> Result<CommandExit, CommandError>;
+
 /// Whether the missing runs were made.
-pub(super) enum RunOfCommit {
+pub enum RunOfCommit {
     Made,
     NotRun(NotRun),
 }
 
 /// Returns whether a registered project is a checkout of a commit, which is gone after its run.
-pub(super) fn is_checkout(environment: &Environment, root: &Path) -> bool {
+pub fn is_checkout(environment: &Environment, root: &Path) -> bool {
     root.starts_with(checkouts_directory(environment.state_root()))
 }
 
 /// Returns the runs that could prove what is not proved.
-pub(super) fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
+pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
     // A commit that asks for less is not accepted, whatever a run says.
     if answer.tree.is_err() || !answer.lowered.is_empty() || answer.state == GateState::Red {
         return Vec::new();
@@ -110,21 +111,21 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
 }
 
 /// Checks the commit out and carries the missing runs out there. The checkout is removed afterwards.
-pub(super) fn run_missing(
+pub fn run_missing(
     answer: &GateAnswer,
     missing: &[MissingRun],
     launcher: LauncherHandle,
     (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
-    output: RunOutput,
+    run: RunShown<'_>,
 ) -> Result<RunOfCommit, CommandError> {
-    let configuration = gate_policy::configuration_of(repository, answer.commit)?;
+    let configuration = policy::configuration_of(repository, answer.commit)?;
     if let Some(why) = other_environment(root, &configuration) {
         return Ok(RunOfCommit::NotRun(why));
     }
     let checkout = Checkout::make(answer, &configuration, (environment, (root, repository)))?;
     // The programs of the project's own environment are those of another tree.
     let environment = environment.without_directories_below(root);
-    let ended = checkout.run(answer, missing, launcher, &environment, output);
+    let ended = checkout.run(answer, missing, launcher, &environment, run);
     let removed = remove_directory(&checkout.directory);
     let ended = ended?;
     removed.map_err(|error| {
@@ -186,12 +187,12 @@ impl Checkout {
         configuration: &Configuration,
         (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
     ) -> Result<Self, CommandError> {
-        let location = find_git_location(root).ok_or_else(|| super::gate::no_repository(root))?;
+        let location = find_git_location(root).ok_or_else(|| no_repository(root))?;
         // The directory is not in the store, which no action sees.
         let place = checkouts_directory(environment.state_root());
         make_private_directory(&place)?;
         // The project of a checkout has approvals and caches like any other, so commits with the same plans share one.
-        let plans = gate_plans::plans_digest(repository, answer.commit, configuration)?;
+        let plans = plans::plans_digest(repository, answer.commit, configuration)?;
         let identity =
             [location.common_directory.as_os_str().as_bytes(), repository.below.as_bytes(), plans.as_bytes().as_slice()];
         let key: String = Digest::of(&identity.join(&0)).hex().chars().take(16).collect();
@@ -256,17 +257,18 @@ impl Checkout {
         missing: &[MissingRun],
         launcher: LauncherHandle,
         environment: &Environment,
-        output: RunOutput,
+        run: RunShown<'_>,
     ) -> Result<RunOfCommit, CommandError> {
-        let control = run::watch_signals()?;
+        let control = RunControl::begin(environment.caller())?;
         let mut workspace = opening::open_store(environment, launcher)?;
         let mut last: Option<(ProjectScope, Duration)> = None;
         if missing.len() == 1 {
             workspace.expect_one_run();
         }
         for one in missing {
-            let options = self.options(one, answer.policy.fresh_caches);
-            let found = specification_files::find(environment, &self.project, options.task.as_deref())?;
+            let wish = RunWish { checks: one.checks.clone(), phase: None, fresh_caches: answer.policy.fresh_caches };
+            let task = (one.task != TaskId::default_task()).then(|| one.task.as_str());
+            let found = specification_files::find(environment, &self.project, task)?;
             let mut loaded: LoadedProject = match found {
                 FoundPlan::Planned(loaded) => *loaded,
                 FoundPlan::Wrong(wrong) => return Err(wrong.error),
@@ -274,16 +276,16 @@ impl Checkout {
             // Nobody looks for evidence in a directory that is removed, and no list of tasks is kept there.
             loaded.configuration.evidence.link = String::new();
             loaded.configuration.tasks.file = None;
-            if let Err(error) = run::check_names(&loaded, &options.checks) {
+            if let Err(error) = check_names(&loaded, &wish.checks) {
                 return Ok(RunOfCommit::NotRun(NotRun { word: "no-such-check", message: error.sentence() }));
             }
             let settings = opening::settings(environment, &loaded)?;
             let scope = self.register(&mut workspace, &loaded, &settings, environment)?;
-            let mut opened = RunResources { workspace, scope, settings, style: opening::style(environment) };
-            let end = run::run_task(&options, &loaded, &mut opened, (environment, &control), output);
+            let mut opened = RunResources { workspace, scope, settings };
+            let end = run(environment, &wish, &loaded, &mut opened, &control.control);
             workspace = opened.workspace;
             last = Some((opened.scope, opened.settings.lock_wait));
-            let end = match end {
+            let exit = match end {
                 // Nobody can approve anything for a directory that is removed.
                 Err(error) if error.exit() == CommandExit::PersonNeeded => {
                     let message = error.sentence();
@@ -292,31 +294,16 @@ impl Checkout {
                 end => end?,
             };
             workspace.keep_to_limits();
-            if matches!(end.exit, CommandExit::Interrupted | CommandExit::Terminated) {
-                return Err(CommandError::new(end.exit, "the run was stopped").hint("`proctor gate --run` begins anew"));
+            if matches!(exit, CommandExit::Interrupted | CommandExit::Terminated) {
+                return Err(CommandError::new(exit, "the run was stopped").hint("`proctor gate --run` begins anew"));
             }
         }
         drop(workspace);
         if let Some((scope, wait)) = last {
             // The copy of the tree is as large as the checkout, and the next one has other files.
-            discard_snapshots(environment.state_root(), &scope.project, wait).map_err(|error| super::from_run_error(&error))?;
+            discard_snapshots(environment.state_root(), &scope.project, wait).map_err(|error| from_run_error(&error))?;
         }
         Ok(RunOfCommit::Made)
-    }
-
-    fn options(&self, one: &MissingRun, fresh_caches: bool) -> RunOptions {
-        RunOptions {
-            place: ProjectPlace::at(&self.project),
-            task: (one.task != TaskId::default_task()).then(|| one.task.as_str().to_owned()),
-            values: ValueOptions::default(),
-            checks: one.checks.clone(),
-            phase: None,
-            fresh_caches,
-            failures: FailuresShown::default(),
-            json: false,
-            github: false,
-            identity: None,
-        }
     }
 
     /// Finds or registers the project of the checkout. Its directory is made anew for each commit, and its path tells which project it
@@ -332,7 +319,7 @@ impl Checkout {
         for _ in 0..2 {
             let registered = workspace
                 .register(&loaded.root, &loaded.plan, settings, &environment.asker(), identity)
-                .map_err(|error| super::from_run_error(&error))?;
+                .map_err(|error| from_run_error(&error))?;
             match registered {
                 Registration::Known(scope) | Registration::New { scope, .. } => return Ok(scope),
                 Registration::Doubtful(doubt) => {

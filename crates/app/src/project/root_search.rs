@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-use crate::cli::setup::CONFIGURATION_FILE;
+use crate::project::setup::CONFIGURATION_FILE;
 use proctor_evidence::evidence_directory;
 
 /// The name of a project's evidence link, unless its `proctor.toml` sets another name.
@@ -16,7 +16,7 @@ const DEFAULT_LINK: &str = "evidence";
 /// The search ends at the root of a git repository, because the directories above it belong to another project. It ends below the
 /// home directory, unless it starts there. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp`
 /// anybody can put one.
-pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
+pub(crate) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
     for directory in start.ancestors() {
         if directory != start && Some(directory) == home.as_deref() {
@@ -38,7 +38,7 @@ pub(super) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -
 
 /// Returns the root of the git repository in which a directory lies, if that is another directory, of this user and not the home directory
 /// nor above it.
-pub(super) fn repository_above(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
+pub(crate) fn repository_above(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let home = home.and_then(|home| home.canonicalize().ok());
     let is_home = |directory: &&Path| Some(*directory) == home.as_deref();
     let found = start.ancestors().take_while(|directory| !is_home(directory));

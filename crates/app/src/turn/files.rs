@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use proctor_app::hook::{AddedPart, HookLine, SessionState};
+use crate::hook::{AddedPart, HookLine, SessionState};
 use proctor_evidence::{WaitDecision, lock_hooks, read_regular_file};
 use proctor_model::Digest;
 use proctor_sandbox::process::clock;
@@ -28,30 +28,30 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// What was added to a settings file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct SettingsRecord {
-    pub(super) added: BTreeSet<AddedPart>,
+pub struct SettingsRecord {
+    pub added: BTreeSet<AddedPart>,
     /// The directories that were made for the file, the innermost last.
-    pub(super) directories: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
 }
 
 /// The directory of the files.
-pub(super) struct HookFiles {
+pub struct HookFiles {
     directory: PathBuf,
 }
 
 impl HookFiles {
-    pub(super) fn of(state_root: &Path) -> Self {
+    pub fn of(state_root: &Path) -> Self {
         Self { directory: state_root.join("hooks") }
     }
 
     /// Returns what is known about a session; nothing, if its file is missing or cannot be understood.
-    pub(super) fn session(&self, agent: &str, session: &str) -> SessionState {
+    pub fn session(&self, agent: &str, session: &str) -> SessionState {
         read(&self.session_path(agent, session)).unwrap_or_default()
     }
 
     /// Changes what is known about a session while no other hook changes anything, and returns what `change` returns. The error says that
     /// the change is not kept; it was made all the same, for this one answer.
-    pub(super) fn update_session<T>(
+    pub fn update_session<T>(
         &self,
         agent: &str,
         session: &str,
@@ -79,7 +79,7 @@ impl HookFiles {
     }
 
     /// Removes the states of sessions that had no event for a long time.
-    pub(super) fn forget_old_sessions(&self) {
+    pub fn forget_old_sessions(&self) {
         let Ok(entries) = fs::read_dir(self.directory.join("sessions")) else { return };
         for entry in entries.flatten() {
             let age = entry.metadata().ok().and_then(|file| file.modified().ok()?.elapsed().ok());
@@ -90,13 +90,13 @@ impl HookFiles {
     }
 
     /// Returns the lines of the log. Lines that are torn, or of a later version, are left out.
-    pub(super) fn log(&self) -> Vec<HookLine> {
+    pub fn log(&self) -> Vec<HookLine> {
         let bytes = read_regular_file(&self.log_path(), LONGEST_FILE).unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     /// Adds a line to the log.
-    pub(super) fn add_to_log(&self, line: &HookLine) -> io::Result<()> {
+    pub fn add_to_log(&self, line: &HookLine) -> io::Result<()> {
         let path = self.log_path();
         if fs::metadata(&path).is_ok_and(|file| file.len() > LONGEST_LOG) {
             let lines = self.log();
@@ -114,11 +114,11 @@ impl HookFiles {
     }
 
     /// Returns what was added to settings files, by their paths.
-    pub(super) fn settings_records(&self) -> BTreeMap<PathBuf, SettingsRecord> {
+    pub fn settings_records(&self) -> BTreeMap<PathBuf, SettingsRecord> {
         read(&self.directory.join("settings.json")).unwrap_or_default()
     }
 
-    pub(super) fn write_settings_records(&self, records: &BTreeMap<PathBuf, SettingsRecord>) -> io::Result<()> {
+    pub fn write_settings_records(&self, records: &BTreeMap<PathBuf, SettingsRecord>) -> io::Result<()> {
         self.write(&self.directory.join("settings.json"), &serde_json::to_vec(records)?)
     }
 
@@ -138,7 +138,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
 
 /// Replaces a file as a whole, or makes it: a reader finds either the old text or the new one.
 #[expect(clippy::disallowed_methods, reason = "settings of agents and states of hooks are no evidence, and are replaced at once")]
-pub(super) fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     // A file whose name ends in `~` belongs to no project's tree, so watchers ignore it.
     let beside = path.with_file_name(format!(".{name}.{}~", std::process::id()));
@@ -169,7 +169,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use proctor_app::hook::TurnState;
+    use crate::hook::TurnState;
 
     #[test]
     fn hooks_of_one_session_at_once_lose_no_update() {

@@ -5,130 +5,73 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::cli::commands::gate_errors::{WHOLE_CLONE, reading_hint};
-use crate::cli::commands::gate_notes::{NotesAsked, RefusedAttestation};
-use crate::cli::commands::gate_policy::WEAKER_THAN_DEFAULTS;
-use crate::cli::commands::gate_run::is_mended_by_a_run;
-use crate::cli::style::{Line, Style, Tone};
+use crate::gate::checkout::is_mended_by_a_run;
+use crate::gate::errors::{WHOLE_CLONE, reading_hint};
+use crate::gate::notes::{NotesAsked, RefusedAttestation};
+use crate::gate::policy::WEAKER_THAN_DEFAULTS;
 use proctor_git::ObjectId;
 use proctor_model::{Digest, GatePolicy, RunId, TreeDigest};
 use proctor_plan::config::duration_text;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
 use proctor_tree::CommitRefusal;
 
-/// The most files beside the tree that an answer names.
-const NAMED: usize = 8;
-
 /// The answer of `proctor gate`.
-pub(super) struct GateAnswer {
-    pub(super) state: GateState,
-    pub(super) revision: String,
-    pub(super) commit: ObjectId,
-    pub(super) git_tree: ObjectId,
+pub struct GateAnswer {
+    pub state: GateState,
+    pub revision: String,
+    pub commit: ObjectId,
+    pub git_tree: ObjectId,
     /// The digest of the commit's content, or why it cannot be told.
-    pub(super) tree: Result<TreeDigest, CommitRefusal>,
-    pub(super) policy: GatePolicy,
+    pub tree: Result<TreeDigest, CommitRefusal>,
+    pub policy: GatePolicy,
     /// Where the policy comes from, in words.
-    pub(super) policy_from: String,
+    pub policy_from: String,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
-    pub(super) lowered: Vec<String>,
+    pub lowered: Vec<String>,
     /// What the commit asks for less, and somebody whom the trusted commit names has accepted.
-    pub(super) accepted: Vec<AcceptedBy>,
+    pub accepted: Vec<AcceptedBy>,
     /// The trusted commit; `None` if the policy does not come from a commit.
-    pub(super) trusted: Option<ObjectId>,
-    pub(super) judgements: Vec<GateJudgement>,
+    pub trusted: Option<ObjectId>,
+    pub judgements: Vec<GateJudgement>,
     /// The directories with the evidence of the runs that are of another worktree, or of a checkout.
-    pub(super) elsewhere: BTreeMap<RunId, PathBuf>,
-    pub(super) has_other_format: bool,
+    pub elsewhere: BTreeMap<RunId, PathBuf>,
+    pub has_other_format: bool,
     /// Whether the commit is the one that is checked out.
-    pub(super) is_head: bool,
-    pub(super) converts_line_endings: bool,
+    pub is_head: bool,
+    pub converts_line_endings: bool,
     /// Why `--run` ran nothing although something is missing.
-    pub(super) not_run: Option<NotRun>,
+    pub not_run: Option<NotRun>,
     /// Whether `--run` ran what was missing before this answer.
-    pub(super) was_run: bool,
+    pub was_run: bool,
     /// The runs of other stores that were attested, by a key which the policy names.
-    pub(super) attested: Vec<RunId>,
+    pub attested: Vec<RunId>,
     /// What was asked of git notes; `None` if nothing was.
-    pub(super) notes: Option<NotesAsked>,
+    pub notes: Option<NotesAsked>,
     /// Why attestations in git notes do not count.
-    pub(super) refused_attestations: Vec<RefusedAttestation>,
+    pub refused_attestations: Vec<RefusedAttestation>,
 }
 
 /// Changes of how a commit is judged, and who accepted them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct AcceptedBy {
+pub struct AcceptedBy {
     /// The name of the key's owner in the file of signers.
-    pub(super) name: String,
+    pub name: String,
     /// The id of the key.
-    pub(super) key: Digest,
-    pub(super) changes: Vec<String>,
+    pub key: Digest,
+    pub changes: Vec<String>,
 }
 
 /// Why `--run` ran nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct NotRun {
+pub struct NotRun {
     /// A word for programs.
-    pub(super) word: &'static str,
-    pub(super) message: String,
+    pub word: &'static str,
+    pub message: String,
 }
 
 impl GateAnswer {
-    /// Returns the lines for people.
-    pub(super) fn lines(&self, style: Style) -> Vec<Line> {
-        let (words, tone) = match (self.state, &self.tree) {
-            (GateState::Proved, _) => ("proved", Tone::Good),
-            (GateState::Red, _) => ("red", Tone::Bad),
-            (GateState::NotTested, _) => ("not tested", Tone::Doubtful),
-            (GateState::NotAccepted, Ok(_)) => ("not accepted", Tone::Doubtful),
-            (GateState::NotAccepted, Err(_)) => ("refused", Tone::Doubtful),
-        };
-        let commit = &self.commit.hex()[..12];
-        let named = if self.commit.hex().starts_with(&self.revision) { String::new() } else { format!("{} ", self.revision) };
-        let tree = self.tree.as_ref().map(|TreeDigest(digest)| format!(" · tree {}", Digest::short(digest))).unwrap_or_default();
-        let mut lines = vec![style.paint(tone, words).and(format!(" · {named}{commit}{tree}"))];
-        match &self.tree {
-            Err(refusal) => lines.push(Line::from(format!("  {} ({})", with_causes(refusal), refusal.word()))),
-            Ok(_) => lines.extend(self.judgements.iter().map(judgement_line)),
-        }
-        for RefusedAttestation { word, message } in &self.refused_attestations {
-            lines.push(Line::from(format!("  an attestation does not count: {message} ({word})")));
-        }
-        if !self.lowered.is_empty() {
-            lines.push(Line::from(format!("  the commit asks for less than the trusted one: {}", self.lowered.join(", "))));
-        }
-        for AcceptedBy { name, changes, .. } in &self.accepted {
-            lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
-        }
-        let also_read = self.also_read();
-        if !also_read.is_empty() {
-            let more = match also_read.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
-            let named: Vec<&str> = also_read.iter().take(NAMED).copied().collect();
-            lines.push(Line::from(format!("  on condition: checks could also read {}{more}", named.join(", "))));
-        }
-        if self.state == GateState::NotTested {
-            if self.has_other_format {
-                lines.push(Line::from("  the last run has another version of the tree digest, which cannot be compared"));
-            }
-            if self.converts_line_endings {
-                lines.push(Line::from(
-                    "  git converts line endings here (`core.autocrlf` or `core.eol`): a run tests the converted files and not the commit's",
-                ));
-            }
-        }
-        if let Some(NotRun { word, message }) = &self.not_run {
-            lines.push(Line::from(format!("  nothing was run: {message} ({word})")));
-        }
-        lines.push(style.paint(Tone::Quiet, &format!("  policy: {}", self.policy_from)));
-        lines.extend(self.commands().into_iter().map(|command| Line::from(format!("  next: {command}"))));
-        lines
-    }
-
     /// Returns the files that a clone lacks, that the deciding runs could read, and that the policy accepts.
-    fn also_read(&self) -> Vec<&str> {
+    pub fn also_read(&self) -> Vec<&str> {
         let proved = self.judgements.iter().filter(|judged| judged.state == GateState::Proved && self.tree.is_ok());
         let mut paths: Vec<&str> = proved.flat_map(|judged| judged.also_read.iter().map(String::as_str)).collect();
         paths.sort_unstable();
@@ -137,7 +80,7 @@ impl GateAnswer {
     }
 
     /// Returns what to do next, for a commit that is not proved.
-    fn commands(&self) -> Vec<String> {
+    pub fn commands(&self) -> Vec<String> {
         let mut commands = Vec::new();
         if let Err(refusal) = &self.tree {
             commands.push(refusal_hint(refusal).to_owned());
@@ -240,22 +183,8 @@ impl GateAnswer {
     }
 }
 
-fn judgement_line(judged: &GateJudgement) -> Line {
-    let what = &judged.subject;
-    if judged.state == GateState::Proved {
-        let runs: Vec<&str> = judged.runs.iter().map(RunId::as_str).collect();
-        let warnings = match &judged.warnings[..] {
-            [] => String::new(),
-            names => format!(" with warnings ({})", names.join(", ")),
-        };
-        return Line::from(format!("  {what}: passed{warnings} in {}", runs.join(", ")));
-    }
-    let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
-    Line::from(format!("  {what}: {}", reasons.join("; ")))
-}
-
 /// Returns the text of a refusal with its cause.
-fn with_causes(refusal: &CommitRefusal) -> String {
+pub fn with_causes(refusal: &CommitRefusal) -> String {
     let causes = std::iter::successors(std::error::Error::source(refusal), |error| error.source());
     causes.fold(refusal.to_string(), |text, cause| format!("{text}: {cause}"))
 }
@@ -289,7 +218,7 @@ fn refusal_hint(refusal: &CommitRefusal) -> &'static str {
 /// The document that `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct CommitGateV1<'a> {
+pub struct CommitGateV1<'a> {
     schema: &'static str,
     state: &'static str,
     exit_code: u8,
@@ -356,7 +285,7 @@ struct GateRequiredV1<'a> {
 }
 
 impl<'a> CommitGateV1<'a> {
-    pub(super) fn of(answer: &'a GateAnswer) -> Self {
+    pub fn of(answer: &'a GateAnswer) -> Self {
         let required = |judged: &'a GateJudgement| {
             let (kind, name) = match &judged.subject {
                 GateSubject::Task(task) => ("task", task.as_str()),

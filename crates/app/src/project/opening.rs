@@ -3,15 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::arguments::IdentityArgument;
-use crate::cli::env_file;
-use crate::cli::environment::{self, Environment};
-use crate::cli::error::CommandError;
-use crate::cli::logging;
-use crate::cli::render;
-use crate::cli::setup::LoadedProject;
-use crate::cli::style::Style;
-use crate::cli::terminal;
+use crate::environment::{self, Environment};
+use crate::error::{CommandError, from_run_error};
+use crate::logging;
+use crate::project::env_file;
+use crate::project::setup::LoadedProject;
 use proctor_evidence::evidence_directory;
 use proctor_model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
 use proctor_plan::config::{Configuration, EnvironmentSettings};
@@ -24,57 +20,57 @@ use proctor_sandbox::process::LauncherHandle;
 use proctor_tree::ignore::{Matcher, MatcherSettings, OwnLink, Selects, ShownOutputs};
 
 /// The opened store, the project and its settings: what a run needs in addition to its plan.
-pub(crate) struct RunResources {
-    pub(crate) workspace: Workspace,
-    pub(crate) scope: ProjectScope,
-    pub(crate) settings: ProjectSettings,
-    pub(crate) style: Style,
+pub struct RunResources {
+    pub workspace: Workspace,
+    pub scope: ProjectScope,
+    pub settings: ProjectSettings,
 }
 
 /// Starts the launcher, the process that starts actions. Commands do this first, for two reasons: this process must
 /// still have a single thread, and the launcher starts up while the project is read.
-pub(crate) fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
-    LauncherHandle::start(environment.executable()).map_err(|error| super::from_run_error(&ProjectError::Launcher(error)))
+pub fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
+    LauncherHandle::start(environment.executable()).map_err(|error| from_run_error(&ProjectError::Launcher(error)))
 }
 
 /// Opens the store for writing, and registers the project if it is new.
-pub(crate) fn open(
+pub fn open(
     environment: &Environment,
     launcher: LauncherHandle,
     loaded: &LoadedProject,
-    identity: Option<IdentityArgument>,
+    identity: Option<IdentityAnswer>,
 ) -> Result<RunResources, CommandError> {
     let settings = settings(environment, loaded)?;
     let mut workspace = open_store(environment, launcher)?;
     let registration = workspace
-        .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity.map(Into::into))
-        .map_err(|error| super::from_run_error(&error))?;
+        .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity)
+        .map_err(|error| from_run_error(&error))?;
     let scope = match registration {
         Registration::Known(scope) => scope,
         Registration::New { scope, notes } => {
-            notes.iter().for_each(render::note);
+            notes.iter().for_each(|line| environment.note(line));
             scope
         }
         Registration::Doubtful(doubt) => {
-            let identity = ask_identity(&doubt, environment)?;
+            let answered = environment.caller().ask_identity(environment, &doubt_question(&doubt));
+            let identity = answered.ok_or_else(|| doubt_error(&doubt))?;
             let again = workspace
                 .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))
-                .map_err(|error| super::from_run_error(&error))?;
+                .map_err(|error| from_run_error(&error))?;
             match again {
                 Registration::Known(scope) => scope,
                 Registration::New { scope, notes } => {
-                    notes.iter().for_each(render::note);
+                    notes.iter().for_each(|line| environment.note(line));
                     scope
                 }
                 Registration::Doubtful(doubt) => return Err(doubt_error(&doubt)),
             }
         }
     };
-    Ok(RunResources { workspace, scope, settings, style: style(environment) })
+    Ok(RunResources { workspace, scope, settings })
 }
 
 /// Opens the store for writing without registering a project.
-pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) -> Result<Workspace, CommandError> {
+pub fn open_store(environment: &Environment, launcher: LauncherHandle) -> Result<Workspace, CommandError> {
     let mut workspace = Workspace::open(
         environment.state_root(),
         environment.executable(),
@@ -82,32 +78,29 @@ pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) ->
         environment.variables().clone(),
         environment.observer(),
     )
-    .map_err(|error| super::from_run_error(&error))?;
-    workspace.take_notes().iter().for_each(|line| note(line));
-    workspace.announce_with(note);
+    .map_err(|error| from_run_error(&error))?;
+    let announce = environment.caller().announce();
+    workspace.take_notes().iter().for_each(|line| announce(line));
+    workspace.announce_with(announce);
     if let Err(reason) = logging::start(&workspace.log_directory()) {
-        render::note(&format!("note: there is no log: {reason}"));
+        environment.note(&format!("note: there is no log: {reason}"));
     }
     Ok(workspace)
 }
 
-/// Returns whether standard output is coloured.
-pub(super) fn style(environment: &Environment) -> Style {
-    Style::decide(environment.refuses_colours(), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
-}
-
 /// Opens the store for reading. If the store's index has to be repaired, now or later, a note is printed.
-pub(super) fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
-    let mut archive = StoreReader::open(environment.state_root(), environment.variables().clone())
-        .map_err(|error| super::from_run_error(&error))?;
-    archive.take_notes().iter().for_each(|line| note(line));
-    archive.announce_with(note);
+pub fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
+    let mut archive =
+        StoreReader::open(environment.state_root(), environment.variables().clone()).map_err(|error| from_run_error(&error))?;
+    let announce = environment.caller().announce();
+    archive.take_notes().iter().for_each(|line| announce(line));
+    archive.announce_with(announce);
     Ok(archive)
 }
 
 /// Reads from the store. On a full disk, where the index takes no newer lines, the ledgers are read instead; then the problem is
 /// returned too.
-pub(super) fn read_despite_full_disk<T>(
+pub fn read_despite_full_disk<T>(
     environment: &Environment,
     archive: Result<&mut StoreReader, CommandError>,
     mut read: impl FnMut(&mut StoreReader) -> Result<T, CommandError>,
@@ -119,18 +112,14 @@ pub(super) fn read_despite_full_disk<T>(
     let full = error.trouble().filter(|trouble| trouble.problem == HealthProblem::DiskFull).cloned();
     let Some(trouble) = full else { return Err(error) };
     let mut archive = StoreReader::open_in_memory(environment.state_root(), environment.variables().clone())
-        .map_err(|error| super::from_run_error(&error))?;
+        .map_err(|error| from_run_error(&error))?;
     Ok((read(&mut archive)?, Some(trouble)))
 }
 
-fn note(line: &str) {
-    render::note(&format!("note: {line}"));
-}
-
 /// Opens the store for reading, and finds the project's id. It is an error if the project is not registered.
-pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
+pub fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
-    let found = archive.find_project(root).map_err(|error| super::from_run_error(&error))?;
+    let found = archive.find_project(root).map_err(|error| from_run_error(&error))?;
     let project = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
             .hint("`proctor run` registers a project and makes its first run")
@@ -139,21 +128,20 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
 }
 
 /// Resolves the project's settings that are not part of the plan.
-pub(crate) fn settings(environment: &Environment, loaded: &LoadedProject) -> Result<ProjectSettings, CommandError> {
-    settings_of(environment.state_root(), &loaded.root, &loaded.configuration)
+pub fn settings(environment: &Environment, loaded: &LoadedProject) -> Result<ProjectSettings, CommandError> {
+    settings_of(environment, &loaded.root, &loaded.configuration)
 }
 
-/// Resolves the project's settings for a project that may have no plan. Reads the file that `env_file` names. `state_root` is the
-/// directory of the store.
-pub(crate) fn settings_of(
-    state_root: &Path,
+/// Resolves the project's settings for a project that may have no plan. Reads the file that `env_file` names.
+pub fn settings_of(
+    environment: &Environment,
     root: &Path,
     configuration: &Configuration,
 ) -> Result<ProjectSettings, CommandError> {
     let from_file = variables_of_file(root, &configuration.environment)?;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
-        matcher: matcher_settings(Some(state_root), Some(root), configuration),
+        matcher: matcher_settings(Some(environment.state_root()), Some(root), configuration),
         routing: configuration.routing.clone(),
         environment: EnvironmentAdditions {
             pass: configuration.environment.pass_environment.clone(),
@@ -164,7 +152,7 @@ pub(crate) fn settings_of(
         specification: configuration.specification.clone(),
         sandbox: configuration.sandbox.clone(),
         engine_socket: configuration.engine_socket.clone(),
-        strongest_isolation: environment::strongest_isolation(),
+        strongest_isolation: environment.strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::default_turns),
@@ -176,26 +164,26 @@ pub(crate) fn settings_of(
         task_list: configuration.tasks.file.clone(),
         allowed_signers: configuration.approval.allowed_signers.as_ref().map(|file| file.value.clone()),
         limits: configuration.evidence.limits,
-        exports: exports(root, configuration),
+        exports: exports(environment, root, configuration),
     };
     // Wrong patterns are reported before anything is registered or run.
-    settings.new_matcher().map_err(|error| super::from_run_error(&error))?;
+    settings.new_matcher().map_err(|error| from_run_error(&error))?;
     Ok(settings)
 }
 
 /// Returns the settings of the files that are kept for other tools. The machine is asked for its names only if there are such files.
-fn exports(root: &Path, configuration: &Configuration) -> ExportSettings {
+fn exports(environment: &Environment, root: &Path, configuration: &Configuration) -> ExportSettings {
     let formats = configuration.evidence.also.clone();
     if formats.is_empty() {
         return ExportSettings::default();
     }
-    ExportSettings { formats, redactor: environment::outgoing_redactor().in_project(&root.to_string_lossy()) }
+    ExportSettings { formats, redactor: environment.outgoing_redactor().in_project(&root.to_string_lossy()) }
 }
 
 /// Returns the variables in the file of `env_file`, as they were read with the configuration. The file is not read again,
 /// because its content is part of what is approved.
-fn variables_of_file(root: &Path, environment: &EnvironmentSettings) -> Result<Vec<(String, String)>, CommandError> {
-    match (&environment.env_file, &environment.file_variables) {
+fn variables_of_file(root: &Path, settings: &EnvironmentSettings) -> Result<Vec<(String, String)>, CommandError> {
+    match (&settings.env_file, &settings.file_variables) {
         (None, _) => Ok(Vec::new()),
         (Some(_), Some(variables)) => Ok(variables.0.clone()),
         (Some(name), None) => {
@@ -207,18 +195,18 @@ fn variables_of_file(root: &Path, environment: &EnvironmentSettings) -> Result<V
 }
 
 /// Returns the matcher that decides which files belong to the tree, for commands that read the tree without a run.
-pub(crate) fn matcher(environment: &Environment, root: &Path, configuration: &Configuration) -> Result<Matcher, CommandError> {
+pub fn matcher(environment: &Environment, root: &Path, configuration: &Configuration) -> Result<Matcher, CommandError> {
     matcher_of(&matcher_settings(Some(environment.state_root()), Some(root), configuration))
 }
 
 /// Returns a matcher for these settings. The error names every wrong pattern.
-pub(crate) fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandError> {
-    new_matcher(settings).map_err(|error| super::from_run_error(&error))
+pub fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandError> {
+    new_matcher(settings).map_err(|error| from_run_error(&error))
 }
 
 /// Returns the settings that decide which files belong to the tree. Without the directory of the store, no link is known to be
 /// proctor's own, and without the project's root too, no directory.
-pub(crate) fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
+pub fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
     let own_link = state_root.map(|state_root| OwnLink { leads_into: evidence_directory(state_root) });
     let store = state_root.zip(root).and_then(|(state_root, root)| TreePath::below(root, &resolve(state_root)).ok());
     MatcherSettings {
@@ -233,7 +221,7 @@ pub(crate) fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, c
 }
 
 /// Resolves the links in the part of a directory's path that exists. The rest of the path is appended unchanged.
-pub(crate) fn resolve(directory: &Path) -> PathBuf {
+pub fn resolve(directory: &Path) -> PathBuf {
     match std::fs::canonicalize(directory) {
         Ok(resolved) => resolved,
         Err(_) => match (directory.parent(), directory.file_name()) {
@@ -243,24 +231,8 @@ pub(crate) fn resolve(directory: &Path) -> PathBuf {
     }
 }
 
-/// Asks the person whether the directory is the registered project or a new one. proctor never guesses the answer
-/// (architecture, Files on disk).
-fn ask_identity(doubt: &ResemblingProject, environment: &Environment) -> Result<IdentityAnswer, CommandError> {
-    if !environment.is_person_present() {
-        return Err(doubt_error(doubt));
-    }
-    doubt_question(doubt).iter().for_each(render::note);
-    loop {
-        render::prompt("[s]ame project, or a [n]ew one? ");
-        match terminal::read_line().as_deref().map(str::trim) {
-            Some("s" | "same") => return Ok(IdentityAnswer::Same),
-            Some("n" | "new") => return Ok(IdentityAnswer::New),
-            Some(_) => {}
-            None => return Err(doubt_error(doubt)),
-        }
-    }
-}
-
+/// Returns what a person is asked where it is not clear whether the directory is the registered project or a new one. proctor never guesses
+/// the answer (architecture, Files on disk).
 fn doubt_question(doubt: &ResemblingProject) -> [String; 2] {
     [
         format!(

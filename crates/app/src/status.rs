@@ -1,0 +1,151 @@
+//! How projects stand: whether each project's last verdict is for the tree as it is now. Nothing is run.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::error::{CommandError, from_run_error};
+use crate::gate::is_checkout;
+use crate::project::opening;
+use crate::project::setup::{self, Planless};
+use crate::serving::{self, AT_ONCE};
+use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
+use proctor_model::{ClaimRecord, OverallResult, ProjectStatus, Serving, TaskId};
+use proctor_run::project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
+use proctor_sandbox::process::clock;
+
+/// How the projects that were asked about stand.
+#[derive(Debug)]
+pub struct Standing {
+    pub status: StatusV1,
+    /// Why a project could not be read, beside others that could.
+    pub failure: Option<CommandError>,
+}
+
+/// Returns how a project stands, or every registered one if none is named; of the task `task` alone if one is named.
+///
+/// # Errors
+/// When the only project, or the list of projects, cannot be read.
+pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&TaskId>) -> Result<Standing, CommandError> {
+    // The service knows no values of this command line.
+    let of_service = if environment.values().is_empty() { serving::ask_if_listening(environment, "/v1/status") } else { None };
+    let mut status = of_service.unwrap_or(StatusV1 { service: None, projects: Vec::new() });
+    let roots = match root {
+        Some(root) => vec![root],
+        None => registered_roots(environment)?,
+    };
+    let mut answered = std::mem::take(&mut status.projects);
+    let (is_one, mut failure) = (roots.len() == 1, None);
+    for root in roots {
+        let shown = root.display().to_string();
+        let looked = match answered.iter().position(|project| project.root == shown) {
+            Some(position) => Ok(narrow_to_task(environment, answered.swap_remove(position), task)),
+            None => look(environment, &root, task),
+        };
+        match looked {
+            Ok(project) => status.projects.push(only(project, task)),
+            Err(error) if is_one => return Err(error),
+            // One project that cannot be read must not hide the others.
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    status.projects = status.projects.into_iter().map(|project| with_claims(environment, project)).collect();
+    Ok(Standing { status, failure })
+}
+
+fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
+    let mut archive = opening::open_archive(environment);
+    let read = |archive: &mut StoreReader| archive.projects().map_err(|error| from_run_error(&error));
+    let (projects, _full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
+    let roots = projects.into_iter().map(|project| PathBuf::from(project.path));
+    Ok(roots.filter(|root| !is_checkout(environment, root)).collect())
+}
+
+/// Asks the service again about a task that is missing from its first answer, because the task was never run.
+fn narrow_to_task(environment: &Environment, project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
+    let (Some(task), Some(id)) = (task, &project.id) else { return project };
+    if project.tasks.iter().any(|status| status.task == *task) {
+        return project;
+    }
+    let Some((client, _)) = serving::listening(environment) else { return project };
+    match client.ask::<AnswerV1>(MethodV1::Get, &format!("/v1/projects/{id}/verdict?task={task}"), AT_ONCE) {
+        Ok(answer) => answer.project,
+        Err(error) => {
+            serving::say_unusable(environment, &error);
+            project
+        }
+    }
+}
+
+/// Keeps only the task that the command line names; keeps all tasks if it names none.
+fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
+    if let Some(task) = task {
+        project.tasks.retain(|status| status.task == *task);
+    }
+    project
+}
+
+fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result<ProjectStatusV1, CommandError> {
+    let read = |archive: &mut StoreReader| {
+        let standing = stand(environment, archive, root, task.map(std::slice::from_ref).unwrap_or_default())?;
+        let serving = match &standing.project {
+            Some(project) => archive.serving(project).map_err(|error| from_run_error(&error))?,
+            None => Serving::NotServed,
+        };
+        Ok(ProjectStatusV1::new(&standing, serving, clock::now()))
+    };
+    let mut archive = opening::open_archive(environment);
+    let (project, full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
+    Ok(if full.is_some() { project.with_health(full.as_ref()) } else { project })
+}
+
+/// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`.
+///
+/// # Errors
+/// When the project or the store cannot be read.
+pub fn stand(
+    environment: &Environment,
+    archive: &mut StoreReader,
+    root: &Path,
+    wanted: &[TaskId],
+) -> Result<ProjectStatus, CommandError> {
+    let read = setup::describe(environment, root).and_then(|(mut configuration, plan)| {
+        configuration.specification.set(environment.values());
+        let settings = opening::settings_of(environment, root, &configuration)?;
+        Ok((configuration, settings, plan.map_err(Planless::into_missing_plan)))
+    });
+    let problems = read.as_ref().err().map(CommandError::lines).unwrap_or_default();
+    let described = match &read {
+        Ok((configuration, settings, Ok(plan))) => Ok(DescribedProject { plan, settings, configuration }),
+        Ok((configuration, settings, Err(missing))) => {
+            Err(PlanlessProject { reason: missing.reason, problems: &missing.lines, readable: Some((settings, configuration)) })
+        }
+        Err(_) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems: &problems, readable: None }),
+    };
+    archive.project_status(root, described, wanted).map_err(|error| from_run_error(&error))
+}
+
+/// Adds the claims of agents that the last verdicts contradict. Claims that cannot be read are left out.
+fn with_claims(environment: &Environment, project: ProjectStatusV1) -> ProjectStatusV1 {
+    let is_red = |task: &TaskStatusV1| task.verdict.as_ref().is_some_and(|verdict| verdict.result == Some(OverallResult::Failed));
+    let Some(id) = project.id.as_ref().filter(|_| project.tasks.iter().any(is_red)) else { return project };
+    let Ok(archive) = opening::open_archive(environment) else { return project };
+    let is_of_last = |claim: &ClaimRecord| {
+        project.tasks.iter().any(|task| task.verdict.as_ref().is_some_and(|verdict| verdict.run_id == claim.run_id))
+    };
+    let claims = archive.refuted_claims(id).unwrap_or_default().into_iter().filter(|(_, claim)| is_of_last(claim));
+    let refuted_claims = claims.take(RefutedClaimV1::SHOWN).map(|(time, claim)| RefutedClaimV1 { time, claim }).collect();
+    ProjectStatusV1 { refuted_claims, ..project }
+}
+
+/// Adds what failed to the verdicts that lack it. The store is opened only where a verdict has failures; where it cannot be, each of
+/// these verdicts says so.
+pub fn with_failures(environment: &Environment, project: ProjectStatusV1) -> ProjectStatusV1 {
+    if !project.lacks_failures() {
+        return project;
+    }
+    let mut archive = opening::open_archive(environment);
+    project.with_failures(&environment.outgoing_redactor(), |project, run| match &mut archive {
+        Ok(archive) => archive.failed_run(project, run, failure_names).map_err(|error| from_run_error(&error).lines().join("; ")),
+        Err(error) => Err(error.lines().join("; ")),
+    })
+}

@@ -1,0 +1,76 @@
+//! The lines of `proctor gate`.
+
+use crate::cli::style::{Line, Style, Tone};
+use proctor_app::gate::{AcceptedBy, GateAnswer, NotRun, RefusedAttestation, with_causes};
+use proctor_model::{Digest, RunId, TreeDigest};
+use proctor_plan::verdict::{GateJudgement, GateState};
+
+/// The most files beside the tree that an answer names.
+const NAMED: usize = 8;
+
+/// Returns the lines for people about the gate's answer.
+pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
+    let (words, tone) = match (answer.state, &answer.tree) {
+        (GateState::Proved, _) => ("proved", Tone::Good),
+        (GateState::Red, _) => ("red", Tone::Bad),
+        (GateState::NotTested, _) => ("not tested", Tone::Doubtful),
+        (GateState::NotAccepted, Ok(_)) => ("not accepted", Tone::Doubtful),
+        (GateState::NotAccepted, Err(_)) => ("refused", Tone::Doubtful),
+    };
+    let commit = &answer.commit.hex()[..12];
+    let named = if answer.commit.hex().starts_with(&answer.revision) { String::new() } else { format!("{} ", answer.revision) };
+    let tree = answer.tree.as_ref().map(|TreeDigest(digest)| format!(" · tree {}", Digest::short(digest))).unwrap_or_default();
+    let mut lines = vec![style.paint(tone, words).and(format!(" · {named}{commit}{tree}"))];
+    match &answer.tree {
+        Err(refusal) => lines.push(Line::from(format!("  {} ({})", with_causes(refusal), refusal.word()))),
+        Ok(_) => lines.extend(answer.judgements.iter().map(judgement_line)),
+    }
+    for RefusedAttestation { word, message } in &answer.refused_attestations {
+        lines.push(Line::from(format!("  an attestation does not count: {message} ({word})")));
+    }
+    if !answer.lowered.is_empty() {
+        lines.push(Line::from(format!("  the commit asks for less than the trusted one: {}", answer.lowered.join(", "))));
+    }
+    for AcceptedBy { name, changes, .. } in &answer.accepted {
+        lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
+    }
+    let also_read = answer.also_read();
+    if !also_read.is_empty() {
+        let more = match also_read.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named: Vec<&str> = also_read.iter().take(NAMED).copied().collect();
+        lines.push(Line::from(format!("  on condition: checks could also read {}{more}", named.join(", "))));
+    }
+    if answer.state == GateState::NotTested {
+        if answer.has_other_format {
+            lines.push(Line::from("  the last run has another version of the tree digest, which cannot be compared"));
+        }
+        if answer.converts_line_endings {
+            lines.push(Line::from(
+                "  git converts line endings here (`core.autocrlf` or `core.eol`): a run tests the converted files and not the commit's",
+            ));
+        }
+    }
+    if let Some(NotRun { word, message }) = &answer.not_run {
+        lines.push(Line::from(format!("  nothing was run: {message} ({word})")));
+    }
+    lines.push(style.paint(Tone::Quiet, &format!("  policy: {}", answer.policy_from)));
+    lines.extend(answer.commands().into_iter().map(|command| Line::from(format!("  next: {command}"))));
+    lines
+}
+
+fn judgement_line(judged: &GateJudgement) -> Line {
+    let what = &judged.subject;
+    if judged.state == GateState::Proved {
+        let runs: Vec<&str> = judged.runs.iter().map(RunId::as_str).collect();
+        let warnings = match &judged.warnings[..] {
+            [] => String::new(),
+            names => format!(" with warnings ({})", names.join(", ")),
+        };
+        return Line::from(format!("  {what}: passed{warnings} in {}", runs.join(", ")));
+    }
+    let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
+    Line::from(format!("  {what}: {}", reasons.join("; ")))
+}
