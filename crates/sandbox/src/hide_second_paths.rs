@@ -141,8 +141,8 @@ mod tests {
             for name in ["first", "second", "project", "store", "home"] {
                 fs::create_dir(root.join(name)).unwrap();
             }
-            fs::write(root.join("first/secret"), "").unwrap();
-            fs::write(root.join("second/other"), "").unwrap();
+            fs::File::create_new(root.join("first/secret")).unwrap();
+            fs::File::create_new(root.join("second/other")).unwrap();
             fs::hard_link(root.join("first/secret"), root.join("second/secret")).unwrap();
             let list = format!("1 0 8:1 / / rw\n2 1 8:2 / {0}/first rw\n3 1 8:2 / {0}/second rw\n", root.display());
             let survey = FoundPlaces {
@@ -187,7 +187,7 @@ mod tests {
     fn another_file_at_the_second_path_is_not_hidden() {
         let mut doubled = Doubled::new();
         fs::remove_file(doubled.root.join("second/secret")).unwrap();
-        fs::write(doubled.root.join("second/secret"), "").unwrap();
+        fs::File::create_new(doubled.root.join("second/secret")).unwrap();
         assert_eq!(doubled.hidden(&[]), [Path::new("first/secret")]);
     }
 
