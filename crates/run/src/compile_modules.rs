@@ -24,7 +24,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::project::{ModulesToCompile, PythonInterpreter, Workspace};
 use proctor_evidence::WaitDecision;
-use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, Sandbox, StopStage, SystemCallFilter};
+use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, StopStage, SystemCallFilter};
+use proctor_sandbox::hide_store_alone;
 use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, clock, supervise,
 };
@@ -286,7 +287,7 @@ fn compile_batch(
     let isolation = Isolation {
         strongest: IsolationLevel::Namespace,
         weakest: IsolationLevel::Namespace,
-        sandbox: Some(Sandbox { places: Vec::new(), store: store.canonicalize()? }),
+        sandbox: Some(hide_store_alone(store)?),
         snapshot: None,
         output: None,
         resources: ResourceLimits::default(),

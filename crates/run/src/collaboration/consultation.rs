@@ -27,7 +27,7 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
-use proctor_sandbox::{MissingDirectories, SandboxRequest};
+use proctor_sandbox::{MissingDirectories, SandboxError, SandboxRequest, second_paths_of};
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
 const TRACKERS: &[&str] = &["gh", "hub", "glab", "tea", "jira"];
@@ -228,7 +228,12 @@ impl Workspace {
             let writable = writable_places(request, home);
             sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));
             for path in self.hidden_places(request, environment, home) {
-                hide(&mut sandbox.places, &path);
+                let Ok(path) = path.canonicalize() else { continue };
+                let second = second_paths_of(&path)
+                    .map_err(|source| ProjectError::Sandbox(SandboxError::Look { path: path.clone(), source }))?;
+                for path in [path].into_iter().chain(second) {
+                    hide(&mut sandbox.places, path);
+                }
             }
         }
         Ok(isolation)
@@ -287,9 +292,8 @@ fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathB
     named.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Hides a path from the model, if the path exists and is not hidden already.
-fn hide(places: &mut Vec<Place>, path: &Path) {
-    let Ok(path) = path.canonicalize() else { return };
+/// Hides a path from the model, if the path exists and is not hidden already. The path must contain no links.
+fn hide(places: &mut Vec<Place>, path: PathBuf) {
     let Ok(metadata) = path.metadata() else { return };
     let nearest = places.iter().rposition(|place| path.starts_with(&place.path));
     if let Some(place) = nearest.map(|index| &mut places[index]) {
