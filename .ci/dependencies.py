@@ -26,6 +26,8 @@ LICENCES = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0",
     "CDLA-Permissive-2.0", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Unlicense", "Zlib",
 }
+# What a verifier of evidence must be able to do without: a runtime, a database, and our own crates that start or judge anything.
+VERIFIER_LACKS = re.compile(r"tokio|rusqlite|libsqlite3-sys|proctor-(?!evidence$|git$|model$).*")
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 
@@ -77,6 +79,9 @@ def main():
     built_from = all_crates - own
     if len(built_from) > MOST_CRATES:
         faults.append(f"{len(built_from)} crates, {MOST_CRATES} are the limit of .ci/dependencies.py")
+
+    verifier = {name for name, _, _ in crates("normal,build", "--package", "proctor-evidence")}
+    faults += [f"proctor-evidence depends on {name}: a verifier does without it" for name in sorted(verifier) if VERIFIER_LACKS.fullmatch(name)]
 
     versions = {}
     for name, version, licence in crates("normal,build,dev", "--workspace"):

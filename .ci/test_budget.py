@@ -59,7 +59,7 @@ class Tests(unittest.TestCase):
         self.assertEqual(lines("fn f() {\n    match a {\n        #[cfg(test)]\n        A => {\n            1\n        }\n        B => 2,\n    }\n}\n"), 5)
 
     def test_attributes_that_mean_tests(self):
-        for attribute in ["cfg(test)", "test", "tokio::test(flavor = \"a\")", "cfg(all(test, unix))", "cfg(any(test, all(unix, test)))"]:
+        for attribute in ["cfg(test)", "test", "tokio::test(flavor = \"a\")", "cfg(all(test, unix))", "cfg(any(test, all(unix, test)))", "cfg(any(test, feature = \"testing\"))"]:
             self.assertEqual(lines(f"#[{attribute}]\nfn f() {{}}\n"), 0, attribute)
         for attribute in ["cfg(not(test))", "cfg(any(test, feature = \"a\"))", "cfg(feature = \"test\")", "cfg_attr(test, a)", "testing"]:
             self.assertEqual(lines(f"#[{attribute}]\nfn f() {{}}\n"), 2, attribute)

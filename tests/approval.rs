@@ -4,6 +4,7 @@
 
 mod corrections;
 mod honest;
+mod identity;
 mod levels;
 mod other_paths;
 mod protected;

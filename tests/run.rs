@@ -29,6 +29,7 @@ mod queue;
 mod reading;
 mod registration;
 mod reuse;
+mod second_paths;
 mod services;
 mod shared;
 mod side_by_side;

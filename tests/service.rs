@@ -81,13 +81,13 @@ fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace(
     assert_eq!(value("TWICE"), "0");
 }
 
-/// The number of projects in the long tier, unless `PROCTOR_MANY_PROJECTS` says otherwise. With 500, the test takes some minutes.
+/// The number of projects, unless `PROCTOR_MANY_PROJECTS` says otherwise. With 500, the test takes some minutes.
 const MANY: &str = "120";
 
 /// Many projects of 200 files each at the usual limit of 1,024 open files: all are judged, and then they wait at no cost. A second
 /// service, a crash and an update of the program lose nothing.
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn many_projects_at_the_usual_limit_of_open_files_are_judged_and_then_cost_nothing() {
     let count = env::var("PROCTOR_MANY_PROJECTS").unwrap_or_else(|_| MANY.to_owned());
     let Some(said) = inside("many.sh", Owner::Person, &[&count, "200", "30"]) else { return };

@@ -122,7 +122,7 @@ impl Victim {
         let secrets = [".ssh", ".aws", ".npmrc"].map(|name| home.join(name));
         let hidden = [PathBuf::from("/run")].into_iter().chain(secrets);
         places.extend(hidden.map(|path| place(&path, Access::Hidden)));
-        Sandbox { places, store: store_of(&self.supervised) }
+        Sandbox { places, store: store_of(&self.supervised), ..Sandbox::default() }
     }
 
     /// Makes two files in another thread after the attacks have started: one in the project, and one in a new directory

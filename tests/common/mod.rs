@@ -24,7 +24,7 @@ mod tools;
 mod watch;
 
 pub(crate) use disk::Disk;
-pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, stat_fields, status_number};
+pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, own_memory_kib, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
 pub(crate) use kept::{Committed, KeptEvidence};
 pub(crate) use leftovers::processes_of;

@@ -73,7 +73,7 @@ fn two_never_lie_over_one_directory_so_the_next_is_made_ready_behind_the_first()
     };
     let root = bench.root.path().to_owned();
     let places = vec![place(&root, Access::Writable), place(&home, Access::Overlay { scratch })];
-    bench.sandbox = Some(Sandbox { places, store: "".into() });
+    bench.sandbox = Some(Sandbox { places, ..Sandbox::default() });
     bench.another_follows = true;
     let launcher = bench.launcher.process_id().as_raw();
     let while_running = look_while_running(&mut bench, "first", move |_| children(launcher));

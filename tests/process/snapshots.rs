@@ -32,7 +32,7 @@ fn bench() -> Bench {
         Place { path, access, identity: (metadata.dev(), metadata.ino()) }
     };
     let places = vec![place("project", Access::Writable), place("project/.git", Access::ReadOnly)];
-    let sandbox = Sandbox { places, store: bench.path("store") };
+    let sandbox = Sandbox { places, store: bench.path("store"), ..Sandbox::default() };
     let snapshot = SnapshotMount {
         memory: None,
         root: bench.path("project"),

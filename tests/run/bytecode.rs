@@ -260,7 +260,7 @@ fn a_place_for_bytecode_that_the_project_sets_is_kept_and_named() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn two_hundred_saves_with_one_stamp_are_judged_by_their_content() {
     let _project = saves_within_one_second(Extent::All.of(0..200).len(), "require");
 }

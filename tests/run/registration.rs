@@ -62,7 +62,7 @@ fn a_new_project_begins_a_history_of_its_own() {
       ✓ STEP.1    a                    done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<root>/moved` as <project-id>; its plan is approved by that (<digest>)
+    registered `<root>/moved` as <project-id>; what was approved for <project-id> (`<project>`) holds here too
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
     "#);
     let link = project.root().join("moved/evidence");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use proctor_model::Digest;
 
-use crate::common::{Project, expect_all_to_be_gone, family_of, poll, processes_of, stat_fields, status_number};
+use crate::common::{Project, expect_all_to_be_gone, family_of, own_memory_kib, poll, processes_of, stat_fields};
 use crate::watch_cli::{LATE, hold, project, release, status_of, steps, tree_digest, wait_for_steps, wait_until_it_watches};
 
 #[test]
@@ -150,13 +150,11 @@ fn an_idle_watch_costs_nothing() {
     });
     thread::sleep(Duration::from_secs(3));
     let (spent, woken) = (all(ticks).abs_diff(ticks_before), all(wakes).abs_diff(wakes_before));
-    let memory: Vec<_> = ids.iter().map(|id| status_number(*id, "RssAnon")).collect();
+    let memory: Vec<_> = ids.iter().map(|id| own_memory_kib(*id)).collect();
     println!("idle for 3 s: {spent} ticks, {memory:?} KiB of their own (watch, launcher, parked keeper)");
     assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
     assert_eq!(woken, 0, "nothing wakes up by itself");
-    // Pages that are mapped from the program's file are shared, and there are many of them in a debug build, so they
-    // are not counted. Those with addresses in them (tables of texts and functions) are each process's own, some 3.5 MiB of a debug build.
-    assert!(memory.iter().sum::<u64>() < 13 * 1024, "{memory:?}");
+    assert!(memory.iter().sum::<u64>() < 4 * 1024, "{memory:?}");
     watch.interrupt();
 }
 

@@ -77,7 +77,8 @@ pub enum TakenReport {
 pub fn take_report_file(
     base: &Path,
     relative: &Path,
-    (cap, in_memory): (u64, u64),
+    cap: u64,
+    in_memory: u64,
     beside: &Path,
 ) -> Result<TakenReport, ArtifactRefusal> {
     let (file, metadata) = open_artifact(base, relative)?;

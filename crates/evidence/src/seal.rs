@@ -75,7 +75,8 @@ pub fn seal(
     observer(DurableStep::FilesSynced);
     ledger.use_signer(run.signer.take().and_then(BackgroundJob::wait).flatten());
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
-    let sealed = seal_synced((run.lock.store(), &run.path), digests, input, ledger, asker, now, observer)?;
+    let sealed =
+        seal_synced(SyncedFiles { store: run.lock.store(), directory: &run.path, digests }, input, ledger, asker, now, observer)?;
     drop(run.is_open);
     Ok(sealed)
 }
@@ -98,16 +99,23 @@ pub fn drop_superseded(
     Ok((line, ledger.length()))
 }
 
+/// A run directory whose files are on the disk, with their digests by name. Report, signatures and manifest are still missing.
+pub(super) struct SyncedFiles<'a> {
+    pub(super) store: &'a Store,
+    pub(super) directory: &'a Path,
+    pub(super) digests: BTreeMap<Vec<u8>, Digest>,
+}
+
 /// Writes report, signatures and manifest of a directory whose other files are synced, and commits the run.
 pub(super) fn seal_synced(
-    (store, directory): (&Store, &Path),
-    mut digests: BTreeMap<Vec<u8>, Digest>,
+    files: SyncedFiles<'_>,
     input: SealInput,
     ledger: &mut Ledger,
     asker: &Asker,
     now: Timestamp,
     observer: DurableStepObserver<'_>,
 ) -> Result<SealedRun, EvidenceError> {
+    let SyncedFiles { store, directory, mut digests } = files;
     let report_path = directory.join(REPORT_NAME);
     write_new(&report_path, &input.report)?;
     observer(DurableStep::ReportWritten);

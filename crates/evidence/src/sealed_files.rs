@@ -39,7 +39,8 @@ impl SealedFiles {
     pub fn open(
         store: &Store,
         project: &ProjectId,
-        (task, run_id): (&TaskId, &RunId),
+        task: &TaskId,
+        run_id: &RunId,
         manifest: Digest,
     ) -> Result<Self, EvidenceError> {
         let directory = store.run_directory(project, task, run_id);

@@ -44,6 +44,12 @@ impl Store {
         Self::open_to_verify(root)
     }
 
+    /// Opens the store only for reading: nothing is created and no mode is changed, so the store may be somebody else's. The caller
+    /// must report links that are in the place of directories.
+    pub fn open_to_read(root: &Path) -> Self {
+        Self { root: root.to_owned(), background: BackgroundThread::default() }
+    }
+
     /// Opens the store as [`Self::open`] does, also where links are in the place of directories. The caller must report them.
     pub fn open_to_verify(root: &Path) -> Result<Self, EvidenceError> {
         for path in DIRECTORIES.map(|name| root.join(name)) {

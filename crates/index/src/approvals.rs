@@ -46,6 +46,13 @@ impl Tables {
         let Some(task) = task else { return Ok(None) };
         self.approval(project, &self.reader.word("task", task)?)
     }
+
+    /// Returns the tasks of a project that have an approval, sorted.
+    pub(super) fn approved_tasks(&self, project: &ProjectId) -> Result<Vec<TaskId>, IndexError> {
+        let statement = "SELECT task FROM approvals WHERE project = ?1 ORDER BY task";
+        let tasks = self.read_rows(statement, params![project.as_str()], |row| row.get::<_, String>(0))?;
+        tasks.into_iter().map(|task| self.reader.word("task", task)).collect()
+    }
 }
 
 /// Stores an approval if it counts. The first approval of a task always counts.
@@ -106,5 +113,6 @@ mod tests {
             test.append("shop-00000001", approval("T1", "a", weakened));
             assert_eq!(held(&test), Some(expected), "{weakened:?}");
         }
+        assert_eq!(test.index.approved_tasks(&project("shop-00000001")).unwrap(), [task("T1")]);
     }
 }

@@ -92,7 +92,8 @@ impl Checkpoints {
         &mut self,
         project: &ProjectId,
         slug: &str,
-        (state, since): (&str, Option<Timestamp>),
+        state: &str,
+        since: Option<Timestamp>,
     ) -> Result<(), CheckpointError> {
         let statement = "INSERT INTO checkpoints (project, slug, state, since) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (project, slug) DO UPDATE SET state = excluded.state, since = COALESCE(excluded.since, since)";
@@ -174,9 +175,9 @@ mod tests {
         let (shop, other) = (ProjectId::mint("shop", 1), ProjectId::mint("other", 2));
         let time = Some(Timestamp::from_millis(1000));
         let mut checkpoints = Checkpoints::open(&path).unwrap();
-        checkpoints.save(&shop, "notes", ("1", time)).unwrap();
-        checkpoints.save(&shop, "notes", ("2", None)).unwrap();
-        checkpoints.save(&shop, "ideas", ("3", None)).unwrap();
+        checkpoints.save(&shop, "notes", "1", time).unwrap();
+        checkpoints.save(&shop, "notes", "2", None).unwrap();
+        checkpoints.save(&shop, "ideas", "3", None).unwrap();
         drop(checkpoints);
         let mut checkpoints = Checkpoints::open(&path).unwrap();
         assert_eq!(checkpoints.load(&shop, "notes").unwrap().as_deref(), Some("2"));
@@ -203,7 +204,7 @@ mod tests {
         let mut checkpoints = Checkpoints::open(&path).unwrap();
         let seen = |checkpoints: &Checkpoints| checkpoints.list(&shop).unwrap().pop().map(|kept| (kept.text, kept.since));
         assert_eq!(seen(&checkpoints), Some(("1".to_owned(), None)));
-        checkpoints.save(&shop, "notes", ("2", time)).unwrap();
+        checkpoints.save(&shop, "notes", "2", time).unwrap();
         assert_eq!(seen(&checkpoints), Some(("2".to_owned(), time)));
         write("3");
         assert_eq!(seen(&checkpoints), Some(("3".to_owned(), None)));

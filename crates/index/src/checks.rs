@@ -15,30 +15,40 @@ pub(super) fn write_checks(
     record: &RunRecord,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
-    let task = (project.as_str(), record.task.as_str());
     let Some((results, plan)) = record.results.as_ref().zip(record.plan_digest) else {
         // An older version wrote this line, and nobody can say what its run means for each check. A run without a plan was
         // refused and carried nothing out.
         if record.leads_latest() && record.plan_digest.is_some() {
-            connection.execute("DELETE FROM checks WHERE project = ?1 AND task = ?2", params![task.0, task.1])?;
+            connection.execute(
+                "DELETE FROM checks WHERE project = ?1 AND task = ?2",
+                params![project.as_str(), record.task.as_str()],
+            )?;
         }
         return Ok(());
     };
     let other_plans = "DELETE FROM checks WHERE project = ?1 AND task = ?2 AND plan_digest != ?3";
-    connection.execute(other_plans, params![task.0, task.1, plan.hex()])?;
+    connection.execute(other_plans, params![project.as_str(), record.task.as_str(), plan.hex()])?;
     for (place, check) in (0_i64..).zip(results) {
-        write_check(connection, task, (place, check), (record, plan), sequence)?;
+        write_check(connection, project, record, &PlannedCheck { place, plan, check }, sequence)?;
     }
     Ok(())
 }
 
+/// A check of a run, and its place in the run's plan.
+struct PlannedCheck<'a> {
+    place: i64,
+    plan: Digest,
+    check: &'a CheckRecord,
+}
+
 fn write_check(
     connection: &Connection,
-    (project, task): (&str, &str),
-    (place, check): (i64, &CheckRecord),
-    (record, plan): (&RunRecord, Digest),
+    project: &ProjectId,
+    record: &RunRecord,
+    planned: &PlannedCheck<'_>,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
+    let PlannedCheck { place, plan, check } = *planned;
     let result = match &check.outcome {
         CheckOutcome::CarriedOut { blocking } => Some((*blocking, record.tree_digest, &record.run_id)),
         CheckOutcome::Reused { blocking, run_id, other_tree } => Some((*blocking, other_tree.or(record.tree_digest), run_id)),
@@ -51,8 +61,8 @@ fn write_check(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
     );
     let values = params![
-        project,
-        task,
+        project.as_str(),
+        record.task.as_str(),
         place,
         check.id.as_str(),
         check.name,

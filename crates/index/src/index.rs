@@ -108,6 +108,8 @@ questions! {
     approved_settings(project: &ProjectId) -> Option<CurrentApproval>;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
+    /// Returns the tasks of a project that have an approval, sorted.
+    approved_tasks(project: &ProjectId) -> Vec<TaskId>;
     /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and
     /// outputs.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;

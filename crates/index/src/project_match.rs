@@ -6,7 +6,7 @@ use rusqlite::params;
 use crate::IndexError;
 use crate::tables::Tables;
 use crate::words::{from_integer, to_integer};
-use proctor_model::{Digest, ProjectId, RootIdentity};
+use proctor_model::{Digest, ProjectId, RootIdentity, Sequence};
 
 /// A registered project, as the index knows it from the registration lines of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct IndexedProject {
     pub root: RootIdentity,
     /// The digest of the plan that was approved by registering the project.
     pub plan_digest: Digest,
+    /// The ledger line of the last registration, which names this root.
+    pub registered: Sequence,
 }
 
 /// The result of searching for the registered project whose root is a directory.
@@ -51,13 +53,14 @@ impl Tables {
     /// Returns every registered project, sorted by id.
     pub(super) fn projects(&self) -> Result<Vec<IndexedProject>, IndexError> {
         self.read_projects(
-            "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects ORDER BY id",
+            "SELECT id, path, device, inode, git_common_directory, plan_digest, registered_sequence FROM projects ORDER BY id",
             params![],
         )
     }
 
     pub(super) fn project(&self, id: &ProjectId) -> Result<Option<IndexedProject>, IndexError> {
-        let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects WHERE id = ?1";
+        let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest, registered_sequence FROM projects \
+                         WHERE id = ?1";
         self.read_projects(statement, params![id.as_str()]).map(|projects| projects.into_iter().next())
     }
 
@@ -73,7 +76,7 @@ impl Tables {
         inode: u64,
         git_common_directory: Option<&str>,
     ) -> Result<ProjectMatch, IndexError> {
-        let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest FROM projects \
+        let statement = "SELECT id, path, device, inode, git_common_directory, plan_digest, registered_sequence FROM projects \
                          WHERE path = ?1 OR (device = ?2 AND inode = ?3) ORDER BY registered_sequence DESC, id";
         let mut mismatches = Vec::new();
         for project in self.read_projects(statement, params![path, to_integer(device), to_integer(inode)])? {
@@ -94,15 +97,16 @@ impl Tables {
 
     fn read_projects(&self, statement: &str, values: impl rusqlite::Params) -> Result<Vec<IndexedProject>, IndexError> {
         let rows = self.read_rows(statement, values, |row| {
-            let numbers: (i64, i64) = (row.get(2)?, row.get(3)?);
+            let numbers: (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(6)?);
             let texts: (String, String, Option<String>, String) = (row.get(0)?, row.get(1)?, row.get(4)?, row.get(5)?);
             Ok((texts, numbers))
         })?;
-        let to_project = |((id, path, git_common_directory, plan_digest), (device, inode))| {
+        let to_project = |((id, path, git_common_directory, plan_digest), (device, inode, registered))| {
             Ok(IndexedProject {
                 id: self.reader.word("project id", id)?,
                 root: RootIdentity { path, device: from_integer(device), inode: from_integer(inode), git_common_directory },
                 plan_digest: self.reader.word("digest", plan_digest)?,
+                registered: Sequence(from_integer(registered)),
             })
         };
         rows.into_iter().map(to_project).collect()

@@ -150,6 +150,13 @@ pub struct Sandbox {
     /// action's output directory inside it.
     #[serde(with = "os_text")]
     pub store: PathBuf,
+    /// What is hidden from the action wherever a mount shows it: the store, credentials, run-time directories.
+    #[serde(with = "os_text::list")]
+    pub hidden: Vec<PathBuf>,
+    /// The other paths at which mounts showed something of `hidden` when the sandbox was described. They are hidden by places of
+    /// their own, but for those that a person opened.
+    #[serde(with = "os_text::list")]
+    pub second_paths: Vec<PathBuf>,
 }
 
 /// A place in an action's file system with its own access rule.

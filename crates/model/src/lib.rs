@@ -39,6 +39,7 @@ mod judged_settings;
 mod key_record;
 mod large_report;
 mod ledger;
+mod mounts;
 mod name_rule;
 mod observation;
 pub mod os_text;
@@ -138,6 +139,7 @@ pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
+pub use mounts::{Mount, MountTable, SecondPath};
 pub use name_rule::NameRule;
 pub use observation::{
     Diagnosis, Exchange, ExchangeOutcome, FileObservation, FileState, FoundFile, HealthObservation, HealthResult, HttpAnswer,

@@ -11,7 +11,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::check_caches::stamp_environments;
-use crate::project::{ModulesToCompile, PythonInterpreter, SnapshotBase, Workspace};
+use crate::project::{KeptBytecode, ModulesToCompile, PythonInterpreter, SnapshotBase};
+use proctor_evidence::Store;
 use proctor_model::{ActionId, Digest, EntryKind, IdentityWriter, ProjectId, TreePath};
 use proctor_sandbox::process::{LaunchedChild, WrittenChange, WrittenEntry};
 use proctor_sandbox::snapshot::{ModuleCompiler, PythonModule};
@@ -24,6 +25,14 @@ use proctor_tools::{
 struct CompilersOfAction {
     python: PythonInterpreter,
     pytest: Option<PythonInterpreter>,
+}
+
+/// An action that may run Python, as it is about to be started.
+pub(crate) struct PythonAction<'a> {
+    pub(crate) project: &'a ProjectId,
+    pub(crate) root: &'a Path,
+    pub(crate) action: &'a ActionId,
+    pub(crate) child: &'a LaunchedChild,
 }
 
 /// The compiled modules that the checks of one run see, and those that they wrote themselves.
@@ -74,49 +83,51 @@ impl RunBytecode {
     }
 }
 
-impl Workspace {
-    /// Returns the directories of compiled modules that lie over the tree's copy for an action: those of its interpreter,
-    /// and those of the pytest that this interpreter runs. There are none if the action is not known to run Python, if
-    /// nothing was compiled, or if the compiled modules cannot be updated. The run holds the project's lock.
-    pub(crate) fn bytecode_for(
-        &mut self,
-        (project, root): (&ProjectId, &Path),
-        (run, base): (&mut RunBytecode, &SnapshotBase),
-        (action, child): (&ActionId, &LaunchedChild),
-    ) -> Vec<PathBuf> {
-        let environment: BTreeMap<OsString, OsString> = child.environment.iter().cloned().collect();
-        let Some(python) = PythonInterpreter::of(&child.program, root, &child.directory, &environment) else {
-            return Vec::new();
-        };
-        let pytest = settings_of_pytest(root, base, child)
-            .and_then(|state| python.with_pytest((PYTEST_REWRITER, PYTEST_CODE), &state, stamp_environments));
-        let compilers = CompilersOfAction { python, pytest };
-        run.compilers.insert(action.clone(), compilers.clone());
-        let all = [Some(compilers.python), compilers.pytest].into_iter().flatten();
-        all.filter_map(|compiler| self.compiled_by(project, (run, base), compiler)).collect()
-    }
+/// Returns the directories of compiled modules that lie over the tree's copy for an action: those of its interpreter,
+/// and those of the pytest that this interpreter runs. There are none if the action is not known to run Python, if
+/// nothing was compiled, or if the compiled modules cannot be updated. The run holds the project's lock.
+pub(crate) fn bytecode_for(
+    store: &Store,
+    bytecode: &mut KeptBytecode,
+    run: &mut RunBytecode,
+    base: &SnapshotBase,
+    started: &PythonAction<'_>,
+) -> Vec<PathBuf> {
+    let PythonAction { project, root, action, child } = *started;
+    let environment: BTreeMap<OsString, OsString> = child.environment.iter().cloned().collect();
+    let Some(python) = PythonInterpreter::of(&child.program, root, &child.directory, &environment) else {
+        return Vec::new();
+    };
+    let pytest = settings_of_pytest(root, base, child)
+        .and_then(|state| python.with_pytest(PYTEST_REWRITER, PYTEST_CODE, &state, stamp_environments));
+    let compilers = CompilersOfAction { python, pytest };
+    run.compilers.insert(action.clone(), compilers.clone());
+    let all = [Some(compilers.python), compilers.pytest].into_iter().flatten();
+    all.filter_map(|compiler| compiled_by(store, bytecode, project, run, base, compiler)).collect()
+}
 
-    /// Returns the directory of the modules that an interpreter or a pytest compiled, updated to the run's tree; `None` if
-    /// there are none, or if they cannot be updated.
-    fn compiled_by(
-        &mut self,
-        project: &ProjectId,
-        (run, base): (&mut RunBytecode, &SnapshotBase),
-        compiler: PythonInterpreter,
-    ) -> Option<PathBuf> {
-        let mounted = run.layers.entry(compiler).or_insert_with_key(|interpreter| {
-            // The layer is updated to the tree once in a run, because it must not change while another check has it
-            // mounted.
-            match self.bytecode.layer(&self.store, project, interpreter).bring_up_to(&base.tree) {
-                Ok(directory) => directory,
-                Err(error) => {
-                    tracing::warn!("compiled Python modules are not used: {error}");
-                    None
-                }
+/// Returns the directory of the modules that an interpreter or a pytest compiled, updated to the run's tree; `None` if
+/// there are none, or if they cannot be updated.
+fn compiled_by(
+    store: &Store,
+    bytecode: &mut KeptBytecode,
+    project: &ProjectId,
+    run: &mut RunBytecode,
+    base: &SnapshotBase,
+    compiler: PythonInterpreter,
+) -> Option<PathBuf> {
+    let mounted = run.layers.entry(compiler).or_insert_with_key(|interpreter| {
+        // The layer is updated to the tree once in a run, because it must not change while another check has it
+        // mounted.
+        match bytecode.layer(store, project, interpreter).bring_up_to(&base.tree) {
+            Ok(directory) => directory,
+            Err(error) => {
+                tracing::warn!("compiled Python modules are not used: {error}");
+                None
             }
-        });
-        mounted.clone()
-    }
+        }
+    });
+    mounted.clone()
 }
 
 /// Returns the state of what decides how pytest rewrites the tests of an action, besides pytest itself; `None` if its

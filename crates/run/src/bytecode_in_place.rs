@@ -40,7 +40,7 @@ pub(super) struct BytecodeInPlace {
 
 impl BytecodeInPlace {
     /// Gives an action that works in the project at `root` a directory of its own if Python would run a module of an earlier save there.
-    pub(super) fn keep_apart(&self, environment: &mut ChildEnvironment, action: &Action, (root, output): (&Path, &Path)) {
+    pub(super) fn keep_apart(&self, environment: &mut ChildEnvironment, action: &Action, root: &Path, output: &Path) {
         // Without an output directory the variables are only compared.
         let is_started = !output.as_os_str().is_empty() && may_run_old_bytecode(action);
         if is_started && *self.is_needed.get_or_init(|| has_doubtful_bytecode(root)) {

@@ -146,7 +146,8 @@ impl CheckCaches {
     /// When the layer cannot be read or changed.
     pub(crate) fn take(
         &mut self,
-        (action, ended): (&Action, &EndedAction),
+        action: &Action,
+        ended: &EndedAction,
         mount: &SnapshotMount,
         skipped: &[TreePath],
         layers: &mut RunLayers,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::kept_files::KeptOutcome;
 use crate::project::{
-    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, SnapshotBase, Workspace,
+    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
     obstacle_of_settings, try_mount,
 };
 use crate::reuse::PlaceOfCheck;
 use crate::seen_layers::SeenLayers;
 use crate::snapshot::RunSnapshot;
-use proctor_evidence::ScratchDirectory;
 use proctor_evidence::report::SnapshotV2;
+use proctor_evidence::{ScratchDirectory, Store};
 use proctor_model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp};
 use proctor_sandbox::process::Control;
 use proctor_sandbox::snapshot::clean_up_copy_out;
@@ -50,136 +50,148 @@ pub(crate) enum CheckPlace {
     Snapshot(Box<RunSnapshot>),
 }
 
-impl Workspace {
-    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree as it was last read;
-    /// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
-    pub(crate) fn look_and_copy(
-        &mut self,
-        request: &RunRequest<'_>,
-        hints: &TreeHints,
-    ) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
-        let hints = self.clean_up_copy_out(request, hints);
-        let mut index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
-        let of_settings = obstacle_of_settings(request.settings, &request.scope.root, self.store.root());
-        if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
-            return Ok((index, CopiesOutcome::InPlace(reason)));
-        }
-        let path_variable = self.path_variable();
-        for _ in 0..TRIES {
-            let unread = self.trees.take_unread_inputs(request.scope);
-            let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
-            match self.copies.update(&self.store, request.settings, request.scope, (&index, made), unread)? {
-                CopiesOutcome::Moved(paths) => {
-                    let hints = TreeHints::Only(paths);
-                    index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
-                }
-                outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
+/// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree as it was last read;
+/// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
+pub(crate) fn look_and_copy(
+    store: &Store,
+    trees: &mut Trees,
+    runner: &mut Runner,
+    request: &RunRequest<'_>,
+    hints: &TreeHints,
+) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
+    let hints = clean_up_after_killed_run(store, request, hints);
+    let mut index = trees.known.scan(store, request.settings, request.scope, &hints)?;
+    let of_settings = obstacle_of_settings(request.settings, &request.scope.root, store.root());
+    if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
+        return Ok((index, CopiesOutcome::InPlace(reason)));
+    }
+    let path_variable = runner.path_variable();
+    for _ in 0..TRIES {
+        let unread = trees.known.take_unread_inputs(request.scope);
+        let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
+        match runner.copies.update(store, request.settings, request.scope, &index, made, unread)? {
+            CopiesOutcome::Moved(paths) => {
+                let hints = TreeHints::Only(paths);
+                index = trees.known.scan(store, request.settings, request.scope, &hints)?;
             }
-        }
-        Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
-    }
-
-    /// A process may have died while it copied files that checks wrote to the project. Removes what that process left
-    /// there. Returns `hints` with the changed paths.
-    fn clean_up_copy_out(&self, request: &RunRequest<'_>, hints: &TreeHints) -> TreeHints {
-        let record = self.store.copy_out_record_path(&request.scope.project);
-        let changed = clean_up_copy_out(&request.scope.root, &record).unwrap_or_else(|error| {
-            // The record stays, so the next run tries again, and until then no file is copied to the project.
-            tracing::warn!(%error, record = %record.display(), "what a killed run left in the project cannot be removed");
-            Vec::new()
-        });
-        match hints {
-            TreeHints::Everything => TreeHints::Everything,
-            TreeHints::Only(paths) => TreeHints::Only(paths.iter().cloned().chain(changed).collect()),
+            outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
         }
     }
+    Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
+}
 
-    /// Decides where the checks of a run work. Until a mount for a project has succeeded once in this process, each
-    /// run of the project tries whether its snapshot can be mounted.
-    pub(crate) fn place_of_checks(
-        &mut self,
-        request: &RunRequest<'_>,
-        copies: CopiesOutcome,
-    ) -> Result<CheckPlace, ProjectError> {
-        if request.settings.sandbox.snapshot == ProtectionMode::Off {
-            return Ok(CheckPlace::Project);
+/// A process may have died while it copied files that checks wrote to the project. Removes what that process left
+/// there. Returns `hints` with the changed paths.
+fn clean_up_after_killed_run(store: &Store, request: &RunRequest<'_>, hints: &TreeHints) -> TreeHints {
+    let record = store.copy_out_record_path(&request.scope.project);
+    let changed = clean_up_copy_out(&request.scope.root, &record).unwrap_or_else(|error| {
+        // The record stays, so the next run tries again, and until then no file is copied to the project.
+        tracing::warn!(%error, record = %record.display(), "what a killed run left in the project cannot be removed");
+        Vec::new()
+    });
+    match hints {
+        TreeHints::Everything => TreeHints::Everything,
+        TreeHints::Only(paths) => TreeHints::Only(paths.iter().cloned().chain(changed).collect()),
+    }
+}
+
+/// Decides where the checks of a run work. Until a mount for a project has succeeded once in this process, each
+/// run of the project tries whether its snapshot can be mounted.
+pub(crate) fn place_of_checks(
+    store: &Store,
+    runner: &mut Runner,
+    request: &RunRequest<'_>,
+    copies: CopiesOutcome,
+) -> Result<CheckPlace, ProjectError> {
+    if request.settings.sandbox.snapshot == ProtectionMode::Off {
+        return Ok(CheckPlace::Project);
+    }
+    let place = match copies {
+        CopiesOutcome::Current(base) => try_snapshot(store, runner, request, *base)?,
+        CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
+        CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
+    };
+    refuse_in_place_if_required(request, place)
+}
+
+/// Updates the place of the checks to what prerequisites left in the project. Returns the tree that they left, if the
+/// checks run on a snapshot of it.
+pub(crate) fn refresh_place(
+    store: &Store,
+    trees: &mut Trees,
+    runner: &mut Runner,
+    request: &RunRequest<'_>,
+    place: &mut CheckPlace,
+) -> Result<Option<TreeIndex>, ProjectError> {
+    let CheckPlace::Snapshot(snapshot) = place else { return Ok(None) };
+    let (index, copies) = look_and_copy(store, trees, runner, request, &TreeHints::Everything)?;
+    let reason = match copies {
+        CopiesOutcome::Current(base) => {
+            snapshot.begin_again(*base);
+            return Ok(Some(index));
         }
-        let place = match copies {
-            CopiesOutcome::Current(base) => self.try_snapshot(request, *base)?,
-            CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
-            CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
-        };
-        refuse_in_place_if_required(request, place)
-    }
+        CopiesOutcome::InPlace(reason) => reason,
+        CopiesOutcome::Moved(_) => MOVED.to_owned(),
+    };
+    *place = refuse_in_place_if_required(request, CheckPlace::InPlace(reason))?;
+    Ok(None)
+}
 
-    /// Updates the place of the checks to what prerequisites left in the project. Returns the tree that they left, if the
-    /// checks run on a snapshot of it.
-    pub(crate) fn refresh_place(
-        &mut self,
-        request: &RunRequest<'_>,
-        place: &mut CheckPlace,
-    ) -> Result<Option<TreeIndex>, ProjectError> {
-        let CheckPlace::Snapshot(snapshot) = place else { return Ok(None) };
-        let (index, copies) = self.look_and_copy(request, &TreeHints::Everything)?;
-        let reason = match copies {
-            CopiesOutcome::Current(base) => {
-                snapshot.begin_again(*base);
-                return Ok(Some(index));
-            }
-            CopiesOutcome::InPlace(reason) => reason,
-            CopiesOutcome::Moved(_) => MOVED.to_owned(),
-        };
-        *place = refuse_in_place_if_required(request, CheckPlace::InPlace(reason))?;
-        Ok(None)
-    }
-
-    fn try_snapshot(&mut self, request: &RunRequest<'_>, base: SnapshotBase) -> Result<CheckPlace, ProjectError> {
-        let mut snapshot = match RunSnapshot::begin(request, base) {
-            Ok(snapshot) => snapshot,
-            Err(error) => return Ok(CheckPlace::InPlace(error.reason())),
-        };
-        let project = &request.scope.project;
-        if !self.mountable.contains(project) {
-            // A refusal is not remembered: a full disk or a busy machine may be the reason, and the next run tries again.
-            let mut tried = self.try_mount(request, &mut snapshot);
-            if let Err(ProjectError::HelperDied { .. }) = tried {
-                // That says nothing about the snapshot, so it must not make the checks run in place.
-                tried = self.try_mount(request, &mut snapshot);
-            }
-            if let Some(reason) = tried? {
-                return Ok(CheckPlace::InPlace(reason));
-            }
-            self.mountable.insert(project.clone());
+fn try_snapshot(
+    store: &Store,
+    runner: &mut Runner,
+    request: &RunRequest<'_>,
+    base: SnapshotBase,
+) -> Result<CheckPlace, ProjectError> {
+    let mut snapshot = match RunSnapshot::begin(request, base) {
+        Ok(snapshot) => snapshot,
+        Err(error) => return Ok(CheckPlace::InPlace(error.reason())),
+    };
+    let project = &request.scope.project;
+    if !runner.mountable.contains(project) {
+        // A refusal is not remembered: a full disk or a busy machine may be the reason, and the next run tries again.
+        let mut tried = obstacle_to_mount(store, runner, request, &mut snapshot);
+        if let Err(ProjectError::HelperDied { .. }) = tried {
+            // That says nothing about the snapshot, so it must not make the checks run in place.
+            tried = obstacle_to_mount(store, runner, request, &mut snapshot);
         }
-        Ok(CheckPlace::Snapshot(Box::new(snapshot)))
+        if let Some(reason) = tried? {
+            return Ok(CheckPlace::InPlace(reason));
+        }
+        runner.mountable.insert(project.clone());
     }
+    Ok(CheckPlace::Snapshot(Box::new(snapshot)))
+}
 
-    /// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be, or if the plan has
-    /// no check that would need it.
-    fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
-        let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount(None, Vec::new()) {
-            Ok(mount) => mount,
-            Err(error) => return Ok(Some(error.reason())),
-        };
-        let action = Action { timeout: TRIAL_TIMEOUT, ..action.clone() };
-        let (control, _handle) = Control::new()
-            .map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source: io::Error::other(source) })?;
-        let ambient = self.ambient().clone();
-        let (store, nowhere) = (self.store.clone(), Path::new(NOWHERE));
-        let trial = ExaminationRequest {
-            state_root: store.root(),
-            project_root: &request.scope.root,
-            action: &action,
-            program: nowhere,
-            settings: &request.settings.sandbox,
-            additions: &request.settings.environment,
-            ambient: &ambient,
-            control: &control,
-        };
-        let scratch = self.run_preparation.scratch().map_or(nowhere, ScratchDirectory::path).to_owned();
-        try_mount(self.launcher()?, &trial, (&store, &scratch), mount)
-    }
+/// Tries to mount the snapshot. Returns why the snapshot cannot be mounted; `None` if it can be, or if the plan has
+/// no check that would need it.
+fn obstacle_to_mount(
+    store: &Store,
+    runner: &mut Runner,
+    request: &RunRequest<'_>,
+    snapshot: &mut RunSnapshot,
+) -> Result<Option<String>, ProjectError> {
+    let Some(action) = request.plan.steps.first() else { return Ok(None) };
+    let mount = match snapshot.add_mount(None, Vec::new()) {
+        Ok(mount) => mount,
+        Err(error) => return Ok(Some(error.reason())),
+    };
+    let action = Action { timeout: TRIAL_TIMEOUT, ..action.clone() };
+    let (control, _handle) = Control::new()
+        .map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source: io::Error::other(source) })?;
+    let (ambient, nowhere) = (runner.ambient.clone(), Path::new(NOWHERE));
+    let trial = ExaminationRequest {
+        state_root: store.root(),
+        project_root: &request.scope.root,
+        action: &action,
+        program: nowhere,
+        settings: &request.settings.sandbox,
+        additions: &request.settings.environment,
+        ambient: &ambient,
+        control: &control,
+    };
+    let scratch = runner.preparation.scratch().map_or(nowhere, ScratchDirectory::path).to_owned();
+    try_mount(runner.launcher()?, &trial, store, &scratch, mount)
 }
 
 /// Returns why a run cannot have a snapshot, as far as its plan says so.
@@ -285,11 +297,12 @@ impl CheckPlace {
     pub(crate) fn copy_out(
         &mut self,
         request: &RunRequest<'_>,
-        written: (Timestamp, &Path),
+        begun: Timestamp,
+        record: &Path,
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         match self {
-            Self::Snapshot(snapshot) => snapshot.copy_out(request, written, stopped),
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, record, stopped),
             Self::Project | Self::InPlace(_) => KeptOutcome::default(),
         }
     }

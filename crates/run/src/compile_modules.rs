@@ -22,9 +22,10 @@ use std::time::Duration;
 use nix::libc;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::project::{ModulesToCompile, PythonInterpreter, Workspace};
-use proctor_evidence::WaitDecision;
-use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, Sandbox, StopStage, SystemCallFilter};
+use crate::project::{KeptBytecode, ModulesToCompile, PythonInterpreter, Workspace};
+use proctor_evidence::{Store, WaitDecision};
+use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, StopStage, SystemCallFilter};
+use proctor_sandbox::hide_store_alone;
 use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, clock, supervise,
 };
@@ -132,46 +133,64 @@ enum BatchEnd {
     Stopped,
 }
 
+/// The compiling of the modules that one run used.
+struct Compilation<'a> {
+    store: &'a Store,
+    kept: &'a mut KeptBytecode,
+    work: &'a ModulesToCompile,
+    control: &'a Control,
+}
+
+/// How long the compiling may still take.
+#[derive(Debug, Clone, Copy)]
+struct TimeLeft {
+    left: Duration,
+    /// Whether that is most of the time that the compiling may take in all.
+    is_whole_bound: bool,
+}
+
 impl Workspace {
     /// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is
     /// meant for idle time: if another process has locked the project, nothing is compiled, and a stop request ends the
     /// compiling at once.
     pub fn compile_modules(&mut self, bound: Duration, control: &Control) {
-        let Some(work) = self.bytecode.to_compile.take() else { return };
+        let Some(work) = self.runner.bytecode.to_compile.take() else { return };
         let begun = clock::monotonic();
         // Without pytest first: to start it takes longer than to compile most modules.
         let mut all: Vec<_> = work.modules.iter().collect();
         all.sort_by_key(|(interpreter, _)| interpreter.pytest.is_some());
         for (interpreter, modules) in all {
-            let lacking = self.lacking(&work, interpreter, modules.iter());
+            let executable = self.runner.executable().to_owned();
+            let (store, kept) = (&self.evidence.store, &mut self.runner.bytecode);
+            let mut compilation = Compilation { store, kept, work: &work, control };
+            let lacking = compilation.lacking(interpreter, modules.iter());
             if lacking.is_empty() {
                 continue;
             }
             // The launcher of the runs has prepared itself for the next check, so it is left alone.
-            let Ok(mut launcher) = LauncherHandle::execute(self.executable()) else { return };
+            let Ok(mut launcher) = LauncherHandle::execute(&executable) else { return };
             let mut waiting = VecDeque::from(lacking);
             while !waiting.is_empty() && control.requested().is_none() {
                 let left = bound.saturating_sub(clock::monotonic().since(begun));
-                let is_whole_bound = left > bound / 2;
-                if left.is_zero()
-                    || !self.compile_some(&work, interpreter, &mut waiting, &mut launcher, (left, is_whole_bound), control)
-                {
+                let time = TimeLeft { left, is_whole_bound: left > bound / 2 };
+                if left.is_zero() || !compilation.compile_some(interpreter, &mut waiting, &mut launcher, time) {
                     break;
                 }
             }
         }
     }
+}
 
+impl Compilation<'_> {
     /// Returns the modules that are not kept yet and are no larger than [`MAX_SOURCE`], the shortest first: a long
     /// module must not keep other modules from being compiled.
     fn lacking<'m>(
         &mut self,
-        work: &ModulesToCompile,
         interpreter: &PythonInterpreter,
         modules: impl Iterator<Item = &'m PythonModule>,
     ) -> Vec<PythonModule> {
-        let (tree, copy) = &work.tree;
-        let layer = self.bytecode.layer(&self.store, &work.project, interpreter);
+        let (tree, copy) = &self.work.tree;
+        let layer = self.kept.layer(self.store, &self.work.project, interpreter);
         let mut lacking: Vec<_> = modules
             .filter_map(|module| {
                 let digest = tree.lookup(&module.source)?.digest?;
@@ -188,13 +207,12 @@ impl Workspace {
     /// process should be started, for example because the interpreter cannot be used.
     fn compile_some(
         &mut self,
-        work: &ModulesToCompile,
         interpreter: &PythonInterpreter,
         waiting: &mut VecDeque<PythonModule>,
         launcher: &mut LauncherHandle,
-        (left, is_whole_bound): (Duration, bool),
-        control: &Control,
+        time: TimeLeft,
     ) -> bool {
+        let work = self.work;
         // Each batch takes the project's lock anew, so that another process that needs the lock waits for one batch at
         // most.
         let Ok(_lock) = self.store.lock(&work.project, &mut || WaitDecision::GiveUp) else { return false };
@@ -202,7 +220,7 @@ impl Workspace {
         if sources.is_empty() {
             return true;
         }
-        let compiled = match compile_batch(self.store.root(), interpreter, (&work.root, &sources), launcher, (left, control)) {
+        let compiled = match self.compile_batch(interpreter, &sources, launcher, time.left) {
             Ok(Some(compiled)) => compiled,
             Ok(None) => return false,
             Err(error) => {
@@ -217,7 +235,9 @@ impl Workspace {
             BatchEnd::ByItself => true,
             // If one module alone takes the whole time, it counts as refused. Otherwise it would take the whole time
             // after every run. The start of pytest alone may take a short time.
-            BatchEnd::TimedOut => is_whole_bound && answered == 0 && (interpreter.pytest.is_none() || left > LONG_FOR_PYTEST),
+            BatchEnd::TimedOut => {
+                time.is_whole_bound && answered == 0 && (interpreter.pytest.is_none() || time.left > LONG_FOR_PYTEST)
+            }
             BatchEnd::Stopped => false,
         };
         for ModuleSource { module, digest, .. } in sources {
@@ -230,12 +250,60 @@ impl Workspace {
                 None => waiting.push_back(module),
             }
         }
-        let layer = self.bytecode.layer(&self.store, &work.project, interpreter);
+        let layer = self.kept.layer(self.store, &work.project, interpreter);
         if let Err(error) = layer.add(&work.tree.1, compiled.tag, &kept) {
             tracing::warn!("compiled Python modules were not kept: {error}");
             return false;
         }
         compiled.end == BatchEnd::ByItself
+    }
+
+    /// Lets one process of the interpreter compile the sources. Returns `None` if the process did not print its cache tag.
+    fn compile_batch(
+        &self,
+        interpreter: &PythonInterpreter,
+        sources: &[ModuleSource],
+        launcher: &mut LauncherHandle,
+        left: Duration,
+    ) -> io::Result<Option<CompiledBatch>> {
+        let program = interpreter.program.clone();
+        let mut argv = vec![program.clone().into_os_string()];
+        argv.extend(["-I", "-S", "-B", "-c", PROGRAM].map(OsString::from));
+        argv.extend(interpreter.pytest.iter().map(OsString::from));
+        let isolation = Isolation {
+            strongest: IsolationLevel::Namespace,
+            weakest: IsolationLevel::Namespace,
+            sandbox: Some(hide_store_alone(self.store.root())?),
+            snapshot: None,
+            output: None,
+            resources: ResourceLimits::default(),
+            filter: SystemCallFilter::WherePossible,
+        };
+        let child =
+            LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false };
+        let launch = LaunchRequest { child, input: Some(question(&self.work.root, sources)) };
+        let limits = ActionLimits {
+            timeout: left,
+            idle: None,
+            output: Some(MAX_OUTPUT),
+            grace: Duration::ZERO,
+            ladder: vec![StopStage::Sigkill],
+        };
+        let mut printed = File::from(memfd_create(c"proctor-compiled", MFdFlags::MFD_CLOEXEC)?);
+        let sinks =
+            Sinks { log: printed.try_clone()?, frames: File::options().write(true).open("/dev/null")?, masked: Vec::new() };
+        let ended = supervise(launcher, &launch, &limits, sinks, self.control, ALL_REASONS).map_err(io::Error::other)?;
+        let end = match ended.end {
+            ActionEnd::NotStarted(failure) => return Err(io::Error::other(failure.to_string())),
+            ActionEnd::Exited { .. } | ActionEnd::Signalled { .. } => BatchEnd::ByItself,
+            ActionEnd::TimedOut { .. } => BatchEnd::TimedOut,
+            ActionEnd::Stopped { .. } | ActionEnd::Lost { .. } => BatchEnd::Stopped,
+        };
+        let mut bytes = Vec::new();
+        printed.rewind()?;
+        printed.read_to_end(&mut bytes)?;
+        let answer = read_answer(&bytes, sources, interpreter.pytest.is_some());
+        Ok(answer.map(|(tag, answers)| CompiledBatch { tag, answers, end }))
     }
 }
 
@@ -269,53 +337,6 @@ fn read_source(path: &Path) -> io::Result<(u32, Vec<u8>)> {
 fn time_of(metadata: &Metadata) -> u32 {
     let bytes = metadata.mtime().to_le_bytes();
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-}
-
-/// Lets one process of the interpreter compile the sources. Returns `None` if the process did not print its cache tag.
-fn compile_batch(
-    store: &Path,
-    interpreter: &PythonInterpreter,
-    (root, sources): (&Path, &[ModuleSource]),
-    launcher: &mut LauncherHandle,
-    (left, control): (Duration, &Control),
-) -> io::Result<Option<CompiledBatch>> {
-    let program = interpreter.program.clone();
-    let mut argv = vec![program.clone().into_os_string()];
-    argv.extend(["-I", "-S", "-B", "-c", PROGRAM].map(OsString::from));
-    argv.extend(interpreter.pytest.iter().map(OsString::from));
-    let isolation = Isolation {
-        strongest: IsolationLevel::Namespace,
-        weakest: IsolationLevel::Namespace,
-        sandbox: Some(Sandbox { places: Vec::new(), store: store.canonicalize()? }),
-        snapshot: None,
-        output: None,
-        resources: ResourceLimits::default(),
-        filter: SystemCallFilter::WherePossible,
-    };
-    let child =
-        LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false };
-    let launch = LaunchRequest { child, input: Some(question(root, sources)) };
-    let limits = ActionLimits {
-        timeout: left,
-        idle: None,
-        output: Some(MAX_OUTPUT),
-        grace: Duration::ZERO,
-        ladder: vec![StopStage::Sigkill],
-    };
-    let mut printed = File::from(memfd_create(c"proctor-compiled", MFdFlags::MFD_CLOEXEC)?);
-    let sinks = Sinks { log: printed.try_clone()?, frames: File::options().write(true).open("/dev/null")?, masked: Vec::new() };
-    let ended = supervise(launcher, &launch, &limits, sinks, control, ALL_REASONS).map_err(io::Error::other)?;
-    let end = match ended.end {
-        ActionEnd::NotStarted(failure) => return Err(io::Error::other(failure.to_string())),
-        ActionEnd::Exited { .. } | ActionEnd::Signalled { .. } => BatchEnd::ByItself,
-        ActionEnd::TimedOut { .. } => BatchEnd::TimedOut,
-        ActionEnd::Stopped { .. } | ActionEnd::Lost { .. } => BatchEnd::Stopped,
-    };
-    let mut bytes = Vec::new();
-    printed.rewind()?;
-    printed.read_to_end(&mut bytes)?;
-    let answer = read_answer(&bytes, sources, interpreter.pytest.is_some());
-    Ok(answer.map(|(tag, answers)| CompiledBatch { tag, answers, end }))
 }
 
 /// Returns what the interpreter reads: for each source its level of optimization and its time, then the length and the

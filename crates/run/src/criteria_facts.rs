@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::run_plan::RunContext;
+use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionDisposition, ActionResult, ExecutedAction, SkipReason};
 use proctor_model::{
     ActionEnd, ActionKind, Blocking, CriteriaEvaluation, EvidenceKind, ExchangeOutcome, FileCheck, FileState, FileValidation,

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::project::{RunRequest, Workspace, is_as_in_ledger};
-use crate::test_history::EarlierTest;
+use crate::other_results::other_results;
+use crate::project::{Evidence, LastRuns, RunRequest, is_as_in_ledger};
+use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use proctor_index::IndexedRun;
@@ -40,61 +41,57 @@ impl<'a> CheckedRows<'a> {
     }
 }
 
-impl Workspace {
-    /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
-    /// not depend on it.
-    pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let rows = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
-        // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
-        let ledger = LedgerLookup::open(&self.store, project).ok();
-        let runs = CheckedRows { rows: &rows, ledger: ledger.as_ref() };
-        let mut notes: Vec<PlanNote> = self.other_results(request, facts, &runs).into_iter().collect();
-        let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
-        // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
-        // and the last run's report need not be read.
-        let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
-        let last = runs.matching(|run| run.status.counts()).next();
-        let last = last.as_ref().filter(is_other).and_then(read);
-        notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
-        // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
-        // has no tests, the report of the last green run is not read.
-        let of_both: Vec<&ActionResult> =
-            facts.actions.iter().filter(|action| !cases(action).is_empty() && are_all_listed(action)).collect();
-        notes.extend(facts.actions.iter().filter(|action| !are_all_listed(action)).map(|action| {
-            let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
-            note(&action.action.name, message)
-        }));
-        let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
-        let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
-        let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
-        if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
-            let before = |action: &ActionResult| self.tests_of(request, &green, &action.action.name);
-            let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
-            notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
-            return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
-        }
-        EarlierRuns { notes, tests: None }
+/// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
+/// not depend on it.
+pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
+    let (project, task) = (&request.scope.project, &request.plan.task);
+    let rows = evidence.index.runs(project, Some(task), RUNS).unwrap_or_default();
+    // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
+    let ledger = LedgerLookup::open(&evidence.store, project).ok();
+    let runs = CheckedRows { rows: &rows, ledger: ledger.as_ref() };
+    let mut notes: Vec<PlanNote> = other_results(&evidence.store, request, facts, &runs).into_iter().collect();
+    let read = |run: &&IndexedRun| Some(((*run).clone(), report_of(&evidence.store, request, run)?));
+    // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
+    // and the last run's report need not be read.
+    let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
+    let last = runs.matching(|run| run.status.counts()).next();
+    let last = last.as_ref().filter(is_other).and_then(read);
+    notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
+    // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
+    // has no tests, the report of the last green run is not read.
+    let of_both: Vec<&ActionResult> =
+        facts.actions.iter().filter(|action| !cases(action).is_empty() && are_all_listed(action)).collect();
+    notes.extend(facts.actions.iter().filter(|action| !are_all_listed(action)).map(|action| {
+        let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
+        note(&action.action.name, message)
+    }));
+    let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
+    let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
+    let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
+    if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
+        let before = |action: &ActionResult| tests_of(&evidence.store, request, &green, &action.action.name);
+        let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
+        notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
+        return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
     }
+    EarlierRuns { notes, tests: None }
 }
 
-impl Workspace {
-    /// Returns the notes about the discovery of the checks that both this plan and the last run of the task have. Where
-    /// this process has made no run of the task yet, the report of the last run is read; without a report all notes are
-    /// new.
-    pub(crate) fn told_notes(&mut self, request: &RunRequest<'_>) -> Vec<PlanNote> {
-        if request.plan.origin != PlanOrigin::Discovered || request.plan.notes.is_empty() {
-            return Vec::new();
-        }
-        let task = (request.scope.project.clone(), request.plan.task.clone());
-        let last = self.last_notes.remove(&task).or_else(|| {
-            let runs = self.index.runs(&task.0, Some(&task.1), 1).ok()?;
-            Some(self.report_of(request, runs.first()?)?.notes)
-        });
-        self.last_notes.insert(task, request.plan.notes.clone());
-        let last = last.unwrap_or_default();
-        request.plan.notes.iter().filter(|note| last.contains(note)).cloned().collect()
+/// Returns the notes about the discovery of the checks that both this plan and the last run of the task have. Where
+/// this process has made no run of the task yet, the report of the last run is read; without a report all notes are
+/// new.
+pub(crate) fn told_notes(evidence: &Evidence, last_runs: &mut LastRuns, request: &RunRequest<'_>) -> Vec<PlanNote> {
+    if request.plan.origin != PlanOrigin::Discovered || request.plan.notes.is_empty() {
+        return Vec::new();
     }
+    let task = (request.scope.project.clone(), request.plan.task.clone());
+    let last = last_runs.notes.remove(&task).or_else(|| {
+        let runs = evidence.index.runs(&task.0, Some(&task.1), 1).ok()?;
+        Some(report_of(&evidence.store, request, runs.first()?)?.notes)
+    });
+    last_runs.notes.insert(task, request.plan.notes.clone());
+    let last = last.unwrap_or_default();
+    request.plan.notes.iter().filter(|note| last.contains(note)).cloned().collect()
 }
 
 /// Returns a note about changed programs, lock files and plugins. Configuration files are left out, because the report

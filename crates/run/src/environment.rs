@@ -4,9 +4,11 @@
 //! the checks means that nobody can say with which packages they ran.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
-use crate::project::{EnvironmentSurvey, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, Workspace, pinned};
+use crate::project::{EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, pinned};
 use crate::reuse::ReusableInputs;
+use proctor_evidence::Store;
 use proctor_model::{Digest, TreePath};
 use proctor_tree::TreeIndex;
 
@@ -57,19 +59,19 @@ impl SurveyProgress {
     }
 }
 
-impl Workspace {
-    /// Begins to survey the whole environment again, in the background, if a later run may reuse results of this one.
-    pub(crate) fn begin_second_survey(
-        &self,
-        request: &RunRequest<'_>,
-        index: &TreeIndex,
-        once: &LookedOnce,
-    ) -> Option<EnvironmentSurvey> {
-        let looked = once.surveyed.looked.as_ref();
-        let extent = looked.map_or(SurveyExtent::DecidingFiles, LookedEnvironments::extent);
-        let shown = looked.and_then(|looked| looked.search.shown());
-        (!once.inputs.is_empty()).then(|| self.begin_environment_survey(request, (index, shown), extent))
-    }
+/// Begins to survey the whole environment again, in the background, if a later run may reuse results of this one.
+pub(crate) fn begin_second_survey(
+    installed: &Installed,
+    store: &Store,
+    ambient: &BTreeMap<OsString, OsString>,
+    request: &RunRequest<'_>,
+    index: &TreeIndex,
+    once: &LookedOnce,
+) -> Option<EnvironmentSurvey> {
+    let looked = once.surveyed.looked.as_ref();
+    let extent = looked.map_or(SurveyExtent::DecidingFiles, LookedEnvironments::extent);
+    let shown = looked.and_then(|looked| looked.search.shown());
+    (!once.inputs.is_empty()).then(|| installed.begin_environment_survey(store, ambient, request, index, shown, extent))
 }
 
 impl LookedOnce {

@@ -1,31 +1,30 @@
 //! The end of a run: verdict, route, report, seal, index, link. The judgements themselves are made elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::check_records::check_records;
-use crate::criteria_facts;
-use crate::kept_files::KeptOutcome;
+use crate::debt::write_debt;
+use crate::earlier_runs::{earlier_runs, told_notes};
+use crate::exports::write_exports;
+use crate::look_again::ProjectAfter;
 use crate::program_records::program_records;
-use crate::project::ProjectError;
-use crate::project::ProtectedFilesStatus;
-use crate::project::Selection;
-use crate::project::Workspace;
-use crate::project::{ProjectScope, RunOutcome, SealedReport};
-use crate::project::{SurveyedEnvironment, changed_between};
-use crate::records;
-use crate::review;
-use crate::run_plan::RunContext;
-use crate::test_facts::test_result;
-use proctor_evidence::report::{
-    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, SnapshotV2,
-    TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
+use crate::project::{
+    Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Selection, Trees,
+    changed_between,
 };
-use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
+use crate::run_context::RunContext;
+use crate::test_facts::test_result;
+use crate::{criteria_facts, records, review};
+use proctor_evidence::report::{
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddV2,
+    TreeFacts, attested, build, seal_hash, to_bytes,
+};
+use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind,
-    RunConditions, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeComparison, TreeFormat,
+    EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
+    StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict, is_determined_by_inputs};
@@ -36,21 +35,10 @@ use proctor_sandbox::process::clock;
 pub(crate) struct RunEnd<'a> {
     pub(crate) context: &'a RunContext<'a>,
     pub(crate) performed: Vec<ActionResult>,
-    pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
     /// The death of a helper process while an action went on; `None` if there was none.
     pub(crate) died: Option<HelperDeath>,
-    pub(crate) surveyed: SurveyedEnvironment,
-    /// For each check whose result may be reused, by its name: the digest of the check's inputs.
-    pub(crate) inputs: BTreeMap<String, Digest>,
-    /// The state of the protected files; `None` if no files are protected.
-    pub(crate) protected: Option<ProtectedFilesStatus>,
-    /// Whether the checks ran on a snapshot, and if not, the reason.
-    pub(crate) snapshot: SnapshotV2,
-    /// What the results may depend on beside the tree.
-    pub(crate) conditions: RunConditions,
-    /// What was copied from the snapshot to the project.
-    pub(crate) kept: KeptOutcome,
+    pub(crate) after: ProjectAfter,
 }
 
 /// What was decided about a run, before its report is built.
@@ -63,92 +51,109 @@ struct RunJudgement {
     ended: Timestamp,
 }
 
-impl Workspace {
-    /// Judges, reports, seals and publishes a run.
-    pub(crate) fn judge_and_seal(
-        &mut self,
-        mut run_end: RunEnd<'_>,
-        mut directory: RunDirectory,
-        ledger: &mut Ledger,
-        lock: &ProjectLock,
-    ) -> Result<RunOutcome, ProjectError> {
-        let decided = decide(&run_end);
-        let context = run_end.context;
-        let request = context.request;
-        let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
-        let mut facts = facts(&mut run_end, &decided, &before);
-        let earlier = self.earlier_runs(request, &facts);
-        facts.notes.extend(earlier.notes);
-        facts.notes.extend(self.refused_requests.take_note());
-        facts.notes.extend(self.note_tracked_outside(request.scope));
-        if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
-            files.tests = earlier.tests;
-        }
-        let told_notes = self.told_notes(request);
-        let mut report = self.write_debt(request, build(&facts), &mut directory)?;
-        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
-        let report = seal_hash(self.write_exports(request, report, &mut directory)?);
-        let record = record((&run_end, &facts.actions), &decided, &report);
-        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
-        let observer = self.observer();
-        // While the files are being written to disk, the launcher can be shut down without delaying the seal.
-        self.dismiss_launcher_after_last_run();
-        let removed = remove_outputs_of_run(lock, &context.run_id).map_err(ProjectError::Evidence);
-        if !self.has_runs_ahead() {
-            self.run_preparation.close();
-        }
-        let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
-        removed?;
-        let sealed = Box::new(outcome((&run_end, &facts.actions), &decided, (report, told_notes), directory));
-        observer(DurableStep::Published);
-        self.to_prune = Some((request.scope.clone(), request.settings.limits));
-        // Without a reserve the run is sealed all the same. While the reserve is there, this reads only its length.
-        let _unwritten = self.store.renew_reserve();
-        Ok(match decided.verdict.overall_status {
-            OverallStatus::Moved => RunOutcome::Moved(sealed),
-            OverallStatus::Interrupted => match run_end.stopped {
-                Some(StopReason::HelperDied) => RunOutcome::HelperDied(sealed),
-                Some(StopReason::ServiceEnded | StopReason::ChecksOver | StopReason::Superseded)
-                | Some(StopReason::Interrupted | StopReason::Terminated)
-                | None => RunOutcome::Interrupted(sealed),
-            },
-            OverallStatus::Success
-            | OverallStatus::PartialSuccess
-            | OverallStatus::Failed
-            | OverallStatus::SpecificationError
-            | OverallStatus::Superseded => RunOutcome::Judged(sealed),
-        })
+/// Judges, reports, seals and publishes a run.
+pub(crate) fn judge_and_seal(
+    evidence: &mut Evidence,
+    trees: &mut Trees,
+    runner: &mut Runner,
+    last_runs: &mut LastRuns,
+    run_end: &mut RunEnd<'_>,
+    mut directory: RunDirectory,
+    held: &mut HeldLedger,
+) -> Result<RunOutcome, ProjectError> {
+    let decided = decide(run_end);
+    let context = run_end.context;
+    let request = context.request;
+    let facts = facts_beside_others(evidence, trees, runner, run_end, &decided)?;
+    let told_notes = told_notes(evidence, last_runs, request);
+    let mut report = write_debt(evidence, request, build(&facts), &mut directory)?;
+    report.violations = evidence.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
+    let report = seal_hash(write_exports(&evidence.store, request, report, &mut directory)?);
+    let record = record(run_end, &facts.actions, &decided, &report);
+    let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
+    // While the files are being written to disk, the launcher can be shut down without delaying the seal.
+    runner.dismiss_launcher_after_last_run();
+    let removed = remove_outputs_of_run(&held.lock, &context.run_id).map_err(ProjectError::Evidence);
+    if !runner.has_runs_ahead() {
+        runner.preparation.close();
     }
+    let directory = seal_and_publish(evidence, request.scope, directory, sealing, held)?;
+    removed?;
+    let sealed = Box::new(sealed_report(run_end, &facts.actions, &decided, report, told_notes, &directory));
+    evidence.observer()(DurableStep::Published);
+    last_runs.to_prune = Some((request.scope.clone(), request.settings.limits));
+    // Without a reserve the run is sealed all the same. While the reserve is there, this reads only its length.
+    let _unwritten = evidence.store.renew_reserve();
+    Ok(outcome(sealed, decided.verdict.overall_status, run_end.stopped))
+}
 
-    /// Seals a run, then updates the index and the task's links. Returns the run's directory.
-    pub(crate) fn seal_and_publish(
-        &mut self,
-        scope: &ProjectScope,
-        directory: RunDirectory,
-        sealing: SealInput,
-        ledger: &mut Ledger,
-        lock: &ProjectLock,
-    ) -> Result<PathBuf, ProjectError> {
-        let leads_latest = sealing.record.leads_latest();
-        let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
-        let observer = self.observer();
-        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(ProjectError::Evidence)?;
-        // The seal makes the verdict final. If updating the index fails, the lock file is not marked as published, so
-        // the next run brings the index up to date.
-        let indexed = self.apply(&scope.project, sealed.offset_after, sealed.line);
-        if indexed.is_ok() {
-            observer(DurableStep::IndexUpdated);
-        }
-        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(ProjectError::Evidence) } else { Ok(()) };
-        if leads_latest && linked.is_ok() {
-            observer(DurableStep::LatestLinked);
-        }
-        match indexed.and(linked) {
-            Ok(()) => lock.mark_published(),
-            Err(error) => self.say_behind(&run_id, &error),
-        }
-        Ok(sealed.directory)
+/// Returns the facts for the report, with the notes that come from a comparison with earlier runs and with the rest of the project.
+fn facts_beside_others(
+    evidence: &Evidence,
+    trees: &mut Trees,
+    runner: &Runner,
+    run_end: &mut RunEnd<'_>,
+    decided: &RunJudgement,
+) -> Result<RunFacts, ProjectError> {
+    let request = run_end.context.request;
+    let before = evidence.configuration_before(&request.scope.project, &request.plan.task)?;
+    let mut facts = facts(run_end, decided, &before);
+    let earlier = earlier_runs(evidence, request, &facts);
+    facts.notes.extend(earlier.notes);
+    facts.notes.extend(runner.refused_requests.take_note());
+    facts.notes.extend(trees.note_tracked_outside(request.scope));
+    if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
+        files.tests = earlier.tests;
     }
+    Ok(facts)
+}
+
+/// Returns the outcome of a sealed run.
+fn outcome(sealed: Box<SealedReport>, status: OverallStatus, stopped: Option<StopReason>) -> RunOutcome {
+    match status {
+        OverallStatus::Moved => RunOutcome::Moved(sealed),
+        OverallStatus::Interrupted => match stopped {
+            Some(StopReason::HelperDied) => RunOutcome::HelperDied(sealed),
+            Some(StopReason::ServiceEnded | StopReason::ChecksOver | StopReason::Superseded)
+            | Some(StopReason::Interrupted | StopReason::Terminated)
+            | None => RunOutcome::Interrupted(sealed),
+        },
+        OverallStatus::Success
+        | OverallStatus::PartialSuccess
+        | OverallStatus::Failed
+        | OverallStatus::SpecificationError
+        | OverallStatus::Superseded => RunOutcome::Judged(sealed),
+    }
+}
+
+/// Seals a run, then updates the index and the task's links. Returns the run's directory.
+pub(crate) fn seal_and_publish(
+    evidence: &mut Evidence,
+    scope: &ProjectScope,
+    directory: RunDirectory,
+    sealing: SealInput,
+    held: &mut HeldLedger,
+) -> Result<PathBuf, ProjectError> {
+    let leads_latest = sealing.record.leads_latest();
+    let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
+    let observer = evidence.observer();
+    let sealed = seal(directory, sealing, &mut held.ledger, &scope.asker, clock::now(), &*observer);
+    let sealed = sealed.map_err(ProjectError::Evidence)?;
+    // The seal makes the verdict final. If updating the index fails, the lock file is not marked as published, so
+    // the next run brings the index up to date.
+    let indexed = evidence.apply(&scope.project, sealed.offset_after, sealed.line);
+    if indexed.is_ok() {
+        observer(DurableStep::IndexUpdated);
+    }
+    let linked = if leads_latest { publish_latest(&held.lock, &task, &run_id).map_err(ProjectError::Evidence) } else { Ok(()) };
+    if leads_latest && linked.is_ok() {
+        observer(DurableStep::LatestLinked);
+    }
+    match indexed.and(linked) {
+        Ok(()) => held.lock.mark_published(),
+        Err(error) => evidence.say_behind(&run_id, &error),
+    }
+    Ok(sealed.directory)
 }
 
 fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
@@ -160,7 +165,7 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
             RunFlow::HelperDied(death)
         }
         (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), None)
-            if !run_end.comparison.moved.is_empty() =>
+            if !run_end.after.comparison.moved.is_empty() =>
         {
             RunFlow::Moved
         }
@@ -233,7 +238,7 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState)
     }
     // "First" means first in the plan, whatever the order of execution was.
     let performed = |step: &Action| run_end.performed.iter().find(|one| one.action.id == step.id);
-    let told = |one| Some((one, test_result(one, (&context.run_id, context.before, now))?));
+    let told = |one| Some((one, test_result(one, &context.run_id, context.before, now)?));
     let tests: Vec<_> = context.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
     let chosen = tests.iter().find(|(one, _)| one.status() != Some(ResultType::Success)).or(tests.last());
     let Some((_, result)) = chosen else { return (None, context.tdd.clone()) };
@@ -303,18 +308,18 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         trigger: request.trigger.clone(),
         tree: TreeFacts {
             before: context.before,
-            comparison: Some(run_end.comparison.clone()),
+            comparison: Some(run_end.after.comparison.clone()),
             issues: context.issues.clone(),
-            snapshot: Some(run_end.snapshot.clone()),
+            snapshot: Some(run_end.after.snapshot.clone()),
         },
         isolation: isolation::facts(
             run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
             &request.settings.sandbox,
-            run_end.snapshot.tested,
+            run_end.after.snapshot.tested,
         ),
         environment: environment(run_end),
-        configuration_changed: changed_between(before, &run_end.surveyed.configuration),
-        tests_modified: run_end.protected.as_ref().map(|seen| seen.to_report(request.plan)),
+        configuration_changed: changed_between(before, &run_end.after.surveyed.configuration),
+        tests_modified: run_end.after.protected.as_ref().map(|seen| seen.to_report(request.plan)),
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
         tdd: counts.then(|| tdd_facts(context, decided)),
         evidence_files: evidence_files(&run_end.performed),
@@ -332,9 +337,9 @@ const LOST_EVENTS: &str = "file events may have been lost before this run; the w
 fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
     let names: BTreeSet<_> = run_end.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
     EnvironmentV2 {
-        digest: run_end.surveyed.digest,
+        digest: run_end.after.surveyed.digest,
         names: names.into_iter().collect(),
-        components: run_end.surveyed.components.clone(),
+        components: run_end.after.surveyed.components.clone(),
     }
 }
 
@@ -366,10 +371,10 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
     let request = run_end.context.request;
     let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
     let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
-    of_actions.chain(of_the_run).chain(run_end.kept.notes.iter().cloned()).collect()
+    of_actions.chain(of_the_run).chain(run_end.after.kept.notes.iter().cloned()).collect()
 }
 
-fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
+fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
     let context = run_end.context;
     let counts = decided.verdict.overall_status.counts();
     RunRecord {
@@ -379,8 +384,8 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         manifest_hash: Digest::of(b""),
         tree_digest: Some(context.before),
         tree_format: TreeFormat::CURRENT,
-        tested: Some(run_end.snapshot.tested),
-        environment_digest: Some(run_end.surveyed.digest),
+        tested: Some(run_end.after.snapshot.tested),
+        environment_digest: Some(run_end.after.surveyed.digest),
         plan_digest: Some(context.plan_digest),
         checks: named_checks(context),
         overall_status: decided.verdict.overall_status,
@@ -391,11 +396,11 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(context, actions),
-        configuration: run_end.surveyed.configuration.clone(),
+        configuration: run_end.after.surveyed.configuration.clone(),
         inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
         programs: Some(program_records(actions, &context.unchanged_since_approval)),
-        conditions: Some(Box::new(run_end.conditions.clone())),
+        conditions: Some(Box::new(run_end.after.conditions.clone())),
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: context.started,
         ended: decided.ended,
@@ -410,7 +415,7 @@ fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Di
         one.executed().is_some_and(|executed| is_determined_by_inputs(executed.judgement.classification.code))
     };
     let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_determined_by_inputs);
-    let known = |one: &ActionResult| Some((one.action.name.clone(), *run_end.inputs.get(&one.action.name)?));
+    let known = |one: &ActionResult| Some((one.action.name.clone(), *run_end.after.inputs.get(&one.action.name)?));
     settled.filter_map(known).collect()
 }
 
@@ -441,11 +446,13 @@ pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionRes
     met
 }
 
-fn outcome(
-    (run_end, actions): (&RunEnd<'_>, &[ActionResult]),
+fn sealed_report(
+    run_end: &RunEnd<'_>,
+    actions: &[ActionResult],
     decided: &RunJudgement,
-    (report, told_notes): (ExecutionReportV2, Vec<PlanNote>),
-    directory: PathBuf,
+    report: ExecutionReportV2,
+    told_notes: Vec<PlanNote>,
+    directory: &Path,
 ) -> SealedReport {
     let context = run_end.context;
     let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
@@ -460,12 +467,16 @@ fn outcome(
         report,
         report_path: directory.join(proctor_evidence::report::EXECUTION_REPORT_FILE),
         tree: context.before,
-        tree_after: run_end.comparison.after,
+        tree_after: run_end.after.comparison.after,
         failed: names(&|one| !is_allowed(&one)),
         warned: names(&|one| is_allowed(&one)),
         told_notes,
-        moved: run_end.comparison.moved.clone(),
-        copied: run_end.kept.tree.map(|tree| CopiedFiles { tested: context.before, tree, paths: run_end.kept.changed.clone() }),
+        moved: run_end.after.comparison.moved.clone(),
+        copied: run_end.after.kept.tree.map(|tree| CopiedFiles {
+            tested: context.before,
+            tree,
+            paths: run_end.after.kept.changed.clone(),
+        }),
         paused: decided.tdd.paused.is_some(),
         exit: exit(run_end, actions, decided),
     }
@@ -487,5 +498,5 @@ fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) 
 
 /// Returns why protected files keep the task from continuing; `None` if the task may continue.
 fn needs_a_person(run_end: &RunEnd<'_>) -> Option<String> {
-    run_end.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
+    run_end.after.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
 }

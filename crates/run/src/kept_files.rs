@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::check_place::CheckPlace;
-use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Workspace, decide_keep};
-use crate::run_plan::RunContext;
+use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Trees, decide_keep};
+use crate::run_context::RunContext;
+use proctor_evidence::Store;
 use proctor_model::{Action, ActionEnd, ActionId, ByteSize, PlanNote, StopReason, TreeDigest, TreePath};
 use proctor_sandbox::process::{Layers, WrittenChange, WrittenEntry};
 use proctor_sandbox::snapshot::{CopiedOut, ProjectFileState, ProjectWriter};
@@ -82,7 +83,9 @@ impl KeptFiles {
     /// longer copied.
     pub(crate) fn note(
         &mut self,
-        (action, end, layer): (&Action, &ActionEnd, &std::path::Path),
+        action: &Action,
+        end: &ActionEnd,
+        layer: &std::path::Path,
         entries: &[WrittenEntry],
         settings: &ProjectSettings,
     ) {
@@ -144,7 +147,8 @@ impl KeptFiles {
         &mut self,
         request: &RunRequest<'_>,
         copies: &[PathBuf],
-        (begun, record): (proctor_model::Timestamp, &std::path::Path),
+        begun: proctor_model::Timestamp,
+        record: &std::path::Path,
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         let mut outcome = KeptOutcome::default();
@@ -275,27 +279,26 @@ fn common_directory(one: &TreePath, other: &TreePath) -> TreePath {
     let others = ancestors(other);
     ancestors(one).into_iter().find(|directory| others.contains(directory)).unwrap_or_default()
 }
-impl Workspace {
-    /// Copies what `writes` of the checks names to the project, and reads the tree again at these paths.
-    pub(crate) fn copy_out(
-        &mut self,
-        context: &RunContext<'_>,
-        place: &mut CheckPlace,
-        stopped: Option<StopReason>,
-        index: &TreeIndex,
-    ) -> Result<KeptOutcome, ProjectError> {
-        let request = context.request;
-        let record = self.store.copy_out_record_path(&request.scope.project);
-        let mut kept = place.copy_out(request, (context.looked, &record), stopped);
-        if !kept.changed.is_empty() {
-            let hints = TreeHints::Only(kept.changed.clone());
-            let now = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
-            if now.digest() != index.digest() {
-                kept.note_tree(now.digest(), |path| now.lookup(path).is_some());
-            }
+/// Copies what `writes` of the checks names to the project, and reads the tree again at these paths.
+pub(crate) fn copy_out(
+    store: &Store,
+    trees: &mut Trees,
+    context: &RunContext<'_>,
+    place: &mut CheckPlace,
+    stopped: Option<StopReason>,
+    index: &TreeIndex,
+) -> Result<KeptOutcome, ProjectError> {
+    let request = context.request;
+    let record = store.copy_out_record_path(&request.scope.project);
+    let mut kept = place.copy_out(request, context.looked, &record, stopped);
+    if !kept.changed.is_empty() {
+        let hints = TreeHints::Only(kept.changed.clone());
+        let now = trees.known.scan(store, request.settings, request.scope, &hints)?;
+        if now.digest() != index.digest() {
+            kept.note_tree(now.digest(), |path| now.lookup(path).is_some());
         }
-        Ok(kept)
     }
+    Ok(kept)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
 //! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
 //!
-//! Where to look: `run_plan` has the order that the crate's documentation shows. `order` sorts the checks, `flow`
+//! Where to look: `run_plan` has the stages of a run, `perform_all` carries out its actions, and `look_again` looks at the project
+//! after them; `run_context` is what all of them know of the run. `order` sorts the checks, `flow`
 //! decides which steps are skipped, `concurrency` and `schedule` decide which checks run at the same time; `steps` runs
 //! them one after another, `parallel_steps` at the same time. `check_place` decides whether the checks run on a
 //! `snapshot`. `seen_layers` decides which writes of others a check sees. `perform` carries out one action: prepare,
@@ -40,6 +41,7 @@ mod http_client;
 mod judge_and_seal;
 mod kept_files;
 mod log_follower;
+mod look_again;
 mod missing_directories;
 mod missing_root;
 mod nearest_file;
@@ -48,6 +50,7 @@ mod order;
 mod other_results;
 mod parallel_steps;
 mod perform;
+mod perform_all;
 mod prerequisite;
 mod program_records;
 pub mod project;
@@ -58,6 +61,7 @@ mod repeat_after_death;
 mod reuse;
 mod review;
 mod rewritten_files;
+mod run_context;
 mod run_plan;
 mod schedule;
 mod seen_layers;

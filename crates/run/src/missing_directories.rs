@@ -19,17 +19,19 @@ const MOST_NAMED: usize = 3;
 pub(super) fn missing_directories(
     failed: &Action,
     ended: &EndedAction,
-    (root, directory): (&Path, &Path),
+    root: &Path,
+    directory: &Path,
     is_missed: impl Fn(&TreePath) -> bool,
 ) -> Vec<PlanNote> {
     let (stdout, stderr) = (ended.captured.stdout.text(), ended.captured.stderr.text());
-    let missed = find_missed(stdout.lines().chain(stderr.lines()), (root, directory), is_missed);
+    let missed = find_missed(stdout.lines().chain(stderr.lines()), root, directory, is_missed);
     missed.into_iter().take(MOST_NAMED).map(|path| note(failed, &path)).collect()
 }
 
 fn find_missed<'l>(
     lines: impl Iterator<Item = &'l str>,
-    (root, directory): (&Path, &Path),
+    root: &Path,
+    directory: &Path,
     is_missed: impl Fn(&TreePath) -> bool,
 ) -> BTreeSet<TreePath> {
     let lines = lines.filter(|line| says_missing(line)).take(MOST_LINES);
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
     fn named(line: &str, missed: &[&str]) -> Vec<String> {
         let is_missed = |path: &TreePath| missed.contains(&path.to_string().as_str());
-        let found = find_missed(line.lines(), (Path::new("/p"), Path::new("/p/sub")), is_missed);
+        let found = find_missed(line.lines(), Path::new("/p"), Path::new("/p/sub"), is_missed);
         found.iter().map(ToString::to_string).collect()
     }
 

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::project::RunRequest;
-use crate::project::Selection;
-use crate::project::Workspace;
+use crate::project::{Evidence, RunRequest, Selection};
 use proctor_evidence as evidence;
 use proctor_evidence::report::parse;
 use proctor_model::{Action, ActionId, CheckOrder, Plan, PlanOrigin, ResultType};
@@ -50,33 +48,31 @@ fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
     ordered
 }
 
-impl Workspace {
-    /// Returns the names of the checks that did not succeed before: those that the trigger names, and those of the last
-    /// run that counts.
-    ///
-    /// If the report of the last run cannot be read, its failures are missing, and these checks keep their place in the
-    /// order.
-    pub(crate) fn last_failed_checks(&self, request: &RunRequest<'_>) -> Vec<String> {
-        let mut failed = match &request.checks {
-            Selection::Triggered { failed } => failed.clone(),
-            Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
-        };
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let last = self.index.last_run(project, task).ok().flatten();
-        let bytes = last.and_then(|last| evidence::read_report(&self.store, project, task, &last.run_id).ok());
-        let report = bytes.and_then(|bytes| parse(&bytes).ok());
-        let results = report.into_iter().flat_map(|report| report.step_execution.results);
-        failed.extend(results.filter(|one| one.status.is_some_and(|status| status != ResultType::Success)).map(|one| one.name));
-        failed
-    }
+/// Returns the names of the checks that did not succeed before: those that the trigger names, and those of the last
+/// run that counts.
+///
+/// If the report of the last run cannot be read, its failures are missing, and these checks keep their place in the
+/// order.
+pub(crate) fn last_failed_checks(evidence: &Evidence, request: &RunRequest<'_>) -> Vec<String> {
+    let mut failed = match &request.checks {
+        Selection::Triggered { failed } => failed.clone(),
+        Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
+    };
+    let (project, task) = (&request.scope.project, &request.plan.task);
+    let last = evidence.index.last_run(project, task).ok().flatten();
+    let bytes = last.and_then(|last| evidence::read_report(&evidence.store, project, task, &last.run_id).ok());
+    let report = bytes.and_then(|bytes| parse(&bytes).ok());
+    let results = report.into_iter().flat_map(|report| report.step_execution.results);
+    failed.extend(results.filter(|one| one.status.is_some_and(|status| status != ResultType::Success)).map(|one| one.name));
+    failed
+}
 
-    /// Returns the path of the report of the task's last run; `None` if the task has not run yet, or if the index
-    /// cannot be read.
-    pub(crate) fn last_report_path(&self, request: &RunRequest<'_>) -> Option<Arc<Path>> {
-        let (project, task) = (&request.scope.project, &request.plan.task);
-        let last = self.index.last_run(project, task).ok().flatten()?;
-        Some(self.store.run_directory(project, task, &last.run_id).join(evidence::REPORT_NAME).into())
-    }
+/// Returns the path of the report of the task's last run; `None` if the task has not run yet, or if the index
+/// cannot be read.
+pub(crate) fn last_report_path(evidence: &Evidence, request: &RunRequest<'_>) -> Option<Arc<Path>> {
+    let (project, task) = (&request.scope.project, &request.plan.task);
+    let last = evidence.index.last_run(project, task).ok().flatten()?;
+    Some(evidence.store.run_directory(project, task, &last.run_id).join(evidence::REPORT_NAME).into())
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::earlier_runs::CheckedRows;
-use crate::project::{RunRequest, Workspace};
-use crate::test_history::EarlierTest;
+use crate::project::RunRequest;
+use crate::test_history::{EarlierTest, report_of, tests_of};
+use proctor_evidence::Store;
 use proctor_evidence::report::{ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts, SnapshotV2};
 use proctor_index::IndexedRun;
 use proctor_model::{CategoryCode, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
@@ -23,65 +24,67 @@ enum Ended {
     Failed,
 }
 
-impl Workspace {
-    /// Returns a note about the checks and tests that ended in another way in an earlier run of the same tree, plan and
-    /// environment. Only checks that both runs carried out are compared. If only runs with other ignored inputs, caches or another
-    /// place ended in another way, the note names what differs.
-    pub(crate) fn other_results(&self, request: &RunRequest<'_>, facts: &RunFacts, runs: &CheckedRows<'_>) -> Option<PlanNote> {
-        let is_same = |run: &IndexedRun| {
-            run.status.counts()
-                && run.tree_digest == Some(facts.tree.before)
-                && run.plan_digest == Some(facts.plan_digest)
-                && run.environment_digest == Some(facts.environment.digest)
-        };
-        // A run without a verdict shows nothing.
-        facts.overall_result?;
-        let mut explained = None;
-        let by_chance = runs.matching(is_same).take(RUNS).find_map(|run| {
-            let report = self.report_of(request, run)?;
-            let of_check = |action: &ActionResult| self.other_result(request, &report, action);
-            let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();
-            let then = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref());
-            let other = other_conditions(facts.tree.snapshot.as_ref(), then);
-            if let Some((subject, what)) = other.filter(|_| !differ.is_empty()) {
-                let message = format!("{what} {}, which had another result on the same tree: {}", run.run_id, differ.join("; "));
-                explained.get_or_insert(PlanNote { subject: subject.to_owned(), message });
-                return None;
-            }
-            let verdict = match run.result {
-                Some(OverallResult::Passed) => "passed",
-                Some(OverallResult::Failed) | None => "failed",
-            };
-            let message = format!(
-                "the same tree {verdict} in {} with the same plan and environment: {}; one of the two results is chance, so look \
-                 for what depends on time, order, the network, or the times and permissions of files, which the digest does not name",
-                run.run_id,
-                differ.join("; ")
-            );
-            (!differ.is_empty()).then(|| PlanNote { subject: "flaky".to_owned(), message })
-        });
-        by_chance.or(explained)
-    }
-
-    /// Says how a check and its tests ended in an earlier run, if they ended in another way there.
-    fn other_result(&self, request: &RunRequest<'_>, report: &ExecutionReportV2, action: &ActionResult) -> Option<String> {
-        let name = &action.action.name;
-        let executed = action.executed()?;
-        let now = check_ended(executed.judgement.classification.category, executed.judgement.classification.code)?;
-        let before = report.step_execution.results.iter().find(|result| result.action_id == action.action.id)?;
-        let then = earlier_ended(before)?;
-        let tests = self.tests_of(request, report, name).unwrap_or_default();
-        let differ = other_tests(&executed.interpretation.cases, &tests);
-        let of_tests =
-            [(&differ.failed_now, "passed there and failed here"), (&differ.failed_then, "failed there and passed here")];
-        let of_tests = of_tests.iter().filter(|(names, _)| !names.is_empty());
-        let said: Vec<String> = of_tests.map(|(names, what)| format!("{} of `{name}` {what}", named(names))).collect();
-        match (said.is_empty(), now == then, now) {
-            (false, _, _) => Some(said.join(", ")),
-            (true, true, _) => None,
-            (true, false, Ended::Passed) => Some(format!("`{name}` failed there and passed here")),
-            (true, false, Ended::Failed) => Some(format!("`{name}` passed there and failed here")),
+/// Returns a note about the checks and tests that ended in another way in an earlier run of the same tree, plan and
+/// environment. Only checks that both runs carried out are compared. If only runs with other ignored inputs, caches or another
+/// place ended in another way, the note names what differs.
+pub(crate) fn other_results(
+    store: &Store,
+    request: &RunRequest<'_>,
+    facts: &RunFacts,
+    runs: &CheckedRows<'_>,
+) -> Option<PlanNote> {
+    let is_same = |run: &IndexedRun| {
+        run.status.counts()
+            && run.tree_digest == Some(facts.tree.before)
+            && run.plan_digest == Some(facts.plan_digest)
+            && run.environment_digest == Some(facts.environment.digest)
+    };
+    // A run without a verdict shows nothing.
+    facts.overall_result?;
+    let mut explained = None;
+    let by_chance = runs.matching(is_same).take(RUNS).find_map(|run| {
+        let report = report_of(store, request, run)?;
+        let of_check = |action: &ActionResult| other_result(store, request, &report, action);
+        let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();
+        let then = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref());
+        let other = other_conditions(facts.tree.snapshot.as_ref(), then);
+        if let Some((subject, what)) = other.filter(|_| !differ.is_empty()) {
+            let message = format!("{what} {}, which had another result on the same tree: {}", run.run_id, differ.join("; "));
+            explained.get_or_insert(PlanNote { subject: subject.to_owned(), message });
+            return None;
         }
+        let verdict = match run.result {
+            Some(OverallResult::Passed) => "passed",
+            Some(OverallResult::Failed) | None => "failed",
+        };
+        let message = format!(
+            "the same tree {verdict} in {} with the same plan and environment: {}; one of the two results is chance, so look \
+             for what depends on time, order, the network, or the times and permissions of files, which the digest does not name",
+            run.run_id,
+            differ.join("; ")
+        );
+        (!differ.is_empty()).then(|| PlanNote { subject: "flaky".to_owned(), message })
+    });
+    by_chance.or(explained)
+}
+
+/// Says how a check and its tests ended in an earlier run, if they ended in another way there.
+fn other_result(store: &Store, request: &RunRequest<'_>, report: &ExecutionReportV2, action: &ActionResult) -> Option<String> {
+    let name = &action.action.name;
+    let executed = action.executed()?;
+    let now = check_ended(executed.judgement.classification.category, executed.judgement.classification.code)?;
+    let before = report.step_execution.results.iter().find(|result| result.action_id == action.action.id)?;
+    let then = earlier_ended(before)?;
+    let tests = tests_of(store, request, report, name).unwrap_or_default();
+    let differ = other_tests(&executed.interpretation.cases, &tests);
+    let of_tests = [(&differ.failed_now, "passed there and failed here"), (&differ.failed_then, "failed there and passed here")];
+    let of_tests = of_tests.iter().filter(|(names, _)| !names.is_empty());
+    let said: Vec<String> = of_tests.map(|(names, what)| format!("{} of `{name}` {what}", named(names))).collect();
+    match (said.is_empty(), now == then, now) {
+        (false, _, _) => Some(said.join(", ")),
+        (true, true, _) => None,
+        (true, false, Ended::Passed) => Some(format!("`{name}` failed there and passed here")),
+        (true, false, Ended::Failed) => Some(format!("`{name}` passed there and failed here")),
     }
 }
 

@@ -16,22 +16,24 @@ mod reviewing;
 mod running_service;
 mod services;
 
-use crate::project::Progress;
-use crate::project::Workspace;
-use crate::project::{ActionPlace, OwnCachesRequest, ProjectError, QueueLimits, prepare_own_caches};
-use crate::project::{EnvironmentSurvey, SurveyExtent};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::bytecode::{PythonAction, bytecode_for};
 use crate::bytecode_in_place::BytecodeInPlace;
-use crate::check_place::CheckPlace;
+use crate::check_place::{CheckPlace, refresh_place};
 use crate::flow::RunClock;
 use crate::hidden_caches::hidden_caches;
 use crate::missing_directories::missing_directories;
+use crate::project::{
+    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
+    SurveyExtent, Trees, Workspace, prepare_own_caches,
+};
 use crate::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
 use crate::records;
-use crate::run_plan::RunContext;
+use crate::run_context::RunContext;
 use crate::stop_requests::{skip_reason, stop_reasons_for};
+use crate::test_history::test_history;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use proctor_git::find_git_location;
@@ -41,12 +43,8 @@ use proctor_model::{
     StopReason, ToolReport, TreePath,
 };
 use proctor_plan::verdict;
-use proctor_sandbox::ChildEnvironment;
-use proctor_sandbox::FailedAction;
-use proctor_sandbox::Secrets;
-use proctor_sandbox::isolation;
 use proctor_sandbox::process::{Isolation, LaunchRequest, LauncherHandle, clock};
-use proctor_sandbox::{MissingDirectories, SandboxRequest};
+use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation};
 use proctor_tools as tools;
 use proctor_tree::TreeIndex;
 
@@ -66,6 +64,26 @@ const LAUNCHER_GONE: &str = "the launcher (the process of proctor that starts co
 struct TimeBudget {
     timeout: Duration,
     of_the_run: Option<Duration>,
+}
+
+/// An attempt of an action, as it is recorded.
+struct JudgedAttempt<'a> {
+    action: &'a Action,
+    ended: &'a EndedAction,
+    interpretation: &'a Interpretation,
+    judgement: &'a ActionJudgement,
+    environment: &'a ChildEnvironment,
+    program: Option<&'a Path>,
+    names: &'a ActionFiles,
+    /// The number of the attempt, counted from 1.
+    number: u32,
+}
+
+/// Where the output of an action goes: its files in the run's directory, and the directory that the action itself writes to.
+#[derive(Clone, Copy)]
+struct OutputPlaces<'a> {
+    names: &'a ActionFiles,
+    output: &'a OutputDirectory,
 }
 
 /// Returns the end of an action that could not be started, such as one without a program.
@@ -96,7 +114,10 @@ fn ended_without_process(end: ActionEnd) -> EndedAction {
 
 /// Carries out the actions of one run, while the run holds the project's lock.
 pub(crate) struct Performer<'w, 'c> {
-    workspace: &'w mut Workspace,
+    evidence: &'w mut Evidence,
+    trees: &'w mut Trees,
+    installed: &'w mut Installed,
+    runner: &'w mut Runner,
     lock: &'w ProjectLock,
     context: &'c RunContext<'c>,
     pub(crate) place: &'w mut CheckPlace,
@@ -116,14 +137,32 @@ impl<'w, 'c> Performer<'w, 'c> {
     pub(crate) fn new(
         workspace: &'w mut Workspace,
         lock: &'w ProjectLock,
-        (context, place): (&'c RunContext<'c>, &'w mut CheckPlace),
+        context: &'c RunContext<'c>,
+        place: &'w mut CheckPlace,
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
         let queue = context.request.settings.queue;
         let clock = RunClock::new(context.request.plan, clock::monotonic());
         let bytecode = BytecodeInPlace::default();
-        Self { workspace, lock, context, place, directory, show, queue, clock, spare_output: None, helper_death: None, bytecode }
+        let Workspace { evidence, trees, installed, runner, .. } = workspace;
+        let (spare_output, helper_death) = (None, None);
+        Self {
+            evidence,
+            trees,
+            installed,
+            runner,
+            lock,
+            context,
+            place,
+            directory,
+            show,
+            queue,
+            clock,
+            spare_output,
+            helper_death,
+            bytecode,
+        }
     }
 
     /// Notes how an action ended. If a helper process of proctor died meanwhile, the run has no verdict, so its other actions
@@ -163,16 +202,17 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Updates the snapshot to what prerequisites left in the project. Returns the tree that they left, if the checks run on a
     /// snapshot.
     pub(crate) fn refresh_place(&mut self) -> Result<Option<TreeIndex>, ProjectError> {
-        self.workspace.refresh_place(self.context.request, self.place)
+        refresh_place(&self.evidence.store, self.trees, self.runner, self.context.request, self.place)
     }
 
     /// Makes an action work on the snapshot, if there is one for it.
     fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
         if let Some(snapshot) = self.place.snapshot_to_change(action) {
-            let (scope, settings) = (self.context.request.scope, &self.context.request.settings.sandbox);
-            let project = (&scope.project, scope.root.as_path());
-            let bytecode = match settings.caches {
-                CachesMode::Kept => self.workspace.bytecode_for(project, snapshot.bytecode(), (&action.id, &request.child)),
+            let scope = self.context.request.scope;
+            let started = PythonAction { project: &scope.project, root: &scope.root, action: &action.id, child: &request.child };
+            let (run, base) = snapshot.bytecode();
+            let bytecode = match self.context.request.settings.sandbox.caches {
+                CachesMode::Kept => bytecode_for(&self.evidence.store, &mut self.runner.bytecode, run, base, &started),
                 CachesMode::Fresh => Vec::new(),
             };
             let mount = snapshot.add_mount(Some(action), bytecode).map_err(ProjectError::Snapshot)?;
@@ -192,7 +232,14 @@ impl<'w, 'c> Performer<'w, 'c> {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
         };
-        self.workspace.begin_environment_survey(request, (index, self.place.shown_environments()), extent)
+        self.installed.begin_environment_survey(
+            &self.evidence.store,
+            &self.runner.ambient,
+            request,
+            index,
+            self.place.shown_environments(),
+            extent,
+        )
     }
 
     /// Skips an action and reports it to the screen.
@@ -219,7 +266,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Takes a turn for an action that runs in parallel with others of this run, if a turn is free at once. A run that
     /// has a turn never waits for another one, because runs that wait in the queue come first.
     pub(crate) fn try_take_turn(&self) -> Result<Option<QueueTurn>, ProjectError> {
-        try_take_turn(&self.workspace.store, self.workspace.ambient(), self.queue)
+        try_take_turn(&self.evidence.store, &self.runner.ambient, self.queue)
     }
 
     /// Waits for a turn in the queue. The wait does not count against the run's time limit.
@@ -232,29 +279,29 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Returns how many actions of this run may have a turn at the same time. A run inside of an action shares the turn of that
     /// action.
     pub(crate) fn turns(&self) -> u32 {
-        if is_inside_action(&self.workspace.store, self.workspace.ambient()) { 1 } else { self.queue.max_parallel }
+        if is_inside_action(&self.evidence.store, &self.runner.ambient) { 1 } else { self.queue.max_parallel }
     }
 
     /// Returns the run's own launcher for an action that runs in parallel with others. This launcher may have started a
     /// keeper in advance (the process that holds an action's processes together), so the action starts sooner. `None` if
     /// another action has the launcher, or the launcher has died.
     pub(crate) fn take_own_launcher(&mut self) -> Option<LauncherHandle> {
-        self.workspace.take_working_launcher()
+        self.runner.take_working_launcher()
     }
 
     /// Returns whether the run's own launcher is alive and no action has it.
     pub(crate) fn has_own_launcher(&self) -> bool {
-        self.workspace.has_working_launcher()
+        self.runner.has_working_launcher()
     }
 
     /// Gives a launcher back whose action has ended.
     pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
-        self.workspace.give_back_launcher(launcher);
+        self.runner.give_back_launcher(launcher);
     }
 
     /// Starts a launcher for actions that run in parallel with others.
     pub(crate) fn start_background_launcher(&self) -> Result<LauncherHandle, ProjectError> {
-        LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
+        LauncherHandle::execute(self.runner.executable()).map_err(ProjectError::Launcher)
     }
 
     /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during
@@ -262,7 +309,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     fn take_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
         let (control, stop_reasons_for) = (self.context.request.control, stop_reasons_for(action.phase));
         let stopped = || control.requested().filter(|reason| stop_reasons_for.contains(reason));
-        let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
+        let answer = take_turn(&self.evidence.store, &self.runner.ambient, self.queue, &stopped, self.show);
         if let Err(ProjectError::Queue { .. }) = answer {
             // The wait for a turn has timed out, so the run has failed. Only the cleanup is left, which should not wait
             // that long again.
@@ -279,7 +326,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// is not ours and may contain tests.
     fn evidence_link(&self) -> Option<PathBuf> {
         let request = self.context.request;
-        let target = self.workspace.store.project_directory(&request.scope.project);
+        let target = self.evidence.store.project_directory(&request.scope.project);
         let link = request.settings.link.as_ref().map(|link| request.scope.root.join(link));
         link.filter(|link| is_our_link(link, &target))
     }
@@ -290,11 +337,11 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
         let request = self.context.request;
-        let mut environment = ChildEnvironment::build(self.workspace.ambient(), &request.settings.environment, action, output);
-        let (ambient, directory) = (self.workspace.ambient(), self.working_directory(action));
+        let mut environment = ChildEnvironment::build(&self.runner.ambient, &request.settings.environment, action, output);
+        let (ambient, directory) = (&self.runner.ambient, self.working_directory(action));
         let is_on_snapshot = self.place.snapshot_for(action).is_some();
         let caches = OwnCachesRequest {
-            path: self.workspace.store.own_caches_directory(&request.scope.project),
+            path: self.evidence.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),
             root: &request.scope.root,
             directory: &directory,
@@ -309,7 +356,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment.use_own_caches(&caches.directory, caches.variables);
         }
         if !is_on_snapshot {
-            self.bytecode.keep_apart(&mut environment, action, (&request.scope.root, output));
+            self.bytecode.keep_apart(&mut environment, action, &request.scope.root, output);
         }
         if is_on_snapshot && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
@@ -319,7 +366,7 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Returns the secrets that fill placeholders of the plan.
     fn secrets(&self) -> Secrets {
-        Secrets::read(self.workspace.ambient(), &self.context.request.settings.environment.secrets)
+        Secrets::read(&self.runner.ambient, &self.context.request.settings.environment.secrets)
     }
 
     fn hints(
@@ -327,7 +374,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         action: &Action,
         ended: &EndedAction,
         environment: &ChildEnvironment,
-        (sandbox, on_snapshot): (Option<&Sandbox>, bool),
+        sandbox: Option<&Sandbox>,
+        on_snapshot: bool,
     ) -> Vec<PlanNote> {
         let request = self.context.request;
         let failed = FailedAction {
@@ -337,7 +385,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             sandbox,
             on_snapshot,
             project_root: &request.scope.root,
-            home: isolation::home(self.workspace.ambient()),
+            home: isolation::home(&self.runner.ambient),
             settings: &request.settings.sandbox,
         };
         let mut hints = failed.hints();
@@ -345,7 +393,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
             let places = (request.scope.root.as_path(), self.working_directory(action));
             let is_missed = |path: &TreePath| snapshot.lacks_directory(&action.id, path, sandbox);
-            hints.extend(missing_directories(action, ended, (places.0, &places.1), is_missed));
+            hints.extend(missing_directories(action, ended, places.0, &places.1, is_missed));
         }
         hints
     }
@@ -358,11 +406,11 @@ impl<'w, 'c> Performer<'w, 'c> {
         environment: &ChildEnvironment,
         output: &OutputDirectory,
     ) -> Result<Isolation, ProjectError> {
-        let (request, ambient) = (self.context.request, self.workspace.ambient());
+        let (request, ambient) = (self.context.request, &self.runner.ambient);
         // On a snapshot, an action writes a copy of the project, so nothing in it needs to be read-only.
         let is_on_snapshot = self.place.snapshot_for(action).is_some();
         let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(&request.scope.root) };
-        let own_caches = self.workspace.store.own_caches_directory(&request.scope.project);
+        let own_caches = self.evidence.store.own_caches_directory(&request.scope.project);
         let mut settings = request.settings.sandbox.clone();
         if let (ActionKind::ClientCommand(call), Some(socket)) = (&action.kind, &request.settings.engine_socket)
             && matches!(**call, ClientCall::Container(_))
@@ -373,8 +421,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
-            store: self.workspace.store.root(),
-            scratch: self.workspace.run_preparation.scratch().map_or(output.path(), ScratchDirectory::path),
+            store: self.evidence.store.root(),
+            scratch: self.runner.preparation.scratch().map_or(output.path(), ScratchDirectory::path),
             action,
             directory,
             program,
@@ -396,7 +444,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         time_budget: TimeBudget,
     ) -> ActionJudgement {
         let expected_failure = self.context.expected_failure();
-        let history = self.workspace.test_history(self.context.request, expected_failure, action, ended, interpretation);
+        let history = test_history(&self.evidence.store, self.context.request, expected_failure, action, ended, interpretation);
         verdict::classify(&verdict::ActionFacts {
             action,
             end: &ended.end,
@@ -442,21 +490,16 @@ impl<'w, 'c> Performer<'w, 'c> {
         kept.map(Some).map_err(ProjectError::Evidence)
     }
 
-    fn keep_records(
-        &mut self,
-        action: &Action,
-        ended: &EndedAction,
-        interpretation: &Interpretation,
-        outcome: &ActionJudgement,
-        (environment, program): (&ChildEnvironment, Option<&Path>),
-        (names, attempt): (&ActionFiles, u32),
-    ) -> Result<Vec<EvidenceFile>, ProjectError> {
+    fn keep_records(&mut self, attempt: JudgedAttempt<'_>) -> Result<Vec<EvidenceFile>, ProjectError> {
+        let JudgedAttempt { action, ended, interpretation, judgement, environment, program, names, number } = attempt;
         let mut files = Vec::with_capacity(2);
         let directory = self.working_directory(action);
-        let places = (self.context.request.scope.root.as_path(), directory.as_path());
-        let program = program.and_then(|program| self.workspace.program_facts(action, places, program));
-        let run = (&self.context.run_id, attempt);
-        let record = records::action(run, action, ended, &directory, program, environment);
+        let program = program.and_then(|program| {
+            let (index, ambient) = (&mut self.evidence.index, &self.runner.ambient);
+            self.installed.program_facts(index, ambient, action, &self.context.request.scope.root, &directory, program)
+        });
+        let run_id = &self.context.run_id;
+        let record = records::action(run_id, number, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
             files.push(kept);
@@ -464,7 +507,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         write(&names.record, &record)?;
         if let (Some(name), Some(bytes)) =
-            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, outcome))
+            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, judgement))
         {
             write(name, &bytes)?;
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::run_plan::RunContext;
+use crate::run_context::RunContext;
 use proctor_evidence::report::{
     ActionRecordFacts, ProgramV1, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
     redact_to_bytes, run_start_details, test_results_record,
@@ -26,7 +26,8 @@ pub(crate) fn start(context: &RunContext<'_>) -> RunStartDetailsV1 {
 }
 
 pub(crate) fn action(
-    (run_id, attempt): (&RunId, u32),
+    run_id: &RunId,
+    attempt: u32,
     action: &Action,
     ended: &EndedAction,
     directory: &Path,

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::project::Progress;
-use crate::project::ProjectError;
-use crate::project::Workspace;
-use crate::project::{ProjectScope, ProjectSettings, SealedReport, SpecificationFaults, TaskError};
+use crate::judge_and_seal::seal_and_publish;
+use crate::project::{
+    Progress, ProjectError, ProjectScope, ProjectSettings, SealedReport, SpecificationFaults, TaskError, Workspace,
+};
 use proctor_evidence::report::{
     CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, RefusedAction, SpecificationErrorV2, attested,
     refused_report, refused_start, seal_hash, to_bytes,
@@ -42,9 +42,7 @@ impl Workspace {
         show: &mut dyn FnMut(Progress),
     ) -> Result<Option<SealedReport>, ProjectError> {
         let RefusedRequest { task, scope, settings, configuration, trigger } = refusal;
-        let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
-        let mut ledger = self.recovered_ledger(&lock, scope, show)?;
-        self.catch_up(&scope.project)?;
+        let mut held = self.evidence.hold_ledger(scope, settings.lock_wait, &|| None, show)?;
         let (started, begun) = (clock::now(), clock::monotonic());
         let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
         // The specification is read again, so that the errors belong to the tree that the report names.
@@ -72,10 +70,10 @@ impl Workspace {
                 reason: verdict.completion_reason,
             },
         };
-        let run_id = RunId::new(started, ledger.next_sequence().0);
-        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(ProjectError::Evidence)?;
+        let run_id = RunId::new(started, held.ledger.next_sequence().0);
+        let mut directory = RunDirectory::create(&held.lock, task, &run_id).map_err(ProjectError::Evidence)?;
         directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
-        self.observer()(DurableStep::RunRecordWritten);
+        self.evidence.observer()(DurableStep::RunRecordWritten);
         let ended = clock::now();
         let report = seal_hash(refused_report(&facts, &run_id, ended));
         let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
@@ -88,10 +86,10 @@ impl Workspace {
             programs: Some(Vec::new()),
             ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
         };
-        self.dismiss_launcher_after_last_run();
+        self.runner.dismiss_launcher_after_last_run();
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
-        let report_path = self.seal_and_publish(scope, directory, sealing, &mut ledger, &lock)?.join(EXECUTION_REPORT_FILE);
-        self.observer()(DurableStep::Published);
+        let report_path = seal_and_publish(&mut self.evidence, scope, directory, sealing, &mut held)?.join(EXECUTION_REPORT_FILE);
+        self.evidence.observer()(DurableStep::Published);
         Ok(Some(SealedReport {
             run_id,
             report,

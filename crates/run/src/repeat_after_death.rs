@@ -2,6 +2,7 @@
 //! action). Such a death, for example by the kernel when memory runs out, says nothing about the code that is checked.
 
 use crate::project::{Progress, ProjectError, RunOutcome, RunRequest, Workspace};
+use crate::run_plan::run_plan_once;
 use proctor_tree::TreeHints;
 
 impl Workspace {
@@ -15,7 +16,7 @@ impl Workspace {
     /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are
     /// values.
     pub fn run_plan(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<RunOutcome, ProjectError> {
-        let first = self.run_plan_once(request, show)?;
+        let first = run_plan_once(self, request, show)?;
         let RunOutcome::HelperDied(sealed) = &first else { return Ok(first) };
         show(Progress::HelperDied {
             run_id: sealed.run_id.clone(),
@@ -29,7 +30,7 @@ impl Workspace {
             hints: TreeHints::Everything,
             ..*request
         };
-        let second = self.run_plan_once(&again, show)?;
+        let second = run_plan_once(self, &again, show)?;
         // A newer save came before the repetition began. The first run did begin, so the plan was not merely withdrawn.
         Ok(if matches!(second, RunOutcome::Withdrawn) { RunOutcome::Superseded } else { second })
     }

@@ -11,14 +11,14 @@ mod earlier;
 mod inputs;
 mod on_this_tree;
 
-use crate::project::RunRequest;
-use crate::project::Selection;
+use crate::project::{RunRequest, Selection};
 use proctor_evidence::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use proctor_model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use proctor_plan::verdict::is_determined_by_inputs;
 
+pub(crate) use self::earlier::earlier_verdict;
 pub(crate) use self::inputs::{CheckInputs, PlaceOfCheck, RelevantTree, ReusableInputs, relevant_tree};
-pub(crate) use self::on_this_tree::{PresentConditions, without_needed_checks};
+pub(crate) use self::on_this_tree::{PresentConditions, result_on_this_tree, results_on_this_tree, without_needed_checks};
 
 /// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! The effect of a run's reviews on the exit code, and the number of earlier rejections.
 
-use crate::project::{LedgerRuns, RunRequest, Workspace};
-use proctor_evidence::LedgerLookup;
+use crate::project::{LedgerRuns, RunRequest};
+use crate::test_history::report_of;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2};
+use proctor_evidence::{LedgerLookup, Store};
 use proctor_model::{CommandExit, Observation, ReviewObservation, ReviewVerdict};
 
 /// A person is asked after this number of rejections of a review in a row (C9), because the changes evidently do not lead to what
@@ -12,16 +13,14 @@ const MOST_REJECTIONS: u32 = 3;
 /// The most earlier runs that are searched for the last run with the review.
 const LOOKED_AT: usize = 50;
 
-impl Workspace {
-    /// Returns how often in a row a review has rejected before this run. Reports that cannot be read, or are not as they were
-    /// sealed, are ignored. The runs are read from checked lines of the ledger, because the index does not prove older runs.
-    pub(crate) fn rejections_before(&self, request: &RunRequest<'_>, review: &str) -> u32 {
-        let Ok(ledger) = LedgerLookup::open(&self.store, &request.scope.project) else { return 0 };
-        let runs = LedgerRuns::newest(&ledger).map_while(Result::ok);
-        let mut of_task = runs.filter(|run| run.task == request.plan.task).take(LOOKED_AT);
-        let made = of_task.find_map(|run| rejections_of(&self.report_of(request, &run)?, review));
-        made.unwrap_or(0)
-    }
+/// Returns how often in a row a review has rejected before this run. Reports that cannot be read, or are not as they were
+/// sealed, are ignored. The runs are read from checked lines of the ledger, because the index does not prove older runs.
+pub(crate) fn rejections_before(store: &Store, request: &RunRequest<'_>, review: &str) -> u32 {
+    let Ok(ledger) = LedgerLookup::open(store, &request.scope.project) else { return 0 };
+    let runs = LedgerRuns::newest(&ledger).map_while(Result::ok);
+    let mut of_task = runs.filter(|run| run.task == request.plan.task).take(LOOKED_AT);
+    let made = of_task.find_map(|run| rejections_of(&report_of(store, request, &run)?, review));
+    made.unwrap_or(0)
 }
 
 /// Returns how often in a row a review had rejected at the end of a run; `None` if the run did not make the review.

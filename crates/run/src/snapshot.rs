@@ -241,18 +241,20 @@ impl RunSnapshot {
     /// process of the action is left. `is_linter` says that the action fails if it changed a file of the project's tree.
     pub(crate) fn note_written(
         &mut self,
-        (action, ended): (&Action, &EndedAction),
+        action: &Action,
+        ended: &EndedAction,
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-        (settings, is_linter): (&ProjectSettings, bool),
+        settings: &ProjectSettings,
+        is_linter: bool,
     ) -> std::io::Result<NotedWrites> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
         // The directories on which something was mounted are left out, because proctor made them and not the check.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
-        let dropped_cache = self.caches.take((action, ended), mount, &skipped, &mut self.layers)?;
+        let dropped_cache = self.caches.take(action, ended, mount, &skipped, &mut self.layers)?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
-        self.kept.note((action, &ended.end, &mount.written.upper), &entries, settings);
+        self.kept.note(action, &ended.end, &mount.written.upper, &entries, settings);
         if entries.is_empty() {
             return Ok(NotedWrites { dropped_cache, ..NotedWrites::default() });
         }
@@ -303,10 +305,11 @@ impl RunSnapshot {
     pub(super) fn copy_out(
         &mut self,
         request: &RunRequest<'_>,
-        written: (Timestamp, &Path),
+        begun: Timestamp,
+        record: &Path,
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
-        let mut outcome = self.kept.copy_out(request, &self.base.copies, written, stopped);
+        let mut outcome = self.kept.copy_out(request, &self.base.copies, begun, record, stopped);
         outcome.notes.extend(self.configuration.take_notes());
         for one in &mut self.written {
             if let Ok(path) = TreePath::try_from(one.path.as_str()) {

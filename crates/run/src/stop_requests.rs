@@ -1,6 +1,6 @@
 //! Which stop requests of a run apply to which of its actions.
 
-use crate::run_plan::RunContext;
+use crate::run_context::RunContext;
 use proctor_evidence::report::SkipReason;
 use proctor_model::{Action, ActionPhase, StopReason};
 use proctor_sandbox::process::Control;

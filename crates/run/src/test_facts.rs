@@ -10,10 +10,7 @@ use proctor_model::{
 use proctor_plan::routing::TestResult;
 
 /// Returns the facts about an action; `None` if it is no TEST action, or has no result.
-pub(crate) fn test_result<'a>(
-    one: &'a ActionResult,
-    (run_id, tree, now): (&RunId, TreeDigest, Timestamp),
-) -> Option<TestResult<'a>> {
+pub(crate) fn test_result<'a>(one: &'a ActionResult, run_id: &RunId, tree: TreeDigest, now: Timestamp) -> Option<TestResult<'a>> {
     if one.action.class != ToolClass::Test {
         return None;
     }

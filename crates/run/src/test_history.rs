@@ -18,9 +18,9 @@ use std::{fmt, iter};
 
 use serde::Deserialize;
 
-use crate::project::{LedgerRuns, RunRequest, Workspace};
+use crate::project::{LedgerRuns, RunRequest};
 use proctor_evidence::report::{ExecutionReportV2, parse_with_hash};
-use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup};
+use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, Store};
 use proctor_index::IndexedRun;
 use proctor_model::{
     Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, OverallStatus,
@@ -95,137 +95,135 @@ struct TestRecords<'r> {
     files: Vec<&'r EvidenceFile>,
 }
 
-impl Workspace {
-    /// Returns what earlier runs show about an action's tests. If the action's result does not depend on earlier runs,
-    /// nothing is read and the returned history is empty.
-    pub(crate) fn test_history(
-        &self,
-        request: &RunRequest<'_>,
-        expected: Option<&ExpectedFailure>,
-        action: &Action,
-        ended: &EndedAction,
-        interpretation: &Interpretation,
-    ) -> TestHistory {
-        let mut history = TestHistory::default();
-        if action.class != ToolClass::Test {
-            return history;
-        }
-        let ledger = &LazyCell::new(|| LedgerLookup::open(&self.store, &request.scope.project));
-        let green = || self.look_back(request, ledger, &action.name, Some(OverallResult::Passed));
-        let said = interpretation.category;
-        if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
-            let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
-            let declared = failures.filter(|failure| expected.declares(failure));
-            history.passed_before = passed_before(declared.collect(), || self.look_back(request, ledger, &action.name, None));
-        } else if said == CategoryCode::UsageError {
-            let named = tools::not_found(&ended.captured.stderr.text());
-            let root = format!("{}/", request.scope.root.display());
-            let is_gone = |test: &str| named.iter().any(|path| is_below(path.strip_prefix(&root).unwrap_or(path), test));
-            history.vanished = if named.is_empty() { None } else { vanished(green(), is_gone) };
-        } else if said == CategoryCode::NoTestsCollected {
-            history.vanished = vanished(green(), |_| true);
-        }
-        history
+/// Returns what earlier runs show about an action's tests. If the action's result does not depend on earlier runs,
+/// nothing is read and the returned history is empty.
+pub(crate) fn test_history(
+    store: &Store,
+    request: &RunRequest<'_>,
+    expected: Option<&ExpectedFailure>,
+    action: &Action,
+    ended: &EndedAction,
+    interpretation: &Interpretation,
+) -> TestHistory {
+    let mut history = TestHistory::default();
+    if action.class != ToolClass::Test {
+        return history;
     }
+    let ledger = &LazyCell::new(|| LedgerLookup::open(store, &request.scope.project));
+    let green = || look_back(store, request, ledger, &action.name, Some(OverallResult::Passed));
+    let said = interpretation.category;
+    if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
+        let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
+        let declared = failures.filter(|failure| expected.declares(failure));
+        history.passed_before = passed_before(declared.collect(), || look_back(store, request, ledger, &action.name, None));
+    } else if said == CategoryCode::UsageError {
+        let named = tools::not_found(&ended.captured.stderr.text());
+        let root = format!("{}/", request.scope.root.display());
+        let is_gone = |test: &str| named.iter().any(|path| is_below(path.strip_prefix(&root).unwrap_or(path), test));
+        history.vanished = if named.is_empty() { None } else { vanished(green(), is_gone) };
+    } else if said == CategoryCode::NoTestsCollected {
+        history.vanished = vanished(green(), |_| true);
+    }
+    history
+}
 
-    /// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs
-    /// with that verdict. The files of a run are read only when the iteration reaches it.
-    fn look_back<'a>(
-        &'a self,
-        request: &'a RunRequest<'_>,
-        ledger: &'a Result<LedgerLookup, EvidenceError>,
-        action: &'a str,
-        verdict: Option<OverallResult>,
-    ) -> impl Iterator<Item = Seen> + 'a {
-        let mut runs = ledger.as_ref().ok().map(LedgerRuns::newest);
-        let mut unopened = ledger.as_ref().err().map(|error| Err(logged(Unread::Ledger, error)));
-        let mut left = REPORTS;
-        let seen = iter::from_fn(move || {
-            let Some(runs) = &mut runs else { return unopened.take() };
-            while left > 0 {
-                let run = match runs.next()? {
-                    Ok(run) => run,
-                    Err(error) => return Some(Err(logged(Unread::Ledger, &error))),
-                };
-                let is_wanted = verdict.is_none_or(|verdict| run.result == Some(verdict));
-                if run.task != request.plan.task || !is_wanted || !is_judged(&run) || runs.pruned(&run.run_id).is_some() {
-                    continue;
-                }
-                left -= 1;
-                match self.tests_in(request, &run, action, |run_id| runs.pruned(run_id).is_some()) {
-                    Ok(Some(tests)) => return Some(Ok((run.run_id, tests))),
-                    Ok(None) => {}
-                    Err(unread) => return Some(Err(unread)),
-                }
+/// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs
+/// with that verdict. The files of a run are read only when the iteration reaches it.
+fn look_back<'a>(
+    store: &'a Store,
+    request: &'a RunRequest<'_>,
+    ledger: &'a Result<LedgerLookup, EvidenceError>,
+    action: &'a str,
+    verdict: Option<OverallResult>,
+) -> impl Iterator<Item = Seen> + 'a {
+    let mut runs = ledger.as_ref().ok().map(LedgerRuns::newest);
+    let mut unopened = ledger.as_ref().err().map(|error| Err(logged(Unread::Ledger, error)));
+    let mut left = REPORTS;
+    let seen = iter::from_fn(move || {
+        let Some(runs) = &mut runs else { return unopened.take() };
+        while left > 0 {
+            let run = match runs.next()? {
+                Ok(run) => run,
+                Err(error) => return Some(Err(logged(Unread::Ledger, &error))),
+            };
+            let is_wanted = verdict.is_none_or(|verdict| run.result == Some(verdict));
+            if run.task != request.plan.task || !is_wanted || !is_judged(&run) || runs.pruned(&run.run_id).is_some() {
+                continue;
             }
-            None
-        });
-        seen.take(RUNS_WITH_TESTS)
-    }
-
-    /// Returns an action's tests in a run, from all attempts; `None` if the run has no record of them, or the run with
-    /// the record was pruned.
-    fn tests_in(
-        &self,
-        request: &RunRequest<'_>,
-        run: &IndexedRun,
-        action: &str,
-        is_pruned: impl Fn(&RunId) -> bool,
-    ) -> Result<Option<Vec<EarlierTest>>, Unread> {
-        let report = self.sealed_report(request, run)?;
-        let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
-        let tests: Result<Vec<_>, _> = records.files.iter().map(|file| self.read_tests(request, records.run, file)).collect();
-        match tests {
-            Ok(tests) => Ok(Some(tests.concat())),
-            Err(_) if *records.run != run.run_id && is_pruned(records.run) => Ok(None),
-            Err(unread) => Err(unread),
+            left -= 1;
+            match tests_in(store, request, &run, action, |run_id| runs.pruned(run_id).is_some()) {
+                Ok(Some(tests)) => return Some(Ok((run.run_id, tests))),
+                Ok(None) => {}
+                Err(unread) => return Some(Err(unread)),
+            }
         }
-    }
+        None
+    });
+    seen.take(RUNS_WITH_TESTS)
+}
 
-    /// Returns a run's report as it was sealed; `None` if the report is missing, changed or unreadable. `run` is what a checked
-    /// line of the ledger says about the run.
-    pub(crate) fn report_of(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
-        self.sealed_report(request, run).ok()
+/// Returns an action's tests in a run, from all attempts; `None` if the run has no record of them, or the run with
+/// the record was pruned.
+fn tests_in(
+    store: &Store,
+    request: &RunRequest<'_>,
+    run: &IndexedRun,
+    action: &str,
+    is_pruned: impl Fn(&RunId) -> bool,
+) -> Result<Option<Vec<EarlierTest>>, Unread> {
+    let report = sealed_report(store, request, run)?;
+    let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
+    let tests: Result<Vec<_>, _> = records.files.iter().map(|file| read_tests(store, request, records.run, file)).collect();
+    match tests {
+        Ok(tests) => Ok(Some(tests.concat())),
+        Err(_) if *records.run != run.run_id && is_pruned(records.run) => Ok(None),
+        Err(unread) => Err(unread),
     }
+}
 
-    /// Returns the tests of an action in a report, from its last attempt; `None` if there is no record of them, or if
-    /// the record cannot be read.
-    pub(crate) fn tests_of(
-        &self,
-        request: &RunRequest<'_>,
-        report: &ExecutionReportV2,
-        action: &str,
-    ) -> Option<Vec<EarlierTest>> {
-        let records = TestRecords::of(report, action)?;
-        self.read_tests(request, records.run, records.files.first()?).ok()
-    }
+/// Returns a run's report as it was sealed; `None` if the report is missing, changed or unreadable. `run` is what a checked
+/// line of the ledger says about the run.
+pub(crate) fn report_of(store: &Store, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
+    sealed_report(store, request, run).ok()
+}
 
-    /// Reads a run's report and compares it with the hash that the run's ledger line has.
-    fn sealed_report(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
-        let unread = || Unread::Report(run.run_id.clone());
-        let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id);
-        let bytes = bytes.map_err(|error| logged(unread(), &error))?;
-        let (report, hash) = parse_with_hash(&bytes).map_err(|error| logged(unread(), &error))?;
-        if run.sealed.map(|hashes| hashes.report) == Some(hash) {
-            Ok(report)
-        } else {
-            Err(logged(unread(), &"it is not the one the ledger knows"))
-        }
-    }
+/// Returns the tests of an action in a report, from its last attempt; `None` if there is no record of them, or if
+/// the record cannot be read.
+pub(crate) fn tests_of(
+    store: &Store,
+    request: &RunRequest<'_>,
+    report: &ExecutionReportV2,
+    action: &str,
+) -> Option<Vec<EarlierTest>> {
+    let records = TestRecords::of(report, action)?;
+    read_tests(store, request, records.run, records.files.first()?).ok()
+}
 
-    /// Reads a record of tests and verifies it against the report.
-    fn read_tests(&self, request: &RunRequest<'_>, run: &RunId, file: &EvidenceFile) -> Result<Vec<EarlierTest>, Unread> {
-        let unread = || Unread::Tests(run.clone());
-        let bytes = evidence::read_file(&self.store, &request.scope.project, &request.plan.task, run, &file.name);
-        let bytes = bytes.map_err(|error| logged(unread(), &error))?;
-        let is_sealed = |bytes: &Vec<u8>| Digest::of(bytes) == file.sha256;
-        let bytes = bytes.filter(is_sealed).ok_or_else(|| logged(unread(), &"it is not the one its report knows"))?;
-        let read: TestsRead = serde_json::from_slice(&bytes).map_err(|error| logged(unread(), &error))?;
-        let ResultsRead { num_total_tests, test_results } = read.results;
-        // A test that is not listed may have passed, so nothing follows from a record that does not list all tests.
-        let is_cut = !test_results.is_empty() && (test_results.len() as u64) < num_total_tests;
-        if is_cut { Err(Unread::Unlisted(run.clone())) } else { Ok(test_results) }
+/// Reads a run's report and compares it with the hash that the run's ledger line has.
+fn sealed_report(store: &Store, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
+    let unread = || Unread::Report(run.run_id.clone());
+    let bytes = evidence::read_report(store, &request.scope.project, &request.plan.task, &run.run_id);
+    let bytes = bytes.map_err(|error| logged(unread(), &error))?;
+    let (report, hash) = parse_with_hash(&bytes).map_err(|error| logged(unread(), &error))?;
+    if run.sealed.map(|hashes| hashes.report) == Some(hash) {
+        Ok(report)
+    } else {
+        Err(logged(unread(), &"it is not the one the ledger knows"))
     }
+}
+
+/// Reads a record of tests and verifies it against the report.
+fn read_tests(store: &Store, request: &RunRequest<'_>, run: &RunId, file: &EvidenceFile) -> Result<Vec<EarlierTest>, Unread> {
+    let unread = || Unread::Tests(run.clone());
+    let bytes = evidence::read_file(store, &request.scope.project, &request.plan.task, run, &file.name);
+    let bytes = bytes.map_err(|error| logged(unread(), &error))?;
+    let is_sealed = |bytes: &Vec<u8>| Digest::of(bytes) == file.sha256;
+    let bytes = bytes.filter(is_sealed).ok_or_else(|| logged(unread(), &"it is not the one its report knows"))?;
+    let read: TestsRead = serde_json::from_slice(&bytes).map_err(|error| logged(unread(), &error))?;
+    let ResultsRead { num_total_tests, test_results } = read.results;
+    // A test that is not listed may have passed, so nothing follows from a record that does not list all tests.
+    let is_cut = !test_results.is_empty() && (test_results.len() as u64) < num_total_tests;
+    if is_cut { Err(Unread::Unlisted(run.clone())) } else { Ok(test_results) }
 }
 
 /// Returns whether a run has a verdict on a plan. A run that was refused because its specification has errors had no plan (C78).

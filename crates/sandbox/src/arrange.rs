@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use crate::rules::KERNEL;
-use proctor_model::{Access, Place};
+use proctor_model::{Access, MountTable, Place};
 
 /// The kind of rule that names a place. If two rules name the same path, the rule that comes later in this list
 /// applies.
@@ -26,6 +26,8 @@ pub(super) enum PlaceRule {
     Memory,
     /// A file or directory with secrets, which is hidden.
     Credential,
+    /// Another path at which a mount shows something of a hidden place.
+    SecondPath,
     /// The files of git itself, such as the project's hooks and history, and the files that decide how projects are
     /// judged. They stay read-only.
     Git,
@@ -33,6 +35,8 @@ pub(super) enum PlaceRule {
     Project,
     /// The paths of `sandbox.writable` and `sandbox.sockets`, which a person has chosen.
     Setting,
+    /// Another path at which a mount shows something of the store.
+    Store,
 }
 
 /// An existing path that a rule names, with the access that the rule gives.
@@ -46,12 +50,28 @@ pub(super) struct CandidatePlace {
 #[derive(Debug, Clone)]
 pub(super) struct FoundPlaces {
     pub(super) store: PathBuf,
+    /// The mounts that this process sees.
+    pub(super) mounts: MountTable,
+    /// The other paths at which a mount shows something of the store.
+    pub(super) second_stores: Vec<PathBuf>,
+    /// What is hidden wherever a mount shows it.
+    pub(super) hidden: Vec<PathBuf>,
+    /// The other paths at which mounts show something of `hidden`.
+    pub(super) second_paths: Vec<PathBuf>,
     pub(super) project: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) candidates: Vec<CandidatePlace>,
     /// Whether a snapshot may cover the project. A directory inside of the project that a person opened for writing
     /// then needs a mount of its own.
     pub(super) may_be_covered: bool,
+}
+
+impl FoundPlaces {
+    /// Returns the path of the store that is this path or contains it: the store's own, or another one at which a mount shows it.
+    pub(super) fn store_around(&self, path: &Path) -> Option<&Path> {
+        let mut stores = [&self.store].into_iter().chain(&self.second_stores);
+        stores.find(|store| path.starts_with(store)).map(PathBuf::as_path)
+    }
 }
 
 /// Returns the places where an action may do more, or see less, than read the files. Each path occurs once, and a place
@@ -80,7 +100,7 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
 /// `/` named as a cache.
 pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bool {
     let path = candidate.place.path.as_path();
-    if path.starts_with(&survey.store) {
+    if survey.store_around(path).is_some() && (candidate.rule != PlaceRule::Store || path.starts_with(&survey.store)) {
         // The store is always hidden, and no place may open a part of it.
         return false;
     }
@@ -88,7 +108,13 @@ pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bo
     let is_home = || survey.home.as_deref() == Some(path);
     let is_root = path == Path::new("/");
     match candidate.rule {
-        PlaceRule::Visible | PlaceRule::Git | PlaceRule::Project | PlaceRule::Setting | PlaceRule::Memory => true,
+        PlaceRule::Visible
+        | PlaceRule::Git
+        | PlaceRule::Project
+        | PlaceRule::Setting
+        | PlaceRule::Memory
+        | PlaceRule::SecondPath
+        | PlaceRule::Store => true,
         PlaceRule::Overlay => !is_root,
         // If the named directory contains HOME, the project or the store, opening it as a cache would open other files
         // as well.
@@ -119,7 +145,11 @@ fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>, may_be
         PlaceRule::Overlay | PlaceRule::Project => !is_writable,
         PlaceRule::Setting => !is_writable || (may_be_covered && around.rule == PlaceRule::Project),
         // A cache variable must open neither secrets nor the repository.
-        PlaceRule::Cache => !is_writable && around.rule != PlaceRule::Credential && around.rule != PlaceRule::Git,
+        PlaceRule::Cache => {
+            !is_writable && ![PlaceRule::Credential, PlaceRule::SecondPath, PlaceRule::Git].contains(&around.rule)
+        }
+        // Without namespaces nothing is private, so a second path in a directory for temporary files has to be hidden there too.
+        PlaceRule::SecondPath | PlaceRule::Store => around.place.access != Access::Hidden,
         PlaceRule::RunTime | PlaceRule::Credential => !is_empty,
         // Inside of a place where the action sees nothing of what is on disk, the directory has to be created, because
         // otherwise `TMPDIR` would name a directory that does not exist.
@@ -155,6 +185,7 @@ mod tests {
             Just((PlaceRule::Private, Access::Private { source: "/s".into() })),
             Just((PlaceRule::Memory, Access::Memory)),
             Just((PlaceRule::Credential, Access::Hidden)),
+            Just((PlaceRule::SecondPath, Access::Hidden)),
             Just((PlaceRule::Git, Access::ReadOnly)),
             Just((PlaceRule::Setting, Access::Writable)),
         ]
@@ -171,7 +202,20 @@ mod tests {
             .prop_map(|(store, project, home, candidates)| {
                 let others = candidates.into_iter().map(|((rule, access), path)| candidate(rule, access, path));
                 let of_project = candidate(PlaceRule::Project, Access::Writable, project.clone());
-                FoundPlaces { store, project, home, candidates: others.chain([of_project]).collect(), may_be_covered: false }
+                let candidates = others.chain([of_project]).collect();
+                let (mounts, none) = (MountTable::default(), Vec::new());
+                let (second_stores, hidden, second_paths) = (none.clone(), none.clone(), none);
+                FoundPlaces {
+                    store,
+                    mounts,
+                    second_stores,
+                    hidden,
+                    second_paths,
+                    project,
+                    home,
+                    candidates,
+                    may_be_covered: false,
+                }
             })
     }
 

@@ -241,7 +241,7 @@ mod tests {
             place("/home/ada/src/shop/.git", Access::ReadOnly),
             place("/tmp", Access::Private { source: "/s".into() }),
         ];
-        Sandbox { places, store: "/home/ada/.local/state/proctor".into() }
+        Sandbox { places, store: "/home/ada/.local/state/proctor".into(), ..Sandbox::default() }
     }
 
     fn hints_at(level: IsolationLevel, configured: &[&str], output: &str) -> Vec<String> {

@@ -16,6 +16,14 @@ pub enum SandboxError {
     /// The project lies inside of the directory in which proctor keeps its own files.
     #[error("the project `{project}` lies in proctor's own directory `{store}`, which actions cannot see")]
     ProjectInStore { project: PathBuf, store: PathBuf },
+    /// A mount shows something hidden at a path that cannot be hidden.
+    #[error("`{hidden}` is hidden from commands, and a mount shows it at `{other}` too, which cannot be hidden: {why}")]
+    SecondPath {
+        hidden: PathBuf,
+        other: PathBuf,
+        /// Why the other path cannot be hidden.
+        why: &'static str,
+    },
     /// A path in the settings does not exist and cannot be created.
     #[error("failed to make `{path}`, which `{key}` in `[sandbox]` names")]
     Missing {
@@ -51,7 +59,7 @@ impl SandboxError {
     pub fn is_of_settings(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::OpensStore { .. } | Self::Kernel { .. } | Self::NoHome { .. } => true,
-            Self::Look { .. } | Self::ProjectInStore { .. } => false,
+            Self::Look { .. } | Self::ProjectInStore { .. } | Self::SecondPath { .. } => false,
         }
     }
 
@@ -60,6 +68,7 @@ impl SandboxError {
         match self {
             Self::Look { .. } => "check that the directory exists and that you may read it",
             Self::ProjectInStore { .. } => "move the project, or set XDG_STATE_HOME to another directory",
+            Self::SecondPath { .. } => "unmount the second path, or mount there only the directories that you need",
             Self::Missing { .. } => "make the directory yourself, or take the path out of `proctor.toml`",
             Self::OpensStore { .. } => "name the directories below it that the command needs, one by one",
             Self::Kernel { .. } => "take the path out of `proctor.toml`; `mode = \"off\"` runs commands without isolation",

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
 use crate::bound_sockets::bound_sockets;
 use crate::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};
+use crate::hide_second_paths::{hide_second_paths, hide_second_stores};
 use crate::path_cache::{Found, PathCache};
+use crate::process::{MOUNTS, find_second_paths, read_mounts};
 use crate::rules::{CACHE_VARIABLES, MEMORY, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS};
 use crate::visible::{EmptyPlaces, visible_paths};
 use crate::{MissingDirectories, SandboxError, SandboxRequest};
@@ -24,13 +26,19 @@ pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, S
         return Err(SandboxError::ProjectInStore { project, store });
     }
     let home = request.home.filter(|home| home.is_absolute()).and_then(|home| path_cache.real(home));
-    let survey = FoundPlaces {
+    let mounts = read_mounts().map_err(|source| SandboxError::Look { path: MOUNTS.into(), source })?;
+    let mut survey = FoundPlaces {
         store,
+        mounts,
+        second_stores: Vec::new(),
+        hidden: Vec::new(),
+        second_paths: Vec::new(),
         project,
         home,
         candidates: Vec::new(),
         may_be_covered: request.settings.snapshot != ProtectionMode::Off,
     };
+    hide_second_stores(&mut survey)?;
     let mut looking = PlaceFinder { request, survey, path_cache };
     looking.private_places();
     looking.project();
@@ -39,6 +47,8 @@ pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, S
     looking.overlay();
     looking.caches();
     looking.settings()?;
+    let shown = looking.shown();
+    hide_second_paths(&mut looking.survey, &shown)?;
     looking.sockets();
     looking.visible();
     Ok(looking.survey)
@@ -176,9 +186,13 @@ impl PlaceFinder<'_, '_> {
         let own = [&self.survey.project, &self.survey.store].into_iter().chain(opened.map(|candidate| &candidate.place.path));
         let shared = [Some(self.request.scratch), self.request.own_caches].into_iter().flatten().map(Path::to_owned);
         let own: Vec<PathBuf> = own.cloned().chain(shared).collect();
+        let is_own = |path: &Path| own.iter().any(|own| path.starts_with(own));
         for socket in bound_sockets() {
-            let found = self.path_cache.found(&socket).filter(|(real, _)| !own.iter().any(|own| real.starts_with(own)));
-            self.add_found(found, PlaceRule::RunTime, Access::Hidden);
+            let Some((real, identity)) = self.path_cache.found(&socket).filter(|(real, _)| !is_own(real)) else { continue };
+            for second in find_second_paths(&self.survey.mounts, &real).into_iter().filter(|second| !is_own(&second.path)) {
+                self.add_found(Some((second.path, identity)), PlaceRule::SecondPath, Access::Hidden);
+            }
+            self.add_found(Some((real, identity)), PlaceRule::RunTime, Access::Hidden);
         }
     }
 
@@ -237,7 +251,7 @@ impl PlaceFinder<'_, '_> {
         }
         for written in &settings.visible {
             let path = real_path(&self.expand("visible", written)?);
-            if path.starts_with(&self.survey.store) {
+            if self.survey.store_around(&path).is_some() {
                 return Err(self.opens_store("visible", path));
             }
             self.add(&path, PlaceRule::Visible, Access::ReadOnly);
@@ -252,7 +266,7 @@ impl PlaceFinder<'_, '_> {
         // A directory that contains the store may be opened, because the store stays hidden in it. It may not be opened
         // if it is HOME or contains HOME, or if HOME is unknown.
         let is_too_much = self.survey.home.as_ref().is_none_or(|home| home.starts_with(&path));
-        if path.starts_with(&self.survey.store) || (self.survey.store.starts_with(&path) && is_too_much) {
+        if self.survey.store_around(&path).is_some() || (self.survey.store.starts_with(&path) && is_too_much) {
             return Err(self.opens_store(key, path));
         }
         // A single device may be opened, but not `/dev` as a whole.
@@ -263,7 +277,7 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn opens_store(&self, key: &'static str, path: PathBuf) -> SandboxError {
-        let store = self.survey.store.clone();
+        let store = self.survey.store_around(&path).unwrap_or(&self.survey.store).to_owned();
         let relation = match (path.starts_with(&store), store.starts_with(&path)) {
             (true, true) => "is it",
             (true, false) => "holds it",

@@ -11,6 +11,7 @@ mod denied_write;
 mod environment;
 mod error;
 mod find_places;
+mod hide_second_paths;
 mod hints;
 mod interpreter;
 pub mod isolation;
@@ -24,11 +25,12 @@ mod snapshot_effects;
 mod tests;
 mod visible;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use proctor_model::{Action, Sandbox, SandboxSettings};
+use proctor_model::{Access, Action, Place, Sandbox, SandboxSettings};
 
 pub use credentials::hidden_files_table;
 pub use environment::search_path;
@@ -87,5 +89,28 @@ pub enum MissingDirectories {
 /// read.
 pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
     let survey = find_places::find_places(request)?;
-    Ok(Sandbox { places: arrange::arrange(&survey), store: survey.store })
+    let places = arrange::arrange(&survey);
+    Ok(Sandbox { places, store: survey.store, hidden: survey.hidden, second_paths: survey.second_paths })
+}
+
+/// Returns a view of the file system that is read-only and hides the store alone.
+///
+/// # Errors
+/// When the store or the kernel's list of mounts cannot be read.
+pub fn hide_store_alone(store: &Path) -> io::Result<Sandbox> {
+    let store = store.canonicalize()?;
+    let second_paths = second_paths_of(&store)?;
+    let hidden = |path: &PathBuf| Place { path: path.clone(), access: Access::Hidden, identity: (0, 0) };
+    Ok(Sandbox { places: second_paths.iter().map(hidden).collect(), hidden: vec![store.clone()], store, second_paths })
+}
+
+/// Returns the other paths at which a mount shows a file or directory, or something in it. The path must contain no links.
+///
+/// # Errors
+/// When the kernel's list of mounts cannot be read.
+pub fn second_paths_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mounts = process::read_mounts()?;
+    let objects = [path].into_iter().chain(mounts.points_below(path));
+    let found = objects.flat_map(|object| process::find_second_paths(&mounts, object));
+    Ok(found.map(|second| second.path).collect::<BTreeSet<_>>().into_iter().collect())
 }

@@ -105,7 +105,7 @@ pub fn watch_in_foreground<S: Screen>(
     let (door, arrivals) = open_arrivals();
     let sender = door.sender(ProjectSeat(0));
     let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
-    let ledger = workspace.store.ledger_path(&scope.project);
+    let ledger = workspace.store().ledger_path(&scope.project);
     let worker = Worker::start(workspace, files, scope, sender.reports());
     let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, (watcher, ledger), sender);
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {

@@ -14,16 +14,16 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
     VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
-    find_registered_project, find_replaced_link, is_archive_name, list_projects, name_links, names_a_key, open_regular_file,
-    projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause, verify_copy, verify_keys,
-    verify_project,
+    find_registered_project, find_replaced_link, is_archive_name, ledger_file, line_from_the_future, list_projects, name_links,
+    names_a_key, open_regular_file, projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause,
+    verify_copy, verify_keys, verify_project, verify_steadily,
 };
 use proctor_index::IndexReader;
 use proctor_model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
 use proctor_run::project::{
-    VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error, ledger_file,
-    line_from_the_future, verify_steadily,
+    VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error,
 };
+use proctor_sandbox::process::clock;
 
 /// The longest proof of progress that is read, in bytes. A proof has at most some hundred hashes.
 const LONGEST_PROOF: u64 = 1 << 20;
@@ -183,7 +183,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
         if options.what.is_none() {
             total.sum.faults.extend(replaced_link(environment, &store, &project, &checked.lines));
         }
-        total.sum.faults.extend(line_from_the_future(&ledger_file(&store, &project), &checked.lines));
+        total.sum.faults.extend(line_from_the_future(&ledger_file(&store, &project), &checked.lines, clock::now()));
         total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
         total.logs.extend(is_compared.then(|| LedgerLog::from_hashes(project.clone(), checked.line_hashes.clone())));

@@ -24,15 +24,13 @@ use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
 use proctor_plan::verdict::{GateReason, GateState, GateSubject};
 use proctor_run::project::{
-    IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, discard_snapshots,
+    IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, checkouts_directory,
+    discard_snapshots,
 };
 use proctor_sandbox::process::{Control, LauncherHandle};
 use proctor_sandbox::snapshot::remove_directory;
 use proctor_tree::check_out;
 use proctor_tree::ignore::{IgnoredClass, class_of};
-
-/// The directory beside the store that has the checkouts. It is not in the store, which no action sees.
-const PLACE: &str = "proctor-commits";
 
 /// How many levels of directories, and how many entries, are searched for installed packages.
 const SEARCHED_LEVELS: u32 = 3;
@@ -58,7 +56,7 @@ pub enum RunOfCommit {
 
 /// Returns whether a registered project is a checkout of a commit, which is gone after its run.
 pub fn is_checkout(environment: &Environment, root: &Path) -> bool {
-    root.starts_with(environment.state_root().with_file_name(PLACE))
+    root.starts_with(checkouts_directory(environment.state_root()))
 }
 
 /// Returns the runs that could prove what is not proved.
@@ -190,7 +188,8 @@ impl Checkout {
         (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
     ) -> Result<Self, CommandError> {
         let location = find_git_location(root).ok_or_else(|| no_repository(root))?;
-        let place = environment.state_root().with_file_name(PLACE);
+        // The directory is not in the store, which no action sees.
+        let place = checkouts_directory(environment.state_root());
         make_private_directory(&place)?;
         // The project of a checkout has approvals and caches like any other, so commits with the same plans share one.
         let plans = plans::plans_digest(repository, answer.commit, configuration)?;

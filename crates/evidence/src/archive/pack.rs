@@ -67,7 +67,7 @@ pub fn archive_runs(
     // `workplace` is on disk before anything is archived: after a crash it shows that archiving was under way.
     sync_directory(workplace.parent().expect("it lies in the store"))?;
     for part in runs.chunks(MOST_OF_A_LINE) {
-        archive_chunk(lock, ledger, part, &mut outcome, (asker, now))?;
+        archive_chunk(lock, ledger, part, &mut outcome, asker, now)?;
     }
     remove_directory(&workplace)?;
     Ok(outcome)
@@ -78,7 +78,8 @@ fn archive_chunk(
     ledger: &mut Ledger,
     part: &[KeptRun],
     outcome: &mut ArchiveOutcome,
-    (asker, now): (&Asker, Timestamp),
+    asker: &Asker,
+    now: Timestamp,
 ) -> Result<(), EvidenceError> {
     let (store, project) = (lock.store(), lock.project());
     let mut packed = Vec::new();
@@ -112,7 +113,7 @@ fn pack_run(lock: &ProjectLock, run: &KeptRun) -> Result<Result<PackedRun, Archi
     };
     let new = store.archiving_directory(project).join(archive_name(&run.run_id));
     let mut file = create_file(&new)?;
-    let contents = write_files(&mut file, &new, &run.run_id, (&directory, &names))?;
+    let contents = write_files(&mut file, &new, &run.run_id, &directory, &names)?;
     set_mode(&file, &new, SEALED_MODE)?;
     sync_file(&file, &new)?;
     if let Err(problem) = check_written_archive(open_no_follow(&new)?, run, contents) {
@@ -148,7 +149,8 @@ fn write_files(
     file: &mut File,
     path: &Path,
     run_id: &RunId,
-    (directory, names): (&Path, &[String]),
+    directory: &Path,
+    names: &[String],
 ) -> Result<ArchiveBounds, EvidenceError> {
     let mut writer = ArchiveWriter::begin(file, path, run_id)?;
     let mut contents = ArchiveBounds { files: 0, bytes: 0 };

@@ -31,7 +31,7 @@ impl NamedTests {
 pub fn named_tests(store: &Store, project: &ProjectId, record: &RunRecord) -> Result<NamedTests, EvidenceError> {
     let keys: Vec<PublicKey> = read_key_ring(store)?.keys().iter().map(|key| key.public().clone()).collect();
     let name = statements_name(&record.run_id);
-    let opened = SealedFiles::open(store, project, (&record.task, &record.run_id), record.manifest_hash);
+    let opened = SealedFiles::open(store, project, &record.task, &record.run_id, record.manifest_hash);
     let bytes = match opened.and_then(|files| if files.has(&name) { files.read(&name).map(Some) } else { Ok(None) }) {
         Err(EvidenceError::NotAsSealed { problem: SealedFileProblem::Missing, .. }) => None,
         read => read?,

@@ -4,7 +4,7 @@
 use crate::keys::{KeyProblem, KeyRing, KnownKey};
 use crate::signing::{KeyFormatError, PublicKey};
 use crate::transparency::SignedCheckpoint;
-use proctor_model::{ProjectId, Sequence};
+use proctor_model::{Digest, ProjectId, Sequence};
 
 /// The keys whose signatures count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,11 @@ impl AcceptedKeys {
             Self::History(ring) => ring.key_for_line(project, sequence).map(KnownKey::public),
             Self::Single(key) => Some(key),
         }
+    }
+
+    /// Returns the accepted key with an id.
+    pub fn find(&self, id: Digest) -> Option<&PublicKey> {
+        self.all().into_iter().find(|key| key.id() == id)
     }
 
     /// Returns every key, newest first.

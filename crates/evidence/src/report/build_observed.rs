@@ -18,7 +18,7 @@ pub(super) fn with_observed(
     match observed {
         Observation::Nothing => outcome,
         Observation::File(seen) => outcome_with_file(action, seen, without_process(outcome)),
-        Observation::Exchange(exchange) => outcome_with_exchange((action, is_wrong), exchange, without_process(outcome)),
+        Observation::Exchange(exchange) => outcome_with_exchange(action, is_wrong, exchange, without_process(outcome)),
         Observation::Service(seen) => outcome_with_service(seen, outcome),
         Observation::Review(seen) => ActionOutcomeV2 { review: Some(seen.as_ref().clone()), ..outcome },
     }
@@ -54,7 +54,7 @@ fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOut
     }
 }
 
-fn outcome_with_exchange((action, is_wrong): (&Action, bool), exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+fn outcome_with_exchange(action: &Action, is_wrong: bool, exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     let diagnostics = exchange.diagnosis.as_ref().map(connection).unwrap_or_default();
     let outcome = ActionOutcomeV2 { error: fault(&exchange.outcome, exchange.duration), diagnostics, ..outcome };
     match &exchange.outcome {

@@ -36,10 +36,10 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
     let summary = summary_of_unknown(start_time);
     ExecutionReportV2 {
         trigger: details.map(|details| details.trigger.clone()),
-        tree: details.map(|details| tree_before((details.tree_digest, details.tree_format), Vec::new())),
+        tree: details.map(|details| tree_before(details.tree_digest, details.tree_format, Vec::new())),
         notes,
         evidence_files: sorted_by_name(&recovery.evidence_files),
-        ..unrun_report(recovery.recovered_at, (project, specification), summary, REASON, authenticity)
+        ..unrun_report(recovery.recovered_at, project, specification, summary, REASON, authenticity)
     }
 }
 

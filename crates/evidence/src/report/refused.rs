@@ -41,7 +41,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
         test_results: None,
     };
     let authenticity = unsealed(run_id.clone(), Some(facts.process_id));
-    let plain = unrun_report(ended, (project(facts), test_specification(facts)), summary, &facts.reason, authenticity);
+    let plain = unrun_report(ended, project(facts), test_specification(facts), summary, &facts.reason, authenticity);
     ExecutionReportV2 {
         specification_errors: facts.errors.clone(),
         trigger: Some(facts.trigger.clone()),
@@ -59,7 +59,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
             reason: facts.completion.reason.clone(),
             ..plain.completion_criteria_evaluation
         },
-        tree: Some(tree_before((facts.tree, TreeFormat::CURRENT), facts.issues.iter().map(build_issue).collect())),
+        tree: Some(tree_before(facts.tree, TreeFormat::CURRENT, facts.issues.iter().map(build_issue).collect())),
         ..plain
     }
 }

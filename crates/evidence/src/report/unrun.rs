@@ -10,7 +10,8 @@ use proctor_model::{CompletionStatus, Timestamp, TreeDigest, TreeFormat};
 /// Returns a report without results and without a verdict: it says what the run was for, and `reason`.
 pub(super) fn unrun_report(
     generated_at: Timestamp,
-    (project, test_specification): (ProjectV2, TestSpecificationV2),
+    project: ProjectV2,
+    test_specification: TestSpecificationV2,
     execution_summary: ExecutionSummaryV2,
     reason: &str,
     authenticity: AuthenticityV2,
@@ -67,6 +68,6 @@ pub(super) fn unrun_report(
 }
 
 /// Returns the facts about a tree that was read once, before the run.
-pub(super) fn tree_before((before, format): (TreeDigest, TreeFormat), issues: Vec<TreeIssueV2>) -> TreeV2 {
+pub(super) fn tree_before(before: TreeDigest, format: TreeFormat, issues: Vec<TreeIssueV2>) -> TreeV2 {
     TreeV2 { format, before, after: None, moved: Vec::new(), moved_count: None, files: None, issues, snapshot: None }
 }

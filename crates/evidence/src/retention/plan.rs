@@ -215,7 +215,7 @@ mod tests {
 
     const NOW: i64 = 1_772_616_600_120;
 
-    fn kept(number: u64, (task, days, bytes): (u8, i64, u64), standing: u8, weight: u8, is_awaited: bool) -> KeptRun {
+    fn kept(number: u64, task: u8, days: i64, bytes: u64, standing: u8, weight: u8, is_awaited: bool) -> KeptRun {
         let started = Timestamp::from_millis(NOW - days * DAY_MS);
         KeptRun {
             run_id: RunId::new(started, number),
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn passed_runs_are_removed_before_failed_ones_and_the_oldest_first() {
         let runs: Vec<_> = (1..=8)
-            .map(|number| kept(number, (0, 10 - number as i64, 100), u8::from(number.is_multiple_of(2)), 0, false))
+            .map(|number| kept(number, 0, 10 - number as i64, 100, u8::from(number.is_multiple_of(2)), 0, false))
             .collect();
         let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes, archive_days: None };
         let plan = |limits: RetentionLimits| numbers(&plan_prune(&runs, &limits, now()));
@@ -266,8 +266,8 @@ mod tests {
     fn a_limit_on_the_size_takes_green_runs_before_red_ones_and_leaves_the_newest_of_each_task() {
         let newest = NEWEST_OF_TASK as u64;
         // Of task 0 there are ten runs more than stay in any case; every second one failed. Task 1 has one run, the oldest.
-        let of_task = |number: u64| kept(number, (0, 1, 100), u8::from(number.is_multiple_of(2)), 0, false);
-        let runs: Vec<_> = std::iter::once(kept(1, (1, 1, 100), 1, 0, false)).chain((2..=newest + 11).map(of_task)).collect();
+        let of_task = |number: u64| kept(number, 0, 1, 100, u8::from(number.is_multiple_of(2)), 0, false);
+        let runs: Vec<_> = std::iter::once(kept(1, 1, 1, 100, 1, 0, false)).chain((2..=newest + 11).map(of_task)).collect();
         let plan = |bytes| {
             let limits = RetentionLimits { bytes: Some(ByteSize(bytes)), ..Default::default() };
             numbers(&plan_prune(&runs, &limits, now()))
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_run_stays_as_long_as_a_run_that_reused_its_results() {
-        let plain = |number| kept(number, (0, 10, 100), 0, 0, false);
+        let plain = |number| kept(number, 0, 10, 100, 0, 0, false);
         let plan = |runs: &[KeptRun], limit| {
             numbers(&plan_prune(runs, &RetentionLimits { runs: Some(limit), ..Default::default() }, now()))
         };
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn a_run_that_stays_only_for_its_own_files_keeps_no_other_run() {
         // Each run reused one result of the run before it, as two checks do that are triggered by turns.
-        let plain = |number, days| kept(number, (0, days, 100), 0, 0, false);
+        let plain = |number, days| kept(number, 0, days, 100, 0, 0, false);
         let chain = |number: u64| reusing(plain(number, 31 - number as i64), &[&plain(number - 1, 32 - number as i64)]);
         let runs: Vec<_> = std::iter::once(plain(1, 30)).chain((2..=31).map(chain)).collect();
         let rest = |limits: RetentionLimits| {
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_green_run_that_nothing_needs_any_more_is_removed_before_a_failed_one() {
-        let of = |number, standing| kept(number, (0, 10, 100), standing, 0, false);
+        let of = |number, standing| kept(number, 0, 10, 100, standing, 0, false);
         let runs = [of(1, 0), of(2, 1), reusing(of(3, 0), &[&of(1, 0)]), of(4, 0), of(5, 0)];
         let limits = RetentionLimits { runs: Some(3), ..Default::default() };
         assert_eq!(numbers(&plan_prune(&runs, &limits, now())), [3, 1], "2 failed");
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_put_back_removes_nothing() {
-        let runs = [kept(1, (0, -5, 1), 0, 0, false), kept(2, (0, -5, 1), 0, 0, false)];
+        let runs = [kept(1, 0, -5, 1, 0, 0, false), kept(2, 0, -5, 1, 0, 0, false)];
         assert_eq!(plan_prune(&runs, &RetentionLimits { days: Some(0), ..Default::default() }, now()), []);
     }
 
@@ -351,7 +351,7 @@ mod tests {
             limit_bytes in prop::option::of(0_u64..20_000),
         ) {
             let of = |(number, (task, days, bytes, standing, weight, is_awaited)): (usize, (u8, i64, u64, u8, u8, bool))| {
-                kept(number as u64 + 1, (task, days, bytes), standing, weight, is_awaited)
+                kept(number as u64 + 1, task, days, bytes, standing, weight, is_awaited)
             };
             let mut runs: Vec<_> = drawn.into_iter().enumerate().map(of).collect();
             let count = runs.len();

@@ -163,7 +163,7 @@ impl Statement {
     }
 
     /// Returns whether the statement's byproducts are exactly these files, and the report with this digest if the form has it there.
-    pub(crate) fn names_files(&self, (report, files): (Digest, &BTreeMap<Vec<u8>, Digest>), form: StatementForm) -> bool {
+    pub(crate) fn names_files(&self, report: Digest, files: &BTreeMap<Vec<u8>, Digest>, form: StatementForm) -> bool {
         let report = (form == StatementForm::OfTree).then(|| resource(REPORT_NAME, report));
         let expected: Value = report.into_iter().chain(resources(files)).collect();
         self.value.pointer("/predicate/runDetails/byproducts") == Some(&expected)

@@ -44,7 +44,8 @@ pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, keys: &AcceptedKeys) -> Ve
 pub(super) fn check_proof(
     path: &Path,
     bytes: Option<&[u8]>,
-    (line, sequence): (Digest, Sequence),
+    line: Digest,
+    sequence: Sequence,
     keys: &AcceptedKeys,
     anchors: &[Anchor],
 ) -> Vec<EvidenceFault> {

@@ -76,7 +76,8 @@ pub(super) fn check_file(path: &Path, file: &InspectedFile, mode: u32, owner: Op
     faults
 }
 
-fn check_entry(path: &Path, entry: &InspectedEntry, owner: Option<u32>) -> Vec<EvidenceFault> {
+/// Checks that an entry is a file that could be read, and what [`check_file`] checks of it.
+pub(super) fn check_entry(path: &Path, entry: &InspectedEntry, owner: Option<u32>) -> Vec<EvidenceFault> {
     let what = match entry {
         InspectedEntry::File(file) => return check_file(path, file, SEALED_MODE, owner),
         InspectedEntry::Unreadable(why) => return vec![EvidenceFault::new(FaultKind::FileUnreadable, path, why)],

@@ -102,7 +102,7 @@ fn check_statements(
     };
     let files: BTreeMap<_, _> =
         manifest.iter().filter(|(name, _)| is_attested(name)).map(|(name, digest)| (name.clone(), *digest)).collect();
-    if !read.iter().any(|statement| statement.names_files((report_digest, &files), form)) {
+    if !read.iter().any(|statement| statement.names_files(report_digest, &files, form)) {
         fault("its files are not those of the run, the report among them");
     }
     let (Some(record), Some(parsed)) = (context.record, parsed) else { return };

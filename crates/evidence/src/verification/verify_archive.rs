@@ -20,11 +20,13 @@ const SEALED_MODE: u32 = 0o400;
 
 /// Verifies an archived run against two ledger lines: the one about the archive and the one about the run.
 pub(super) fn verify_archive(
-    (store, project): (&Store, &ProjectId),
+    store: &Store,
+    project: &ProjectId,
     keys: &KeyRing,
     owner: u32,
     packed: &PackedRun,
-    (sequence, record): (u64, &RunRecord),
+    sequence: u64,
+    record: &RunRecord,
 ) -> RunVerification {
     let path = store.archive_path(project, &packed.task, &packed.run_id);
     let base = relative(store, &path);

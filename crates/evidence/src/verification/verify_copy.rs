@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 
 use crate::anchor::Anchor;
 use crate::archive::ArchiveBounds;
-use crate::files::{if_exists, open_no_follow, read_no_follow};
+use crate::files::open_no_follow;
 use crate::keys::{AcceptedKeys, AcceptedKeysError, KeyRing};
 use crate::ledger_tail::parse_line;
 use crate::line_signature::{describe_wrong_signature, is_line_signed};
 use crate::names::{EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, MANIFEST_NAME, STATEMENTS_SUFFIX};
 use crate::signing::PublicKey;
 use crate::verification::check_anchor::check_proof;
-use crate::verification::check_run::{CheckedRun, RunSigner, check_run};
-use crate::verification::inspect::{InspectedDirectory, inspect_directory, needs_content};
+use crate::verification::check_run::{CheckedRun, RunSigner, check_entry, check_run};
+use crate::verification::inspect::{
+    InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entry, needs_content,
+};
 use crate::verification::inspect_archive::{InspectedArchive, inspect_archive};
 use crate::verification::verify_store::file_count_and_size;
 use crate::verification::{EvidenceFault, FaultKind, VerificationResult, sort_by_cause};
@@ -31,6 +33,8 @@ struct ExportedFiles {
     ledger: Option<Vec<u8>>,
     proof: Option<Vec<u8>>,
     keys: Option<Vec<u8>>,
+    /// A fault for each of these files that is no regular file, or cannot be read.
+    faults: Vec<EvidenceFault>,
 }
 
 /// Verifies a directory or an archive with public keys alone. Modes, owners and hard links are not checked, because
@@ -41,7 +45,7 @@ struct ExportedFiles {
 pub fn verify_copy(path: &Path, keys: &AcceptedKeys, anchors: &[Anchor]) -> Result<VerificationResult, EvidenceError> {
     let mut result = VerificationResult::default();
     let copied = if path.is_dir() {
-        look_at_directory(path)?
+        look_at_directory(path)
     } else {
         match inspect_archive(open_no_follow(path)?, ArchiveBounds::UNTRUSTED) {
             Ok(found) => CopiedRun::from_archive(found),
@@ -55,6 +59,9 @@ pub fn verify_copy(path: &Path, keys: &AcceptedKeys, anchors: &[Anchor]) -> Resu
     let exported = copied.export.as_ref().map(|files| {
         let keys = files.accepted_keys(keys, &mut result.faults);
         let line = read_exported_line(files, &keys, anchors, &mut result);
+        // What is no file is not said to be missing too.
+        result.faults.retain(|fault| files.faults.iter().all(|known| known.file != fault.file));
+        result.faults.extend(files.faults.iter().cloned());
         (keys, line)
     });
     if exported.is_none() {
@@ -87,7 +94,7 @@ pub fn verify_copy(path: &Path, keys: &AcceptedKeys, anchors: &[Anchor]) -> Resu
 /// When the copy is a file but not an archive, or cannot be read.
 pub fn names_a_key(path: &Path, ring: &KeyRing) -> Result<bool, EvidenceError> {
     let run = if path.is_dir() {
-        look_at_directory(path)?.run
+        look_at_directory(path).run
     } else {
         let found = inspect_archive(open_no_follow(path)?, ArchiveBounds::UNTRUSTED);
         let wrong = |problem| EvidenceError::Archive { path: path.to_owned(), problem };
@@ -133,14 +140,22 @@ impl ExportedFiles {
     }
 }
 
-fn look_at_directory(directory: &Path) -> Result<CopiedRun, EvidenceError> {
+fn look_at_directory(directory: &Path) -> CopiedRun {
     let run = directory.join(EXPORTED_RUN);
     if !run.is_dir() || directory.join(MANIFEST_NAME).exists() {
-        return Ok(CopiedRun { run: inspect_directory(directory, needs_content), export: None });
+        return CopiedRun { run: inspect_directory(directory, needs_content), export: None };
     }
-    let read = |name: &str| if_exists(read_no_follow(&directory.join(name)));
-    let export = ExportedFiles { ledger: read(EXPORTED_LEDGER)?, proof: read(EXPORTED_PROOF)?, keys: read(EXPORTED_KEYS)? };
-    Ok(CopiedRun { run: inspect_directory(&run, needs_content), export: Some(export) })
+    let mut faults = Vec::new();
+    let mut read = |name: &str| {
+        let path = directory.join(name);
+        path.symlink_metadata().ok()?;
+        let entry = inspect_entry(&path, InspectionDepth::Content);
+        faults.extend(check_entry(Path::new(name), &entry, None));
+        if let InspectedEntry::File(file) = entry { file.content } else { None }
+    };
+    let (ledger, proof, keys) = (read(EXPORTED_LEDGER), read(EXPORTED_PROOF), read(EXPORTED_KEYS));
+    let export = ExportedFiles { ledger, proof, keys, faults };
+    CopiedRun { run: inspect_directory(&run, needs_content), export: Some(export) }
 }
 
 impl CopiedRun {
@@ -149,8 +164,8 @@ impl CopiedRun {
             return Self { run: found.top, export: None };
         }
         let content = |name: &str| found.top.content(name).map(<[u8]>::to_vec);
-        let export =
-            ExportedFiles { ledger: content(EXPORTED_LEDGER), proof: content(EXPORTED_PROOF), keys: content(EXPORTED_KEYS) };
+        let (ledger, proof, keys) = (content(EXPORTED_LEDGER), content(EXPORTED_PROOF), content(EXPORTED_KEYS));
+        let export = ExportedFiles { ledger, proof, keys, faults: Vec::new() };
         Self { run: found.run, export: Some(export) }
     }
 }
@@ -195,8 +210,8 @@ fn read_exported_line(
     if !is_line_signed(line, &key) {
         report_fault(FaultKind::LineSignature, &describe_wrong_signature(line, &key, &keys.all()));
     }
-    let line_hash_and_sequence = (Digest::of(line), parsed.sequence);
-    faults.extend(check_proof(Path::new(EXPORTED_PROOF), files.proof.as_deref(), line_hash_and_sequence, keys, anchors));
+    let (path, proof) = (Path::new(EXPORTED_PROOF), files.proof.as_deref());
+    faults.extend(check_proof(path, proof, Digest::of(line), parsed.sequence, keys, anchors));
     match parsed.body.about_runs() {
         Some(RunLine::Sealed(record)) => {
             let record = RunRecord::clone(record);

@@ -167,8 +167,9 @@ pub fn verify_project(
     let mut archived = ledger.kept_as_archives();
     archived.retain(|(packed, _)| is_wanted(&packed.task, &packed.run_id));
     result.archived = archived.len() as u64;
-    let verify =
-        |(packed, of_run): &(&PackedRun, (u64, &RunRecord))| verify_archive((store, project), keys, owner, packed, *of_run);
+    let verify = |(packed, (sequence, record)): &(&PackedRun, (u64, &RunRecord))| {
+        verify_archive(store, project, keys, owner, packed, *sequence, record)
+    };
     for ((packed, _), verification) in archived.iter().zip(in_parallel(&archived, threads, verify)) {
         result.add(&packed.run_id, verification);
     }

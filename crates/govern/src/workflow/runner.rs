@@ -209,7 +209,7 @@ impl<'a> WorkflowRunner<'a> {
         let slug = state.slug.as_str();
         let mut save = |unwritten: Vec<TrailFile>| {
             let text = WorkflowCheckpoint::new(state, unwritten).to_text();
-            self.checkpoints.save(&self.project.id, slug, (&text, since)).map_err(WorkflowError::Checkpoint)
+            self.checkpoints.save(&self.project.id, slug, &text, since).map_err(WorkflowError::Checkpoint)
         };
         if unwritten.is_empty() {
             return save(Vec::new());

@@ -36,7 +36,8 @@ impl StoredIdentity {
 /// its name. A list that is much shorter than the last one renames none: the tests that it lacks may just not have run.
 pub(super) fn find_renamed(
     connection: &Connection,
-    (project, check): (&ProjectId, u32),
+    project: &ProjectId,
+    check: u32,
     tests: &[ListedTest],
     numbers: &[Option<u32>],
 ) -> rusqlite::Result<BTreeMap<usize, u32>> {
@@ -79,9 +80,11 @@ pub(super) fn find_renamed(
 /// Gives a test another name, and keeps the one that it had. A name that it had before is kept once.
 pub(super) fn rename(
     connection: &Connection,
-    (project, sequence): (&ProjectId, Sequence),
+    project: &ProjectId,
+    sequence: Sequence,
     number: u32,
-    (key, test): (i64, &ListedTest),
+    key: i64,
+    test: &ListedTest,
 ) -> rusqlite::Result<()> {
     let keep = "INSERT OR REPLACE INTO history_former_names (project, number, key, sequence, id, report_name) \
                 SELECT project, number, key, ?3, id, report_name FROM history_tests WHERE project = ?1 AND number = ?2";
@@ -93,7 +96,8 @@ pub(super) fn rename(
 /// Notes the identities of tests, given by their numbers, where they are other ones than before.
 pub(super) fn note_identities(
     connection: &Connection,
-    (project, check): (&ProjectId, u32),
+    project: &ProjectId,
+    check: u32,
     tests: &[ListedTest],
     numbers: &[u32],
 ) -> rusqlite::Result<()> {

@@ -109,8 +109,8 @@ fn write_check(connection: &Connection, project: &ProjectId, run: &PastRun, chec
         let tests = one_for_each_name(&listed.tests);
         // A check that could not be carried out to its end may not have come to every test.
         let has_run = matches!(check.status, ResultType::Success | ResultType::TestFailure | ResultType::ValidationFailure);
-        let list = (tests.as_slice(), listed.is_complete && has_run);
-        let (found, added) = roster_number(connection, (project, run.sequence), (number, &run.task, &check.name), list)?;
+        let ran = CheckOfRun { number, run, name: &check.name, may_rename: listed.is_complete && has_run };
+        let (found, added) = roster_number(connection, project, &ran, &tests)?;
         bytes += added;
         let mut others = Vec::new();
         for (position, test) in (0_u32..).zip(&tests) {
@@ -195,21 +195,31 @@ fn check_number(connection: &Connection, project: &ProjectId, task: &TaskId, nam
     Ok((number, row_bytes(&[task.as_str().len() * 2, name.len() * 2])))
 }
 
+/// A check of a run whose list of tests is stored.
+struct CheckOfRun<'a> {
+    number: u32,
+    run: &'a PastRun,
+    name: &'a str,
+    /// Whether tests that are missing may be others by a new name: the list is complete.
+    may_rename: bool,
+}
+
 /// Returns the number of a list of tests, sorted by name, and the bytes of the rows that were added for it. A list is known by the
 /// numbers of its tests, because another test may have got a name meanwhile.
 fn roster_number(
     connection: &Connection,
-    (project, sequence): (&ProjectId, Sequence),
-    (check, task, check_name): (u32, &TaskId, &str),
-    (tests, may_rename): (&[ListedTest], bool),
+    project: &ProjectId,
+    ran: &CheckOfRun<'_>,
+    tests: &[ListedTest],
 ) -> rusqlite::Result<(u32, usize)> {
+    let CheckOfRun { number: check, run, name, may_rename } = *ran;
     let statement = "SELECT key, number FROM history_tests WHERE project = ?1 AND check_number = ?2";
     let mut statement = connection.prepare(statement)?;
     let by_key = statement.query_map(params![project.as_str(), check], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let by_key: HashMap<i64, u32> = by_key.collect::<rusqlite::Result<_>>()?;
-    let keys: Vec<i64> = tests.iter().map(|test| to_integer(test_key(task, check_name, test.stable_name()).bits())).collect();
+    let keys: Vec<i64> = tests.iter().map(|test| to_integer(test_key(&run.task, name, test.stable_name()).bits())).collect();
     let known: Vec<Option<u32>> = keys.iter().map(|key| by_key.get(key).copied()).collect();
-    let renamed = if may_rename { find_renamed(connection, (project, check), tests, &known)? } else { BTreeMap::new() };
+    let renamed = if may_rename { find_renamed(connection, project, check, tests, &known)? } else { BTreeMap::new() };
     let mut bytes = 0;
     let mut next = next_number(connection, project, "history_tests")?;
     let mut numbers = Vec::with_capacity(tests.len());
@@ -221,7 +231,7 @@ fn roster_number(
         let number = match (known[place], renamed.get(&place)) {
             (Some(number), _) => number,
             (None, Some(number)) => {
-                rename(connection, (project, sequence), *number, (keys[place], test))?;
+                rename(connection, project, run.sequence, *number, keys[place], test)?;
                 bytes += size();
                 *number
             }
@@ -234,7 +244,7 @@ fn roster_number(
         };
         numbers.push(number);
     }
-    note_identities(connection, (project, check), tests, &numbers)?;
+    note_identities(connection, project, check, tests, &numbers)?;
     let list = encode_roster(&numbers);
     let digest = Digest::of(&list).hex();
     let statement = "SELECT number FROM history_rosters WHERE project = ?1 AND check_number = ?2 AND digest = ?3";

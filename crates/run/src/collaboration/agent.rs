@@ -7,15 +7,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::project::DescribedProject;
-use crate::project::ProjectError;
-use crate::project::ProjectScope;
-use crate::project::StoreReader;
-use crate::project::Workspace;
-use crate::project::read_debt;
-use crate::project::{RetestRefusal, sealed_report};
+use crate::project::{
+    DescribedProject, ProjectError, ProjectScope, RetestRefusal, StoreReader, Workspace, read_debt, sealed_report,
+};
 use proctor_evidence::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use proctor_evidence::{self as evidence, LedgerLookup, Store};
+use proctor_index::StoreIndex;
 use proctor_model::{
     CachesSeen, CheckCoverage, CheckOutcome, CheckRecord, CommandExit, CompletionStatus, Digest, Freshness, LastVerdict,
     LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, RunLine,
@@ -79,7 +76,7 @@ impl Workspace {
         task: &TaskId,
     ) -> Result<TaskCompletion, ProjectError> {
         let standing = self.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
-        completion(&self.store, &standing, task)
+        completion(&self.evidence.store, &standing, task)
     }
 
     /// Grants a retest of the plan's task and records the grant in the ledger. The caller starts the run.
@@ -90,15 +87,15 @@ impl Workspace {
     /// be read or written.
     pub fn grant_retest(&mut self, scope: &ProjectScope, described: DescribedProject<'_>) -> Result<GrantedRetest, ProjectError> {
         let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
-        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
-        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
-        self.catch_up(project)?;
-        let retests = read_retests(&self.store, project, task)?;
-        let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?.digest();
+        let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.evidence.catch_up(project)?;
+        let retests = read_retests(&self.evidence.store, project, task)?;
+        let tree = self.trees.known.scan(&self.evidence.store, settings, scope, &TreeHints::Everything)?.digest();
         let plan = proctor_plan::spec::plan_digest(described.plan);
         let facts = RetestFacts {
-            paused: self.tdd(project, task)?.paused,
-            last: self.judged(project, task, (plan, tree))?,
+            paused: self.evidence.tdd(project, task)?.paused,
+            last: judged(&self.evidence.index, project, task, plan, tree)?,
             waiting: retests.waiting,
             tree,
             plan,
@@ -107,29 +104,28 @@ impl Workspace {
         };
         let granted = decide_retest(&facts).map_err(ProjectError::Retest)?;
         let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
-        self.append(&mut ledger, scope, LedgerBody::Retest(record))?;
+        self.evidence.append(&mut ledger, scope, LedgerBody::Retest(record))?;
         Ok(granted)
     }
 }
 
-impl Workspace {
-    /// Returns the run after which a retest of this plan and tree would show nothing new: the last one if it covers every
-    /// check, otherwise the newest one in which a check failed on this tree.
-    fn judged(
-        &self,
-        project: &ProjectId,
-        task: &TaskId,
-        (plan, tree): (Digest, TreeDigest),
-    ) -> Result<Option<Judged>, ProjectError> {
-        let last = self.index.last_run(project, task).map_err(ProjectError::Index)?;
-        if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {
-            let passed = last.result == Some(OverallResult::Passed);
-            return Ok(Some(Judged { run_id: last.run_id, tree: last.tree_digest, plan: last.plan_digest, passed }));
-        }
-        let checks = self.index.checks(project, task).map_err(ProjectError::Index)?;
-        let failed = newest_fresh_failure(&checks, plan, tree).map(|last| last.run_id.clone());
-        Ok(failed.map(|run_id| Judged { run_id, tree: Some(tree), plan: Some(plan), passed: false }))
+/// Returns the run after which a retest of this plan and tree would show nothing new: the last one if it covers every
+/// check, otherwise the newest one in which a check failed on this tree.
+fn judged(
+    index: &StoreIndex,
+    project: &ProjectId,
+    task: &TaskId,
+    plan: Digest,
+    tree: TreeDigest,
+) -> Result<Option<Judged>, ProjectError> {
+    let last = index.last_run(project, task).map_err(ProjectError::Index)?;
+    if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {
+        let passed = last.result == Some(OverallResult::Passed);
+        return Ok(Some(Judged { run_id: last.run_id, tree: last.tree_digest, plan: last.plan_digest, passed }));
     }
+    let checks = index.checks(project, task).map_err(ProjectError::Index)?;
+    let failed = newest_fresh_failure(&checks, plan, tree).map(|last| last.run_id.clone());
+    Ok(failed.map(|run_id| Judged { run_id, tree: Some(tree), plan: Some(plan), passed: false }))
 }
 
 /// Decides whether a retest is granted. A task that waits for a person's decision gets no retest, whatever else holds.

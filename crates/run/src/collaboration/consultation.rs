@@ -5,6 +5,7 @@
 //! told or has answered. The caches that checks share are read-only to it. Access to the tracker is hidden, whatever
 //! the settings make visible.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -13,21 +14,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::ended_not_started;
-use crate::project::Progress;
-use crate::project::ProjectError;
-use crate::project::Workspace;
-use crate::project::{ProjectScope, ProjectSettings};
-use proctor_evidence::mint_nonce;
+use crate::project::{Progress, ProjectError, ProjectScope, ProjectSettings, Runner, Workspace};
+use proctor_evidence::{Store, mint_nonce};
 use proctor_model::{
     Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, PackageCredentials, Place,
     ProtectionMode, SandboxSettings, StopStage,
 };
-use proctor_sandbox::isolation;
 use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
-use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
-use proctor_sandbox::{MissingDirectories, SandboxRequest};
+use proctor_sandbox::{
+    ChildEnvironment, EnvironmentAdditions, MissingDirectories, SandboxError, SandboxRequest, isolation, second_paths_of,
+};
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
 const TRACKERS: &[&str] = &["gh", "hub", "glab", "tea", "jira"];
@@ -94,15 +92,15 @@ impl Workspace {
     ///
     /// When the model's isolation or temporary directory cannot be prepared, or its process cannot be supervised.
     pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<EndedAction, ProjectError> {
-        let scratch = Scratch::make(self.store.root())?;
-        let environment = self.model_environment(request, &scratch);
+        let scratch = Scratch::make(self.evidence.store.root())?;
+        let environment = model_environment(&self.runner.ambient, request, &scratch);
         let argv = &request.action.command.argv;
         let name = argv.first().map(String::as_str).unwrap_or_default();
         let program = match resolve_program(name, request.directory, &environment.search_path()) {
             Ok(program) => program,
             Err(failure) => return Ok(ended_not_started(failure)),
         };
-        let isolation = self.model_isolation(request, &scratch, &environment, &program)?;
+        let isolation = model_isolation(&self.evidence.store, &self.runner.ambient, request, &scratch, &environment, &program)?;
         let launch = LaunchRequest {
             child: LaunchedChild {
                 program,
@@ -115,7 +113,7 @@ impl Workspace {
             input: Some(request.prompt.to_vec()),
         };
         let limits = limits(request.action.timeout, request.action.grace);
-        self.supervise_alone(&launch, &limits, (&request.action.name, request.control), &scratch)
+        supervise_alone(&mut self.runner, &launch, &limits, &request.action.name, request.control, &scratch)
     }
 
     /// Runs one of the person's own tools with the person's full access. If it is missing or fails, the result says so.
@@ -124,13 +122,13 @@ impl Workspace {
     ///
     /// When the tool's temporary directory cannot be made, or its process cannot be supervised.
     pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<EndedAction, ProjectError> {
-        let scratch = Scratch::make(self.store.root())?;
+        let scratch = Scratch::make(self.evidence.store.root())?;
         let name = request.argv.first().map(String::as_str).unwrap_or_default();
-        let program = match resolve_program(name, request.directory, &self.path_variable()) {
+        let program = match resolve_program(name, request.directory, &self.runner.path_variable()) {
             Ok(program) => program,
             Err(failure) => return Ok(ended_not_started(failure)),
         };
-        let mut environment = self.ambient().clone();
+        let mut environment = self.runner.ambient.clone();
         environment.retain(|name, _| !GIT_VARIABLES.iter().any(|variable| OsStr::new(variable) == name));
         environment.extend(request.environment.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
         let launch = LaunchRequest {
@@ -144,7 +142,7 @@ impl Workspace {
             },
             input: None,
         };
-        self.supervise_alone(&launch, &limits(request.timeout, TOOL_GRACE), (name, request.control), &scratch)
+        supervise_alone(&mut self.runner, &launch, &limits(request.timeout, TOOL_GRACE), name, request.control, &scratch)
     }
 
     /// Records in the ledger which files a governance workflow has stored.
@@ -162,114 +160,126 @@ impl Workspace {
     ) -> Result<(), ProjectError> {
         // Writing a file of the workflow's trail counts as a save, which starts a run if the project is watched. That
         // run must end before the ledger can be written.
-        let lock = self.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
-        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
-        self.catch_up(&scope.project)?;
-        self.append(&mut ledger, scope, LedgerBody::Governance(Box::new(record)))
+        let lock = self.evidence.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
+        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.evidence.catch_up(&scope.project)?;
+        self.evidence.append(&mut ledger, scope, LedgerBody::Governance(Box::new(record)))
     }
+}
 
-    fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
-        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), ..EnvironmentAdditions::default() };
-        let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
-        // `GH_CONFIG_DIR` names an empty directory, so the tracker's command line finds no account even where files
-        // cannot be hidden.
-        let empty = scratch.output().join("no-tracker");
-        environment.add_for_the_tool(&[("GH_CONFIG_DIR".to_owned(), empty.to_string_lossy().into_owned())]);
-        environment
-    }
+fn model_environment(ambient: &BTreeMap<OsString, OsString>, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
+    let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), ..EnvironmentAdditions::default() };
+    let mut environment = ChildEnvironment::build(ambient, &settings, request.action, &scratch.output());
+    // `GH_CONFIG_DIR` names an empty directory, so the tracker's command line finds no account even where files
+    // cannot be hidden.
+    let empty = scratch.output().join("no-tracker");
+    environment.add_for_the_tool(&[("GH_CONFIG_DIR".to_owned(), empty.to_string_lossy().into_owned())]);
+    environment
+}
 
-    fn model_isolation(
-        &self,
-        request: &ModelRequest<'_>,
-        scratch: &Scratch,
-        environment: &ChildEnvironment,
-        program: &Path,
-    ) -> Result<Isolation, ProjectError> {
-        let home = isolation::home(self.ambient());
-        let settings = SandboxSettings {
-            // A person has read the checks of a project, so the project may run them without isolation. Nobody knows in
-            // advance what a model will do, so for a model `off` counts as `auto`.
-            mode: match request.settings.sandbox.mode {
-                ProtectionMode::Off | ProtectionMode::Auto => ProtectionMode::Auto,
-                ProtectionMode::Require => ProtectionMode::Require,
-            },
-            writable: request.writable.to_vec(),
-            sockets: Vec::new(),
-            visible: request.visible.to_vec(),
-            home: HomeAccess::ReadOnly,
-            memory: request.settings.sandbox.memory,
-            processes: request.settings.sandbox.processes,
-            limits: request.settings.sandbox.limits,
-            system_call_filter: request.settings.sandbox.system_call_filter,
-            package_credentials: PackageCredentials::Hidden,
-            // A model already works on a copy of the project, so it needs no snapshot.
-            snapshot: ProtectionMode::Off,
-            max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,
-            caches: CachesMode::Fresh,
-        };
-        let sandbox = SandboxRequest {
-            project_root: request.copy,
-            home,
-            store: self.store.root(),
-            scratch: &scratch.0,
-            action: request.action,
-            directory: request.directory,
-            program,
-            environment: &environment.variables,
-            ambient: self.ambient(),
-            settings: &settings,
-            own_caches: None,
-            guarded: &[],
-            missing: MissingDirectories::Create,
-        };
-        let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)
-            .map_err(ProjectError::Sandbox)?;
-        if let Some(sandbox) = &mut isolation.sandbox {
-            let writable = writable_places(request, home);
-            sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));
-            for path in self.hidden_places(request, environment, home) {
-                hide(&mut sandbox.places, &path);
+fn model_isolation(
+    store: &Store,
+    ambient: &BTreeMap<OsString, OsString>,
+    request: &ModelRequest<'_>,
+    scratch: &Scratch,
+    environment: &ChildEnvironment,
+    program: &Path,
+) -> Result<Isolation, ProjectError> {
+    let home = isolation::home(ambient);
+    let settings = SandboxSettings {
+        // A person has read the checks of a project, so the project may run them without isolation. Nobody knows in
+        // advance what a model will do, so for a model `off` counts as `auto`.
+        mode: match request.settings.sandbox.mode {
+            ProtectionMode::Off | ProtectionMode::Auto => ProtectionMode::Auto,
+            ProtectionMode::Require => ProtectionMode::Require,
+        },
+        writable: request.writable.to_vec(),
+        sockets: Vec::new(),
+        visible: request.visible.to_vec(),
+        home: HomeAccess::ReadOnly,
+        memory: request.settings.sandbox.memory,
+        processes: request.settings.sandbox.processes,
+        limits: request.settings.sandbox.limits,
+        system_call_filter: request.settings.sandbox.system_call_filter,
+        package_credentials: PackageCredentials::Hidden,
+        // A model already works on a copy of the project, so it needs no snapshot.
+        snapshot: ProtectionMode::Off,
+        max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,
+        caches: CachesMode::Fresh,
+    };
+    let sandbox = SandboxRequest {
+        project_root: request.copy,
+        home,
+        store: store.root(),
+        scratch: &scratch.0,
+        action: request.action,
+        directory: request.directory,
+        program,
+        environment: &environment.variables,
+        ambient,
+        settings: &settings,
+        own_caches: None,
+        guarded: &[],
+        missing: MissingDirectories::Create,
+    };
+    let mut isolation =
+        isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)?;
+    if let Some(sandbox) = &mut isolation.sandbox {
+        let writable = writable_places(request, home);
+        sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));
+        for path in hidden_places(ambient, request, environment, home) {
+            let Ok(path) = path.canonicalize() else { continue };
+            let second = second_paths_of(&path)
+                .map_err(|source| ProjectError::Sandbox(SandboxError::Look { path: path.clone(), source }))?;
+            for path in [path].into_iter().chain(second) {
+                hide(&mut sandbox.places, path);
             }
         }
-        Ok(isolation)
     }
+    Ok(isolation)
+}
 
-    /// Returns the paths that are hidden from the model: the paths that the request names, the command-line programs of
-    /// trackers, and the directories in which `gh` keeps its accounts.
-    fn hidden_places(&self, request: &ModelRequest<'_>, environment: &ChildEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
-        let mut paths = request.hidden.to_vec();
-        let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);
-        let names = TRACKERS.iter().copied().chain(own.filter(|name| !INTERPRETERS.contains(name)));
-        let names: Vec<&str> = names.collect();
-        for directory in std::env::split_paths(&environment.search_path()) {
-            paths.extend(names.iter().map(|name| directory.join(name)));
-        }
-        if request.tracker.contains('/') {
-            paths.push(request.directory.join(request.tracker));
-        }
-        let named = |name: &str| self.ambient().get(OsStr::new(name)).map(PathBuf::from);
-        paths.extend(named("GH_CONFIG_DIR"));
-        paths.extend(named("XDG_CONFIG_HOME").map(|config| config.join("gh")));
-        paths.extend(home.map(|home| home.join(".config/gh")));
-        paths
+/// Returns the paths that are hidden from the model: the paths that the request names, the command-line programs of
+/// trackers, and the directories in which `gh` keeps its accounts.
+fn hidden_places(
+    ambient: &BTreeMap<OsString, OsString>,
+    request: &ModelRequest<'_>,
+    environment: &ChildEnvironment,
+    home: Option<&Path>,
+) -> Vec<PathBuf> {
+    let mut paths = request.hidden.to_vec();
+    let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);
+    let names = TRACKERS.iter().copied().chain(own.filter(|name| !INTERPRETERS.contains(name)));
+    let names: Vec<&str> = names.collect();
+    for directory in std::env::split_paths(&environment.search_path()) {
+        paths.extend(names.iter().map(|name| directory.join(name)));
     }
+    if request.tracker.contains('/') {
+        paths.push(request.directory.join(request.tracker));
+    }
+    let named = |name: &str| ambient.get(OsStr::new(name)).map(PathBuf::from);
+    paths.extend(named("GH_CONFIG_DIR"));
+    paths.extend(named("XDG_CONFIG_HOME").map(|config| config.join("gh")));
+    paths.extend(home.map(|home| home.join(".config/gh")));
+    paths
+}
 
-    fn supervise_alone(
-        &mut self,
-        launch: &LaunchRequest,
-        limits: &ActionLimits,
-        (name, control): (&str, &Control),
-        scratch: &Scratch,
-    ) -> Result<EndedAction, ProjectError> {
-        let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
-        match supervise(self.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
-            // The launcher (the process that starts commands) may have died since the last request. Nothing was started
-            // yet, so a second try with a new launcher is safe.
-            Err(SuperviseError::LauncherGone) => {
-                supervise(self.launcher()?, launch, limits, scratch.sinks(2)?, control, ALL_REASONS).map_err(failed)
-            }
-            outcome => outcome.map_err(failed),
+fn supervise_alone(
+    runner: &mut Runner,
+    launch: &LaunchRequest,
+    limits: &ActionLimits,
+    name: &str,
+    control: &Control,
+    scratch: &Scratch,
+) -> Result<EndedAction, ProjectError> {
+    let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
+    match supervise(runner.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
+        // The launcher (the process that starts commands) may have died since the last request. Nothing was started
+        // yet, so a second try with a new launcher is safe.
+        Err(SuperviseError::LauncherGone) => {
+            supervise(runner.launcher()?, launch, limits, scratch.sinks(2)?, control, ALL_REASONS).map_err(failed)
         }
+        outcome => outcome.map_err(failed),
     }
 }
 
@@ -287,9 +297,8 @@ fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathB
     named.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Hides a path from the model, if the path exists and is not hidden already.
-fn hide(places: &mut Vec<Place>, path: &Path) {
-    let Ok(path) = path.canonicalize() else { return };
+/// Hides a path from the model, if the path exists and is not hidden already. The path must contain no links.
+fn hide(places: &mut Vec<Place>, path: PathBuf) {
     let Ok(metadata) = path.metadata() else { return };
     let nearest = places.iter().rposition(|place| path.starts_with(&place.path));
     if let Some(place) = nearest.map(|index| &mut places[index]) {

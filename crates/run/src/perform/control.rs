@@ -6,7 +6,7 @@
 
 use crate::perform::process::with_command_environment;
 use crate::perform::reports::{take_report, without_secrets};
-use crate::perform::{Attempts, Performer, TimeBudget, limits_of};
+use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
 use crate::project::ProjectError;
 use proctor_evidence::report::ActionFiles;
 use proctor_evidence::{OutputDirectory, mint_nonce};
@@ -43,7 +43,8 @@ impl Performer<'_, '_> {
         output.put(plugin, text.as_bytes()).map_err(ProjectError::Evidence)?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, time_budget.timeout);
-        let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
+        let places = OutputPlaces { names: &names, output: &output };
+        let mut launch = self.prepare_launch(action, limits, prepared.argv, attempts, &environment, places)?;
         let ended = self.supervise(action, &mut launch)?;
         self.note_end(action, &ended.end);
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };

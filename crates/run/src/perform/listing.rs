@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::perform::reports::read_source;
-use crate::perform::{Attempts, Performer, TimeBudget, limits_of};
+use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
 use crate::project::ProjectError;
 use proctor_evidence::OutputDirectory;
 use proctor_evidence::report::ActionFiles;
@@ -51,7 +51,8 @@ impl Performer<'_, '_> {
         let output = output.map_err(ProjectError::Evidence)?;
         let environment = self.environment(action, output.path());
         let limits = limits_of(action, time_budget.timeout.min(LONGEST));
-        let mut launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        let places = OutputPlaces { names: &names, output: &output };
+        let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
         let ended = self.supervise(action, &mut launch)?;
         self.note_end(action, &ended.end);
         let count = tools::count_listed(&ended.end, &ended.captured.stdout);

@@ -1,7 +1,5 @@
 //! One attempt of an action with a process, from preparation to judgement.
 
-use crate::project::ProjectError;
-use proctor_sandbox::{ChildEnvironment, Secrets};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,8 +15,10 @@ use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{
     named_report_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
 };
-use crate::perform::{Attempts, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of};
-use crate::project::Progress;
+use crate::perform::{
+    Attempts, JudgedAttempt, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of,
+};
+use crate::project::{Progress, ProjectError};
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
@@ -27,6 +27,7 @@ use proctor_model::{
     JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport,
 };
 use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
+use proctor_sandbox::{ChildEnvironment, Secrets};
 use proctor_tools::{self as tools, ReportRequest};
 
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
@@ -138,7 +139,8 @@ impl Performer<'_, '_> {
         let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| root.join(path)).filter(|_| in_project))?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
-        let mut launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        let places = OutputPlaces { names: &names, output: &output };
+        let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
         if let Ok(log) = launch.log.try_clone() {
             (self.show)(Progress::ProcessPrepared { action_id: action.id.clone(), log: Arc::new(log) });
         }
@@ -175,7 +177,7 @@ impl Performer<'_, '_> {
         let ActionKind::ClientCommand(call) = &action.kind else { return None };
         let (directory, searched) = (self.working_directory(action), environment.search_path());
         let place = ClientPlace {
-            executable: self.workspace.executable(),
+            executable: self.runner.executable(),
             directory: &directory,
             output: output.path(),
             searched: &searched,
@@ -202,18 +204,20 @@ impl Performer<'_, '_> {
         &mut self,
         action: &Action,
         limits: ActionLimits,
-        (argv, attempts): (Vec<String>, &Attempts),
+        argv: Vec<String>,
+        attempts: &Attempts,
         environment: &ChildEnvironment,
-        (names, output): (&ActionFiles, &OutputDirectory),
+        places: OutputPlaces<'_>,
     ) -> Result<ProcessLaunch, ProjectError> {
+        let OutputPlaces { names, output } = places;
         let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
-        let mut request = self.launch_request(action, (argv, attempts), environment, output)?;
+        let mut request = self.launch_request(action, argv, attempts, environment, output)?;
         if let Ok(request) = &mut request {
             self.put_on_snapshot(action, request)?;
         }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
-            self.workspace.run_preparation.note_step(&request.child.isolation);
+            self.runner.preparation.note_step(&request.child.isolation);
         }
         self.directory.begin_batched_sync();
         Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
@@ -236,7 +240,7 @@ impl Performer<'_, '_> {
         let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
         for _ in 0..LAUNCHERS {
             let sinks = launch.sinks(action)?;
-            match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
+            match supervise(self.runner.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
                 // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
                 Err(SuperviseError::LauncherGone) => tracing::warn!("the launcher was gone and is started anew"),
                 outcome => return outcome.map_err(failed),
@@ -284,7 +288,7 @@ impl Performer<'_, '_> {
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
             let is_linter = action.phase == ActionPhase::Step && tools::runs_linter(action, &package_scripts(root, action));
-            let noted = snapshot.note_written((action, &ended), mount, sandbox, (self.context.request.settings, is_linter));
+            let noted = snapshot.note_written(action, &ended, mount, sandbox, self.context.request.settings, is_linter);
             let noted = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
             let subject = action.name.clone();
             let message = noted.dropped_cache.map(|why| format!("the tool's cache was dropped: {why}"));
@@ -343,14 +347,16 @@ impl Performer<'_, '_> {
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
         let program = launch.request.as_ref().ok().map(|request| request.child.program.as_path());
-        files.extend(self.keep_records(
+        files.extend(self.keep_records(JudgedAttempt {
             action,
-            &ended,
-            &interpretation,
-            &judgement,
-            (&environment, program),
-            (&names, attempt),
-        )?);
+            ended: &ended,
+            interpretation: &interpretation,
+            judgement: &judgement,
+            environment: &environment,
+            program,
+            names: &names,
+            number: attempt,
+        })?);
         files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
         let is_followed = launch.request.as_ref().is_ok_and(|request| request.child.another_follows);
         if is_followed && Duration::from(ended.duration) < SHORT {
@@ -365,7 +371,7 @@ impl Performer<'_, '_> {
             let isolation = launch.request.ok().map(|request| request.child.isolation);
             let on_snapshot = isolation.as_ref().is_some_and(|isolation| isolation.snapshot.is_some());
             let sandbox = isolation.and_then(|isolation| isolation.sandbox);
-            notes.extend(self.hints(action, &ended, &environment, (sandbox.as_ref(), on_snapshot)));
+            notes.extend(self.hints(action, &ended, &environment, sandbox.as_ref(), on_snapshot));
         }
         let earlier = attempts.take();
         let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
@@ -390,7 +396,8 @@ impl Performer<'_, '_> {
     pub(super) fn launch_request(
         &self,
         action: &Action,
-        (argv, attempts): (Vec<String>, &Attempts),
+        argv: Vec<String>,
+        attempts: &Attempts,
         environment: &ChildEnvironment,
         output: &OutputDirectory,
     ) -> Result<Result<LaunchRequest, SpawnFailure>, ProjectError> {

@@ -57,7 +57,7 @@ pub(super) fn take_report(
 }
 
 fn take(base: &Path, relative: &Path, output: &OutputDirectory) -> ToolReport {
-    match take_report_file(base, relative, (REPORT_CAP, IN_MEMORY), output.path()) {
+    match take_report_file(base, relative, REPORT_CAP, IN_MEMORY, output.path()) {
         Ok(TakenReport::Small(artifact)) => ToolReport::Fresh(artifact.bytes),
         Ok(TakenReport::Large(report)) => ToolReport::Large(report),
         Err(ArtifactRefusal::NotThere) => ToolReport::Missing,

@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::perform::Performer;
 use crate::project::{DigestCertainty, EnvironmentSurvey, ProjectError, Selection, SurveyedEnvironment, pinned};
 use crate::reuse::{
-    CheckInputs, PresentConditions, RelevantTree, ReusableInputs, ReuseContext, may_reuse, relevant_tree, without_needed_checks,
+    CheckInputs, PresentConditions, RelevantTree, ReusableInputs, ReuseContext, earlier_verdict, may_reuse, relevant_tree,
+    result_on_this_tree, without_needed_checks,
 };
 use proctor_evidence::report::{ActionDisposition, ActionResult, ReusedAction};
 use proctor_model::{Action, ActionId};
@@ -25,7 +26,7 @@ impl Performer<'_, '_> {
     ) -> Result<ReusableInputs, ProjectError> {
         let (context, request) = (self.context, self.context.request);
         let surveyed = survey.finish(pinned(index));
-        self.workspace.remember_digests(&request.scope.project, &surveyed)?;
+        self.installed.remember_digests(&mut self.evidence.index, &request.scope.project, &surveyed)?;
         let mut of_checks = BTreeMap::new();
         let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_off());
         for check in checks.filter(|_| surveyed.certainty == DigestCertainty::Known) {
@@ -56,7 +57,7 @@ impl Performer<'_, '_> {
             let run_id = context.on_this_tree.get(&step.id)?;
             let (place, environment, tree) = (self.place.of_check(step), surveyed.digest, context.before);
             let now = PresentConditions { place, environment, tree };
-            Some((step.id.clone(), self.workspace.result_on_this_tree(request, step, run_id, now)?))
+            Some((step.id.clone(), result_on_this_tree(&self.evidence.store, request, step, run_id, now)?))
         };
         without_needed_checks(request.plan, request.plan.steps.iter().filter_map(result).collect())
     }
@@ -74,7 +75,7 @@ impl Performer<'_, '_> {
         let (inputs, tree) = *known.of_checks.get(&check.name)?;
         // `paths` are no proof of what a check reads. Who asks for the missing checks wants a result for this tree.
         let tree = if request.checks == Selection::Missing { RelevantTree::Whole(self.context.before) } else { tree };
-        self.workspace.earlier_verdict(request, check, (inputs, tree), (known.surveyed.digest, self.context.before))
+        earlier_verdict(self.evidence, request, check, inputs, tree, known.surveyed.digest, self.context.before)
     }
 
     /// Uses an earlier result for a check, and reports it to the screen.

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::perform::reports::take_project_report;
 use crate::perform::{Attempts, Performer};
 use crate::project::ProjectError;
-use crate::review::count_rejections;
+use crate::review::{count_rejections, rejections_before};
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::{ActionFiles, excerpt, to_bytes};
 use proctor_model::{
@@ -64,7 +64,7 @@ impl ActiveReview {
         log: &str,
     ) -> (Interpretation, Observation) {
         let (category, verdict, reason) = match (fault(ended), self.gate.take()) {
-            (Some(fault), Some(gate)) => self.judge(action, ended, fault, (gate, log)),
+            (Some(fault), Some(gate)) => self.judge(action, ended, fault, gate, log),
             // The reviewer was not started, or proctor stopped it, so there is no verdict.
             (None, _) | (_, None) => (said.category, ReviewVerdict::Indeterminate, said.reason.clone()),
         };
@@ -78,7 +78,8 @@ impl ActiveReview {
         action: &Action,
         ended: &EndedAction,
         fault: Option<ReviewerFault>,
-        (gate, log): (ReviewGate, &str),
+        gate: ReviewGate,
+        log: &str,
     ) -> (CategoryCode, ReviewVerdict, String) {
         let stdout = &ended.captured.stdout;
         let bytes = [&stdout.head[..], &stdout.tail].concat();
@@ -120,7 +121,7 @@ impl Performer<'_, '_> {
         attempts: &Attempts,
     ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let Observation::Review(seen) = observed else { return Ok(Vec::new()) };
-        count_rejections(seen, self.workspace.rejections_before(self.context.request, &action.name));
+        count_rejections(seen, rejections_before(&self.evidence.store, self.context.request, &action.name));
         let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
         let kept = [(&names.tool_report, prompt), (&names.findings, Some(to_bytes(seen)))];
         let mut files = Vec::with_capacity(kept.len());

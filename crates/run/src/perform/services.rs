@@ -5,15 +5,14 @@
 //! proctor stops a service after the checks and before the cleanup. So a service that ends by itself always ends too
 //! early: the run gets a stop request, which stops the current check.
 
-use crate::project::ProjectError;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
 
 use crate::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::perform::running_service::{RunningService, SLICE, ServiceLaunch};
-use crate::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
-use crate::project::Progress;
+use crate::perform::{Attempts, JudgedAttempt, Performer, TimeBudget, ended_not_started, limits_of};
+use crate::project::{Progress, ProjectError};
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::stop_requests::{skip_reason, stop_reasons_for};
 use proctor_evidence::OutputDirectory;
@@ -62,7 +61,7 @@ impl Performer<'_, '_> {
         let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
             None => {
-                self.launch_request(action, (action.command.argv.clone(), &Attempts::default()), &scene.environment, &output)?
+                self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?
             }
         };
         let mut request = match request {
@@ -72,8 +71,7 @@ impl Performer<'_, '_> {
         self.put_on_snapshot(action, &mut request)?;
         scene.program = Some(request.child.program.clone());
         self.directory.begin_sync();
-        let mut running =
-            RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.context.request.control)?;
+        let mut running = RunningService::spawn(scene, request, sinks, self.runner.executable(), self.context.request.control)?;
         let begun = clock::monotonic();
         let life = self.await_ready(&mut running, &output)?;
         if life != ServiceLife::Ready {
@@ -180,7 +178,7 @@ impl Performer<'_, '_> {
     ) -> Result<Health, ProjectError> {
         let name = &scene.action.name;
         let mut request =
-            match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
+            match self.launch_request(&scene.action, command.argv.clone(), &Attempts::default(), &scene.environment, output)? {
                 Ok(request) => request,
                 Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure}", command.display))),
             };
@@ -191,7 +189,7 @@ impl Performer<'_, '_> {
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.context.request.control;
         let stop_reasons_for = stop_reasons_for(scene.action.phase);
-        let outcome = supervise(self.workspace.launcher()?, &request, &limits, sinks, control, stop_reasons_for);
+        let outcome = supervise(self.runner.launcher()?, &request, &limits, sinks, control, stop_reasons_for);
         if let (Some(mount), Some(snapshot)) = (&request.child.isolation.snapshot, self.place.snapshot_to_change(&scene.action)) {
             snapshot.drop_mount(mount);
         }
@@ -246,21 +244,23 @@ impl Performer<'_, '_> {
         let time_budget = TimeBudget { timeout: action.timeout, of_the_run: None };
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         let mut files = self.keep_streams(action, &ended, names)?;
-        files.extend(self.keep_records(
+        files.extend(self.keep_records(JudgedAttempt {
             action,
-            &ended,
-            &interpretation,
-            &judgement,
-            (environment, program.as_deref()),
-            (names, 1),
-        )?);
+            ended: &ended,
+            interpretation: &interpretation,
+            judgement: &judgement,
+            environment,
+            program: program.as_deref(),
+            names,
+            number: 1,
+        })?);
         self.directory.begin_sync();
         let has_served = judgement.classification.category == ResultType::Success;
         let notes = if has_served {
             Vec::new()
         } else {
             let on_snapshot = self.place.snapshot_for(action).is_some();
-            self.hints(action, &ended, environment, (sandbox, on_snapshot))
+            self.hints(action, &ended, environment, sandbox, on_snapshot)
         };
         let observed = if has_served { Observation::Nothing } else { observed(service, life, &ended, port) };
         let code = judgement.classification.code;

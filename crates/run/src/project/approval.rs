@@ -8,15 +8,19 @@ use std::collections::BTreeSet;
 use crate::project::approval_request::approval_request;
 use crate::project::cycle::PersonPresence;
 use crate::project::error::ProjectError;
+use crate::project::evidence::Evidence;
 use crate::project::known_approvals::KnownApproval;
 use crate::project::progress::Progress;
 use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
+use crate::project::runner::Runner;
 use crate::project::same_program::ProgramSearch;
 use crate::project::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
+use crate::project::trees::Trees;
 use crate::project::workspace::Workspace;
 use proctor_evidence::{Ledger, approving_signer};
 use proctor_index as store;
+use proctor_index::StoreIndex;
 use proctor_model::{
     ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
     JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
@@ -77,73 +81,6 @@ pub enum ApprovedBy {
 }
 
 impl Workspace {
-    /// Approves a plan automatically before its run if the rules allow that. Otherwise returns what the plan weakens;
-    /// the caller must then not run the plan.
-    pub(crate) fn approve_by_rule(
-        &mut self,
-        request: &RunRequest<'_>,
-        digest: Digest,
-        tree: &tree::TreeIndex,
-        ledger: &mut Ledger,
-        show: &mut dyn FnMut(Progress),
-    ) -> Result<Option<UnapprovedPlan>, ProjectError> {
-        let (plan, scope) = (request.plan, request.scope);
-        let combined = digest_with_settings(digest, &plan.settings);
-        let left = self.files_that_left(scope, request.settings, tree);
-        if left.is_empty() && self.approvals.holds(&scope.project, &plan.task, combined, ledger.next_sequence()) {
-            return Ok(None);
-        }
-        let judgement = ApprovalJudgement {
-            left,
-            ..ApprovalJudgement::read(&self.index, &scope.project, plan, digest, self.program_search(scope, request.settings))?
-        };
-        if judgement.is_weaker() {
-            return Ok(Some(judgement.into_unapproved(plan)));
-        }
-        let ApprovalJudgement { known, decision, settings, .. } = judgement;
-        let Some(file) = file_of(plan) else { return Ok(None) };
-        let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
-        let reason = match decision {
-            Decision::Approved if is_looked_at && settings.is_recorded => None,
-            Decision::New => Some(ApprovalReason::NewTask),
-            Decision::WeakensNothing | Decision::Approved | Decision::Weakens(_) => Some(ApprovalReason::WeakensNothing),
-        };
-        if let Some(reason) = reason {
-            let globs = &plan.approval.protect;
-            let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
-            let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
-            let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
-            let programs = self.program_search(scope, request.settings);
-            let on = Some(tree.digest());
-            let mut record = ApprovalRecord { protected, ..record((plan, programs, on), file, digest, reason, settings.by_rule) };
-            if let Some(known) = &known {
-                record.terms = terms_by_rule(&known.terms, record.terms);
-            }
-            self.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
-            show(Progress::Note(said));
-        }
-        let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
-        self.approvals.learn(KnownApproval { project, task, plan: combined, next });
-        Ok(None)
-    }
-
-    /// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
-    /// typed command.
-    pub(crate) fn unchanged_since_approval(
-        &self,
-        request: &RunRequest<'_>,
-        tree: TreeDigest,
-    ) -> Result<BTreeSet<ActionId>, ProjectError> {
-        let RunRequest { plan, scope, settings, .. } = request;
-        let approved = match file_of(plan) {
-            Some(_) => self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
-            None => None,
-        };
-        let programs = self.program_search(scope, settings);
-        let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
-        Ok(unchanged.unwrap_or_default())
-    }
-
     /// Approves a task's plan on behalf of a person.
     ///
     /// # Errors
@@ -171,11 +108,12 @@ impl Workspace {
                 Some(signature)
             }
         };
-        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         // What a person decides can be recorded on a full disk too.
-        let _reserve = self.store.use_reserve().map_err(ProjectError::Evidence)?;
-        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
-        let Some((question, record, tree)) = self.weighed(scope, settings, plan)? else {
+        let _reserve = self.evidence.store.use_reserve().map_err(ProjectError::Evidence)?;
+        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+        let Some((question, record, tree)) = weighed(&mut self.evidence, &mut self.trees, &self.runner, scope, settings, plan)?
+        else {
             // No person is needed any more: somebody else approved the plan, or it was corrected. If the corrected plan
             // has no approval yet, its next run approves it automatically.
             return Ok(());
@@ -184,8 +122,8 @@ impl Workspace {
             return Err(ProjectError::ApprovedMeanwhile { task: task() });
         }
         let record = ApprovalRecord { signature, ..record };
-        self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))?;
-        self.keep_approved_tree(scope, &tree);
+        self.evidence.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))?;
+        self.evidence.approved_trees.keep_approved_tree(&self.evidence.store, scope, &tree);
         Ok(())
     }
 
@@ -200,41 +138,108 @@ impl Workspace {
         settings: &ProjectSettings,
         plan: &Plan,
     ) -> Result<Option<ApprovalQuestion>, ProjectError> {
-        Ok(self.weighed(scope, settings, plan)?.map(|(question, ..)| question))
+        Ok(weighed(&mut self.evidence, &mut self.trees, &self.runner, scope, settings, plan)?.map(|(question, ..)| question))
     }
+}
 
-    /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
-    /// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
-    fn weighed(
-        &mut self,
-        scope: &ProjectScope,
-        settings: &ProjectSettings,
-        plan: &Plan,
-    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord, tree::TreeIndex)>, ProjectError> {
-        self.catch_up(&scope.project)?;
-        let digest = plan_digest(plan);
-        let tree = self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?;
-        let left = self.files_that_left(scope, settings, &tree);
-        let Some(weighed) = weigh_plan(&self.index, &scope.project, plan, (&tree, left), self.program_search(scope, settings))?
-        else {
-            return Ok(None);
-        };
-        let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
-        let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
-        let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
-        let programs = self.program_search(scope, settings);
-        let now = Some(plan.settings.now.clone());
-        let record =
-            ApprovalRecord { weakened, protected, ..record((plan, programs, None), &file, digest, ApprovalReason::Person, now) };
-        let rules = &held.terms.approval;
-        let question = ApprovalQuestion {
-            unapproved,
-            request: approval_request(&scope.project, &held, &record),
-            require_signature: rules.require_signature,
-            signers: rules.signers.clone(),
-        };
-        Ok(Some((question, record, tree)))
+/// Approves a plan automatically before its run if the rules allow that. Otherwise returns what the plan weakens;
+/// the caller must then not run the plan.
+pub(crate) fn approve_by_rule(
+    evidence: &mut Evidence,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+    digest: Digest,
+    tree: &tree::TreeIndex,
+    ledger: &mut Ledger,
+    show: &mut dyn FnMut(Progress),
+) -> Result<Option<UnapprovedPlan>, ProjectError> {
+    let (plan, scope) = (request.plan, request.scope);
+    let combined = digest_with_settings(digest, &plan.settings);
+    let left = evidence.approved_trees.files_that_left(&evidence.store, scope, request.settings, tree);
+    if left.is_empty() && evidence.approvals.holds(&scope.project, &plan.task, combined, ledger.next_sequence()) {
+        return Ok(None);
     }
+    let judgement =
+        ApprovalJudgement { left, ..ApprovalJudgement::read(&evidence.index, &scope.project, plan, digest, programs)? };
+    if judgement.is_weaker() {
+        return Ok(Some(judgement.into_unapproved(plan)));
+    }
+    let ApprovalJudgement { known, decision, settings, .. } = judgement;
+    let Some(file) = file_of(plan) else { return Ok(None) };
+    let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
+    let reason = match decision {
+        Decision::Approved if is_looked_at && settings.is_recorded => None,
+        Decision::New => Some(ApprovalReason::NewTask),
+        Decision::WeakensNothing | Decision::Approved | Decision::Weakens(_) => Some(ApprovalReason::WeakensNothing),
+    };
+    if let Some(reason) = reason {
+        let globs = &plan.approval.protect;
+        let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
+        let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
+        let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
+        let on = Some(tree.digest());
+        let mut record = ApprovalRecord { protected, ..record(plan, programs, on, file, digest, reason, settings.by_rule) };
+        if let Some(known) = &known {
+            record.terms = terms_by_rule(&known.terms, record.terms);
+        }
+        evidence.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
+        show(Progress::Note(said));
+    }
+    let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
+    evidence.approvals.learn(KnownApproval { project, task, plan: combined, next });
+    Ok(None)
+}
+
+/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
+/// typed command.
+pub(crate) fn unchanged_since_approval(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+    tree: TreeDigest,
+) -> Result<BTreeSet<ActionId>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
+    Ok(unchanged.unwrap_or_default())
+}
+
+/// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
+/// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
+fn weighed(
+    evidence: &mut Evidence,
+    trees: &mut Trees,
+    runner: &Runner,
+    scope: &ProjectScope,
+    settings: &ProjectSettings,
+    plan: &Plan,
+) -> Result<Option<(ApprovalQuestion, ApprovalRecord, tree::TreeIndex)>, ProjectError> {
+    evidence.catch_up(&scope.project)?;
+    let digest = plan_digest(plan);
+    let tree = trees.known.scan(&evidence.store, settings, scope, &TreeHints::Everything)?;
+    let left = evidence.approved_trees.files_that_left(&evidence.store, scope, settings, &tree);
+    let Some(weighed) = weigh_plan(&evidence.index, &scope.project, plan, &tree, left, runner.program_search(scope, settings))?
+    else {
+        return Ok(None);
+    };
+    let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
+    let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
+    let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
+    let programs = runner.program_search(scope, settings);
+    let now = Some(plan.settings.now.clone());
+    let record =
+        ApprovalRecord { weakened, protected, ..record(plan, programs, None, &file, digest, ApprovalReason::Person, now) };
+    let rules = &held.terms.approval;
+    let question = ApprovalQuestion {
+        unapproved,
+        request: approval_request(&scope.project, &held, &record),
+        require_signature: rules.require_signature,
+        signers: rules.signers.clone(),
+    };
+    Ok(Some((question, record, tree)))
 }
 
 /// A plan that a person has to approve, with everything that an approval of it needs.
@@ -257,7 +262,8 @@ pub(crate) fn weigh_plan(
     index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
-    (tree, left): (&tree::TreeIndex, Vec<String>),
+    tree: &tree::TreeIndex,
+    left: Vec<String>,
     programs: ProgramSearch<'_>,
 ) -> Result<Option<WeighedPlan>, ProjectError> {
     let digest = plan_digest(plan);
@@ -325,7 +331,8 @@ pub(crate) fn unapproved_in(
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,
-    (plan, digest): (&Plan, Digest),
+    plan: &Plan,
+    digest: Digest,
     programs: ProgramSearch<'_>,
     tree: Option<TreeDigest>,
 ) -> Result<Option<Box<PlanTerms>>, ProjectError> {
@@ -391,7 +398,9 @@ fn decide(
 }
 
 fn record(
-    (plan, programs, tree): (&Plan, ProgramSearch<'_>, Option<TreeDigest>),
+    plan: &Plan,
+    programs: ProgramSearch<'_>,
+    tree: Option<TreeDigest>,
     file: &str,
     plan_digest: Digest,
     reason: ApprovalReason,

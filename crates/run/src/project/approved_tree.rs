@@ -9,7 +9,6 @@ use std::path::Path;
 
 use crate::project::hidden_files::{hidden_files, is_on_disk};
 use crate::project::request::{ProjectScope, ProjectSettings};
-use crate::project::workspace::Workspace;
 use proctor_evidence::{Store, read_regular_file};
 use proctor_index as store;
 use proctor_model::{EntryKind, ProjectId, TreePath};
@@ -30,11 +29,17 @@ struct KnownTree {
     saved: TreeIndex,
 }
 
-impl Workspace {
+impl ApprovedTrees {
     /// Returns which files of the last approved tree have left the tree, in words for people; empty if none has, or if no
     /// tree was approved yet.
-    pub(crate) fn files_that_left(&mut self, scope: &ProjectScope, settings: &ProjectSettings, now: &TreeIndex) -> Vec<String> {
-        let known = self.approved_trees.0.get(&scope.project).map(|known| known.index.clone());
+    pub(crate) fn files_that_left(
+        &mut self,
+        store: &Store,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
+        now: &TreeIndex,
+    ) -> Vec<String> {
+        let known = self.0.get(&scope.project).map(|known| known.index.clone());
         if let Some(known) = known
             && left(&known, now, &scope.root, settings).is_empty()
         {
@@ -42,37 +47,37 @@ impl Workspace {
         }
         // Another process may have approved a smaller tree in the meantime, and the first run of a process knows no
         // approved tree. So the tree in the store's file decides.
-        let Some(saved) = saved_tree(&self.store, &scope.project, &scope.root) else { return Vec::new() };
+        let Some(saved) = saved_tree(store, &scope.project, &scope.root) else { return Vec::new() };
         let paths = left(&saved, now, &scope.root, settings);
-        self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: saved.clone(), saved });
+        self.0.insert(scope.project.clone(), KnownTree { index: saved.clone(), saved });
         texts(&paths)
     }
 
     /// Remembers the tree of a project's first approved run before anything runs. Otherwise an action of this run could take
     /// files out of the tree, and nothing would show that they were ever there.
-    pub(crate) fn keep_first_approved_tree(&mut self, scope: &ProjectScope, index: &TreeIndex) {
-        let is_known = self.approved_trees.0.contains_key(&scope.project);
-        if !is_known && !self.store.approved_tree_path(&scope.project).exists() {
-            self.keep_approved_tree(scope, index);
+    pub(crate) fn keep_first_approved_tree(&mut self, store: &Store, scope: &ProjectScope, index: &TreeIndex) {
+        let is_known = self.0.contains_key(&scope.project);
+        if !is_known && !store.approved_tree_path(&scope.project).exists() {
+            self.keep_approved_tree(store, scope, index);
         }
     }
 
     /// Remembers the tree as the approved one.
-    pub(crate) fn keep_approved_tree(&mut self, scope: &ProjectScope, index: &TreeIndex) {
-        let known = self.approved_trees.0.get(&scope.project).map(|known| known.saved.clone());
-        let saved = known.or_else(|| saved_tree(&self.store, &scope.project, &scope.root));
+    pub(crate) fn keep_approved_tree(&mut self, store: &Store, scope: &ProjectScope, index: &TreeIndex) {
+        let known = self.0.get(&scope.project).map(|known| known.saved.clone());
+        let saved = known.or_else(|| saved_tree(store, &scope.project, &scope.root));
         let is_on_disk = saved.as_ref().is_some_and(|saved| has_same_paths(saved, index));
         let saved = match saved.filter(|_| is_on_disk) {
             Some(saved) => saved,
             None => {
-                let path = self.store.approved_tree_path(&scope.project);
+                let path = store.approved_tree_path(&scope.project);
                 if let Err(error) = store::write_tree_index(&path, &index.to_bytes()) {
                     tracing::warn!("the approved tree was not saved: {error}");
                 }
                 index.clone()
             }
         };
-        self.approved_trees.0.insert(scope.project.clone(), KnownTree { index: index.clone(), saved });
+        self.0.insert(scope.project.clone(), KnownTree { index: index.clone(), saved });
     }
 }
 

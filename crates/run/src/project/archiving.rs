@@ -64,14 +64,16 @@ pub fn archive(
     wish: &ArchiveRequest,
 ) -> Result<ArchivingOutcome, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
-        archive_locked((store, index), (lock, &mut ledger), scope, wish)
+        archive_locked(store, index, lock, &mut ledger, scope, wish)
     })
 }
 
 /// Archives the runs that `wish` selects. The caller holds the project's lock.
 pub(super) fn archive_locked(
-    (store, index): (&Store, &mut StoreIndex),
-    (lock, ledger): (&ProjectLock, &mut Ledger),
+    store: &Store,
+    index: &mut StoreIndex,
+    lock: &ProjectLock,
+    ledger: &mut Ledger,
     scope: &ProjectScope,
     wish: &ArchiveRequest,
 ) -> Result<ArchivingOutcome, ProjectError> {

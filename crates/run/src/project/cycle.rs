@@ -4,10 +4,8 @@
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::Workspace;
-use proctor_evidence::Ledger;
 use proctor_model::{CycleRequest, LedgerBody, OverrideRecord, PhaseRecord, TddState};
 use proctor_plan::routing;
-use proctor_sandbox::process::clock;
 
 /// Whether a person is present to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,25 +30,21 @@ impl Workspace {
         request: &CycleRequest,
         attendance: PersonPresence,
     ) -> Result<TddState, ProjectError> {
-        let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         // What a person decides can be recorded on a full disk too.
         let is_decided_by_person = attendance == PersonPresence::Person;
-        let _reserve = is_decided_by_person.then(|| self.store.use_reserve()).transpose().map_err(ProjectError::Evidence)?;
-        let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
-        self.catch_up(&scope.project)?;
+        let _reserve =
+            is_decided_by_person.then(|| self.evidence.store.use_reserve()).transpose().map_err(ProjectError::Evidence)?;
+        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+        self.evidence.catch_up(&scope.project)?;
         let task = request.task();
-        let before = self.tdd(&scope.project, task)?;
+        let before = self.evidence.tdd(&scope.project, task)?;
         if attendance == PersonPresence::Nobody && needs_a_person(request, &before) {
             return Err(ProjectError::PersonNeeded { task: task.clone() });
         }
         let body = body(&before, request, settings)?;
-        self.append(&mut ledger, scope, body)?;
-        self.tdd(&scope.project, task)
-    }
-
-    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &ProjectScope, body: LedgerBody) -> Result<(), ProjectError> {
-        let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
-        self.apply(&scope.project, ledger.length(), line)
+        self.evidence.append(&mut ledger, scope, body)?;
+        self.evidence.tdd(&scope.project, task)
     }
 }
 

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::project::error::ProjectError;
+use crate::project::evidence::Evidence;
 use crate::project::request::ProjectScope;
 use crate::project::sealed_report;
-use crate::project::workspace::Workspace;
-use proctor_index::IndexedRun;
+use proctor_evidence::Store;
+use proctor_index::{IndexedRun, StoreIndex};
 use proctor_model::{CompletionStatus, RunId, TaskId, TreeDigest, newest_fresh_failure};
 
 /// A task that is not complete on the current tree, and the reason.
@@ -40,49 +41,47 @@ impl fmt::Display for UnmetDependency {
     }
 }
 
-impl Workspace {
-    /// Returns which of the tasks are not complete on this tree, in the given order.
-    ///
-    /// # Errors
-    ///
-    /// When a report or the index cannot be read, or when a report file differs from the report that was sealed: an
-    /// edited report must not make a task complete.
-    pub(crate) fn unmet_dependencies(
-        &self,
-        scope: &ProjectScope,
-        tasks: &[TaskId],
-        tree: TreeDigest,
-    ) -> Result<Vec<UnmetDependency>, ProjectError> {
-        let mut unmet = Vec::new();
-        for task in tasks {
-            let last = self.index.last_run(&scope.project, task).map_err(ProjectError::Index)?;
-            let why = match last {
-                None => Some(UnmetReason::NeverRun),
-                Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(UnmetReason::Incomplete(last.run_id)),
-                Some(last) if last.tree_digest != Some(tree) => Some(UnmetReason::OtherTree(last.run_id)),
-                Some(last) => self.failed_since(scope, task, &last, tree)?.map(UnmetReason::Incomplete),
-            };
-            unmet.extend(why.map(|why| UnmetDependency { task: task.clone(), why }));
-        }
-        Ok(unmet)
+/// Returns which of the tasks are not complete on this tree, in the given order.
+///
+/// # Errors
+///
+/// When a report or the index cannot be read, or when a report file differs from the report that was sealed: an
+/// edited report must not make a task complete.
+pub(crate) fn unmet_dependencies(
+    evidence: &Evidence,
+    scope: &ProjectScope,
+    tasks: &[TaskId],
+    tree: TreeDigest,
+) -> Result<Vec<UnmetDependency>, ProjectError> {
+    let mut unmet = Vec::new();
+    for task in tasks {
+        let last = evidence.index.last_run(&scope.project, task).map_err(ProjectError::Index)?;
+        let why = match last {
+            None => Some(UnmetReason::NeverRun),
+            Some(last) if !is_complete(&evidence.store, scope, task, &last.run_id)? => Some(UnmetReason::Incomplete(last.run_id)),
+            Some(last) if last.tree_digest != Some(tree) => Some(UnmetReason::OtherTree(last.run_id)),
+            Some(last) => failed_since(&evidence.index, scope, task, &last, tree)?.map(UnmetReason::Incomplete),
+        };
+        unmet.extend(why.map(|why| UnmetDependency { task: task.clone(), why }));
     }
+    Ok(unmet)
+}
 
-    /// Returns the run of selected checks in which a check of the task failed on this tree, if that run came after the
-    /// task's last verdict.
-    fn failed_since(
-        &self,
-        scope: &ProjectScope,
-        task: &TaskId,
-        verdict: &IndexedRun,
-        tree: TreeDigest,
-    ) -> Result<Option<RunId>, ProjectError> {
-        let checks = self.index.checks(&scope.project, task).map_err(ProjectError::Index)?;
-        let failure = verdict.plan_digest.and_then(|plan| newest_fresh_failure(&checks, plan, tree));
-        Ok(failure.filter(|failure| failure.sequence > verdict.sequence).map(|failure| failure.run_id.clone()))
-    }
+/// Returns the run of selected checks in which a check of the task failed on this tree, if that run came after the
+/// task's last verdict.
+fn failed_since(
+    index: &StoreIndex,
+    scope: &ProjectScope,
+    task: &TaskId,
+    verdict: &IndexedRun,
+    tree: TreeDigest,
+) -> Result<Option<RunId>, ProjectError> {
+    let checks = index.checks(&scope.project, task).map_err(ProjectError::Index)?;
+    let failure = verdict.plan_digest.and_then(|plan| newest_fresh_failure(&checks, plan, tree));
+    Ok(failure.filter(|failure| failure.sequence > verdict.sequence).map(|failure| failure.run_id.clone()))
+}
 
-    fn is_complete(&self, scope: &ProjectScope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
-        let report = sealed_report(&self.store, &scope.project, task, run)?;
-        Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
-    }
+fn is_complete(store: &Store, scope: &ProjectScope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
+    let report = sealed_report(store, &scope.project, task, run)?;
+    Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
 }

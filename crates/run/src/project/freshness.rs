@@ -19,7 +19,7 @@ use crate::project::same_program::ProgramSearch;
 use crate::project::specifications::Specifications;
 use crate::project::store_reader::StoreReader;
 use crate::project::task_error::TaskError;
-use crate::project::task_history::TaskHistory;
+use crate::project::task_history::{PresentState, TaskHistory};
 use crate::project::waiting_tasks::add_what_they_wait_for;
 use crate::project::workspace::Workspace;
 use proctor_evidence::Store;
@@ -162,7 +162,7 @@ impl StoreReader {
             StatusQuestion { project: project.as_ref(), approval, root, asked: FilesRead::Described(described), wanted, ambient };
         let look = |settings: &ProjectSettings| scan_once(&self.store, settings, project.as_ref(), root);
         // Another process ran the checks, so their trees are not known here.
-        stand(&self.store, &mut self.index, (&mut Specifications::default(), &CheckedTrees::default()), &question, look)
+        stand(&self.store, &mut self.index, &mut Specifications::default(), &CheckedTrees::default(), &question, look)
     }
 
     /// Computes the digest of a project's tree as it is now, whether a run is under way or not. `None` if there is no such project.
@@ -264,11 +264,18 @@ impl Workspace {
             approval: Approval::Approved,
             root: &scope.root,
             asked: FilesRead::Described(described),
-            ambient: &self.ambient,
+            ambient: &self.runner.ambient,
         };
-        let look = |settings: &ProjectSettings| self.trees.scan(&self.store, settings, scope, hints);
-        catch_up(&self.store, &mut self.index, &scope.project)?;
-        stand(&self.store, &mut self.index, (&mut self.specifications, &self.checked_trees), &question, look)
+        let look = |settings: &ProjectSettings| self.trees.known.scan(&self.evidence.store, settings, scope, hints);
+        catch_up(&self.evidence.store, &mut self.evidence.index, &scope.project)?;
+        stand(
+            &self.evidence.store,
+            &mut self.evidence.index,
+            &mut self.trees.specifications,
+            &self.trees.checked,
+            &question,
+            look,
+        )
     }
 }
 
@@ -277,7 +284,8 @@ impl Workspace {
 fn stand(
     store: &Store,
     index: &mut store::StoreIndex,
-    (specifications, checked_trees): (&mut Specifications, &CheckedTrees),
+    specifications: &mut Specifications,
+    checked_trees: &CheckedTrees,
     question: &StatusQuestion<'_>,
     look: impl FnOnce(&ProjectSettings) -> Result<TreeIndex, ProjectError>,
 ) -> Result<ProjectStatus, ProjectError> {
@@ -365,7 +373,7 @@ fn judge_once(
         let history = question.project.map(|project| TaskHistory::read(store, index, project, &task)).transpose()?;
         let history = history.unwrap_or_default();
         let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
-        let now = (plan.now, look.tree);
+        let now = PresentState { plan: plan.now, tree: look.tree };
         let verdict = match question.project {
             Some(project) => history.deciding_verdict(store, project, now)?,
             None => None,

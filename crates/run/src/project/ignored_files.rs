@@ -19,7 +19,8 @@ const MOST_ENTRIES: u64 = 500_000;
 /// Returns the ignored files that were copied for the checks of a snapshot. Not listed are `outputs`, which prerequisites make, and the
 /// task list, which proctor writes.
 pub(super) fn ignored_in_snapshot(
-    (tree, inputs): (&TreeIndex, &TreeIndex),
+    tree: &TreeIndex,
+    inputs: &TreeIndex,
     outputs: &ShownOutputs,
     task_list: Option<&str>,
 ) -> IgnoredFiles {
@@ -217,7 +218,7 @@ mod tests {
         fs::write(root.join(".gitignore"), "local.py\n/data/\n.env\n*.csv\ndist\nbuild\nnotes.md\n").expect("written");
         let (tree, inputs) = (scan(root, Selects::Tree), scan(root, Selects::IgnoredInputs));
         let expected = [".env", "data/", "kept/b.csv", "src/local.py"];
-        let of_snapshot = ignored_in_snapshot((&tree, &inputs), &ShownOutputs::default(), Some("notes.md"));
+        let of_snapshot = ignored_in_snapshot(&tree, &inputs, &ShownOutputs::default(), Some("notes.md"));
         assert_eq!((of_snapshot.paths, of_snapshot.count), (expected.map(str::to_owned).to_vec(), 4));
         let (in_place, caches) = ignored_in_project(&tree, &ShownOutputs::default(), Some("notes.md"), None).expect("it is read");
         assert_eq!((in_place.paths, caches), (expected.map(str::to_owned).to_vec(), CachesSeen::Kept));

@@ -120,8 +120,10 @@ pub(crate) fn is_as_in_ledger(ledger: &LedgerLookup, row: &IndexedRun) -> Result
 /// # Errors
 /// When the ledger or the index cannot be read, or a line is not as proctor wrote it.
 pub(crate) fn run_on_inputs(
-    (store, index): (&Store, &store::StoreIndex),
-    (project, task): (&ProjectId, &TaskId),
+    store: &Store,
+    index: &store::StoreIndex,
+    project: &ProjectId,
+    task: &TaskId,
     check: &str,
     inputs: Digest,
 ) -> Result<Option<IndexedRun>, ProjectError> {
@@ -177,7 +179,7 @@ pub(crate) fn sealed_report(
 ) -> Result<ExecutionReportV2, ProjectError> {
     let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
     let bytes = evidence::read_report(store, project, task, run_id);
-    let bytes = bytes.map_err(|error| unread_run(store, project, (task, run_id), error))?;
+    let bytes = bytes.map_err(|error| unread_run(store, project, task, run_id, error))?;
     // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
     let known = run_of_ledger(store, project, run_id)?.and_then(|run| run.sealed);
@@ -191,7 +193,8 @@ pub(crate) fn sealed_report(
 pub(crate) fn unread_run(
     store: &Store,
     project: &ProjectId,
-    (task, run_id): (&TaskId, &RunId),
+    task: &TaskId,
+    run_id: &RunId,
     source: EvidenceError,
 ) -> ProjectError {
     let places = [store.run_directory(project, task, run_id), store.archive_path(project, task, run_id)];

@@ -1,6 +1,7 @@
 //! One project in the store: its registration, its approvals, the freshness of its verdict, and the stored runs.
 //!
-//! A [`Workspace`] holds everything that a process keeps between runs, and a [`StoreReader`] reads sealed runs. Nothing
+//! A [`Workspace`] holds the owners of everything that a process keeps between runs (`evidence`, `trees`, `installed`, `runner`), and a
+//! [`StoreReader`] reads sealed runs. Nothing
 //! is run here: `run/` runs plans with a `Workspace`, and asks this folder for data that outlives a run.
 //!
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
@@ -22,12 +23,16 @@ mod deciding_files;
 mod dependency;
 mod environment_digest;
 mod error;
+mod evidence;
 mod examination;
+mod former_identity;
 mod freshness;
 mod gate;
 mod gate_signers;
 mod hidden_files;
 mod ignored_files;
+mod inheritance;
+mod installed;
 mod kept_paths;
 mod known_approvals;
 mod known_trees;
@@ -49,6 +54,7 @@ mod request;
 mod retention;
 mod retest_refusal;
 mod run_preparation;
+mod runner;
 mod same_program;
 mod selection;
 mod settings_approval;
@@ -64,14 +70,15 @@ mod task_order;
 mod test_history;
 mod tool_version;
 mod tracked_outside;
+mod trees;
 mod unapproved_settings;
 mod verification;
 mod waiting_approvals;
 mod waiting_tasks;
 mod workspace;
 
-pub(crate) use approval::CONFIGURATION_FILE;
 pub use approval::{ApprovalQuestion, ApprovedBy};
+pub(crate) use approval::{CONFIGURATION_FILE, approve_by_rule, unchanged_since_approval};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;
@@ -79,18 +86,23 @@ pub use committed_files::CommittedFiles;
 pub use cycle::PersonPresence;
 pub(crate) use deciding_files::DecidingFilesBefore;
 pub use deciding_files::decides_the_verdict;
+pub(crate) use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;
 pub(crate) use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, is_pinned, pinned,
 };
 pub use error::{ProjectError, system_error_behind};
+pub use evidence::StepObserver;
+pub(crate) use evidence::{Evidence, HeldLedger};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
+pub use former_identity::checkouts_directory;
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub(crate) use gate::directory_in_repository;
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
 pub use gate_signers::GateSigners;
 pub(crate) use ignored_files::ignored_in_project;
+pub(crate) use installed::Installed;
 pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub(crate) use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
@@ -98,19 +110,22 @@ pub(crate) use made_for_plan::{MadeForPlan, outputs_of_prerequisites};
 pub(crate) use own_caches::{ActionPlace, OwnCachesRequest, prepare_own_caches};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
-pub(crate) use protected::ProtectedFilesStatus;
+pub(crate) use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};
 pub use proving_runs::ProvingRun;
 pub use purge::{purge, survey_purge};
-pub(crate) use python::{ModulesToCompile, PythonInterpreter, site_packages};
+pub(crate) use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use refuted_claims::record_claim;
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
+pub(crate) use registration::{has_link, restore_link};
 pub use repaired_index::Announce;
 pub use request::{
     ExportSettings, ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher,
 };
 pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
+pub(crate) use run_preparation::park_for_the_next_run;
+pub(crate) use runner::Runner;
 pub use selection::Selection;
 pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
 pub use shared_run::SharedRun;
@@ -124,12 +139,11 @@ pub use specifications::{Specifications, SpecifiedTask, read_specification_file,
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
 pub use task_list::keep_task_list;
-pub(crate) use task_list::read_debt;
+pub(crate) use task_list::{read_debt, update_task_list};
 pub use test_history::last_test_record;
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
-pub use verification::{
-    VerificationDocument, fault_from_difference, fault_from_index_error, ledger_file, line_from_the_future, verify_run,
-    verify_steadily,
-};
+pub(crate) use trees::Trees;
+pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
 pub use waiting_approvals::WaitingApprovals;
-pub use workspace::{StepObserver, Workspace};
+pub(crate) use workspace::LastRuns;
+pub use workspace::Workspace;

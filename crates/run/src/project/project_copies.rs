@@ -99,7 +99,8 @@ impl ProjectCopies {
         store: &Store,
         settings: &ProjectSettings,
         scope: &ProjectScope,
-        (index, made): (&TreeIndex, MadeForPlan),
+        index: &TreeIndex,
+        made: MadeForPlan,
         hints: TreeHints,
     ) -> Result<CopiesOutcome, ProjectError> {
         // The hints must not be lost, however this update ends.
@@ -111,7 +112,7 @@ impl ProjectCopies {
             return Ok(CopiesOutcome::InPlace(reason.to_string()));
         }
         let directory = store.snapshot_directory(&scope.project);
-        match self.try_update(&directory, settings, scope, (index, made))? {
+        match self.try_update(&directory, settings, scope, index, made)? {
             Ok(outcome) => Ok(outcome),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
@@ -128,7 +129,8 @@ impl ProjectCopies {
         directory: &Path,
         settings: &ProjectSettings,
         scope: &ProjectScope,
-        (index, made): (&TreeIndex, MadeForPlan),
+        index: &TreeIndex,
+        made: MadeForPlan,
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
         let MadeForPlan { outputs, environments } = made;
         let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
@@ -152,7 +154,7 @@ impl ProjectCopies {
             Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
             Err(error) => return Ok(Err(error)),
         }
-        known.update_inputs(directory, (index, &environments), settings.sandbox.max_snapshot_bytes)
+        known.update_inputs(directory, index, &environments, settings.sandbox.max_snapshot_bytes)
     }
 }
 
@@ -160,7 +162,8 @@ impl CopiesOfProject {
     fn update_inputs(
         &mut self,
         directory: &Path,
-        (tree, of_programs): (&TreeIndex, &BTreeSet<PathBuf>),
+        tree: &TreeIndex,
+        of_programs: &BTreeSet<PathBuf>,
         bound: ByteSize,
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
         for _ in 0..TRIES {
@@ -168,7 +171,7 @@ impl CopiesOfProject {
             if let Some(reason) = obstacle(&index, bound) {
                 return Ok(Ok(CopiesOutcome::InPlace(reason.among_ignored_files())));
             }
-            let environments = match find_environments((tree, &index), of_programs) {
+            let environments = match find_environments(tree, &index, of_programs) {
                 Ok(environments) => environments,
                 Err(reason) => return Ok(Ok(CopiesOutcome::InPlace(reason))),
             };
@@ -183,7 +186,7 @@ impl CopiesOfProject {
             let inputs = index.digest();
             let links = environment_links(&index).into_iter();
             let environment_links = links.map(|path| self.root.join(path.as_path())).collect();
-            let mut ignored = ignored_in_snapshot((tree, &index), outputs, self.settings.task_list.as_deref());
+            let mut ignored = ignored_in_snapshot(tree, &index, outputs, self.settings.task_list.as_deref());
             self.inputs_index = Some(index);
             match copied {
                 Ok(CopyOutcome::Current) => {
@@ -256,7 +259,8 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 /// Returns the directories of installed packages in a project: those that the walk of the ignored inputs noted, and those of the
 /// plan's programs that neither the tree nor the inputs have. The error says why a snapshot cannot show them.
 pub(super) fn find_environments(
-    (tree, inputs): (&TreeIndex, &TreeIndex),
+    tree: &TreeIndex,
+    inputs: &TreeIndex,
     of_programs: &BTreeSet<PathBuf>,
 ) -> Result<Vec<PathBuf>, String> {
     let root = tree.root();
@@ -290,5 +294,5 @@ pub(super) fn obstacle_of_inputs(
     let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
     let index = TreeIndex::scan(tree.root(), &new_matcher(&selects)?, clock::now()).map_err(ProjectError::Tree)?;
     let of_inputs = obstacle(&index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.among_ignored_files());
-    Ok(of_inputs.or_else(|| find_environments((tree, &index), &environments).err()))
+    Ok(of_inputs.or_else(|| find_environments(tree, &index, &environments).err()))
 }

@@ -7,9 +7,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::project::error::ProjectError;
 use crate::project::request::ProjectScope;
-use crate::project::workspace::Workspace;
-use proctor_evidence::BackgroundJob;
 use proctor_evidence::report::TestsModifiedV2;
+use proctor_evidence::{BackgroundJob, Store};
+use proctor_index::StoreIndex;
 use proctor_model::{CurrentApproval, EntryKind, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
 use proctor_tree::TreeIndex;
 
@@ -38,27 +38,24 @@ pub(crate) struct ProtectedFilesScan {
     now: BackgroundJob<ProtectedFiles>,
 }
 
-impl Workspace {
-    /// Begins the search for a tree's protected files; `None` if no files are protected.
-    pub(crate) fn begin_protected_scan(&self, plan: &Plan, index: &TreeIndex) -> Option<ProtectedFilesScan> {
-        let globs = plan.approval.protect.clone();
-        let (job, tree) = (globs.clone(), index.clone());
-        (!globs.is_empty())
-            .then(|| ProtectedFilesScan { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
-    }
+/// Begins the search for a tree's protected files; `None` if no files are protected.
+pub(crate) fn begin_protected_scan(store: &Store, plan: &Plan, index: &TreeIndex) -> Option<ProtectedFilesScan> {
+    let globs = plan.approval.protect.clone();
+    let (job, tree) = (globs.clone(), index.clone());
+    (!globs.is_empty()).then(|| ProtectedFilesScan { now: store.background().begin(move || protected_files(&tree, &job)), globs })
+}
 
-    /// Compares the protected files of a tree with the approved ones. Returns `None` if the task's current approval has
-    /// no protected files, for example if a command was typed in a project whose own checks never ran.
-    pub(crate) fn protected_files_status(
-        &self,
-        scope: &ProjectScope,
-        plan: &Plan,
-        look: ProtectedFilesScan,
-    ) -> Result<Option<ProtectedFilesStatus>, ProjectError> {
-        let held = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
-        let now = look.now.wait().expect("a look at an index in memory does not panic");
-        Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
-    }
+/// Compares the protected files of a tree with the approved ones. Returns `None` if the task's current approval has
+/// no protected files, for example if a command was typed in a project whose own checks never ran.
+pub(crate) fn protected_files_status(
+    index: &StoreIndex,
+    scope: &ProjectScope,
+    plan: &Plan,
+    look: ProtectedFilesScan,
+) -> Result<Option<ProtectedFilesStatus>, ProjectError> {
+    let held = index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
+    let now = look.now.wait().expect("a look at an index in memory does not panic");
+    Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
 }
 
 impl ProtectedFilesStatus {

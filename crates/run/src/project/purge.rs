@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
+use crate::project::evidence::{lock_within, recover_runs};
 use crate::project::repaired_index::open_index;
 use crate::project::request::ProjectScope;
 use crate::project::snapshot_storage::remove_snapshots_of;
-use crate::project::workspace::{lock_within, recover_runs};
 use proctor_evidence::{
     Ledger, PurgePlan, Sizes, Store, finish_archiving, plan_purge, purge_runs, remove_project_links, survey_runs,
 };

@@ -101,7 +101,8 @@ impl PythonInterpreter {
     /// state of everything else that decides how it rewrites them. `stamp` returns the state of an environment's packages.
     pub(crate) fn with_pytest(
         &self,
-        (rewriter, code): (&str, &[&str]),
+        rewriter: &str,
+        code: &[&str],
         state: &Digest,
         stamp: impl Fn(&[PathBuf]) -> Digest,
     ) -> Option<Self> {

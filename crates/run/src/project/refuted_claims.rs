@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
+use crate::project::evidence::lock_within;
 use crate::project::repaired_index::open_index;
 use crate::project::request::ProjectScope;
 use crate::project::store_reader::StoreReader;
-use crate::project::workspace::lock_within;
 use proctor_evidence::{Ledger, LedgerLookup, Store};
 use proctor_model::{ClaimRecord, LedgerBody, ProjectId, Timestamp};
 use proctor_sandbox::process::clock;

@@ -1,5 +1,6 @@
 //! Decides which project of the evidence store a directory belongs to. A directory that belongs to none is registered
-//! as a new project, which approves its plan (S7). In doubt a person is asked (architecture, Files on disk).
+//! as a new project, which approves its plan, unless its place was registered before: then what was approved there holds (S7). In doubt
+//! a person is asked (architecture, Files on disk).
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,20 @@ use std::time::Duration;
 use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_all, catch_up_changed, name_unreadable};
 use crate::project::error::ProjectError;
+use crate::project::evidence::{Evidence, lock_within};
+use crate::project::former_identity::former_identities;
+use crate::project::inheritance::Inheritance;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
+use crate::project::same_program::ProgramSearch;
 use crate::project::snapshot_storage::remove_snapshots_of;
-use crate::project::workspace::{Workspace, lock_within};
+use crate::project::workspace::Workspace;
 use proctor_evidence::{self as evidence, ExcludeOutcome, Ledger, LinkOutcome, LinkRepair, Store};
 use proctor_git as git;
 use proctor_index::{self as store, ProjectDifference, ProjectMatch, ProjectMismatch};
 use proctor_model::{
-    Asker, LedgerBody, PROPOSED_MAX_BYTES, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord,
+    Asker, Digest, LedgerBody, PROPOSED_MAX_BYTES, Plan, PlanTerms, ProjectId, RegistrationRecord, RootIdentity, Serving,
+    ServingRecord, TreeDigest,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeHints;
@@ -74,25 +80,48 @@ impl Workspace {
         asker: &Asker,
         identity: Option<IdentityAnswer>,
     ) -> Result<Registration, ProjectError> {
+        let Self { evidence, trees, runner, .. } = self;
         let place = RootDirectory::of(root)?;
-        if let DirectoryOwner::Known(project) = place.find_checked(&self.store, &mut self.index)? {
-            return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
+        if let DirectoryOwner::Known(project) = place.find_checked(&evidence.store, &mut evidence.index)? {
+            return Ok(Registration::Known(linked_scope(&evidence.store, project, &place, asker, settings)));
         }
         // This lock keeps two simultaneous first runs from registering the directory twice.
         let registrar = registrar();
-        let _registering = lock_within(&self.store, &registrar, settings.lock_wait)?;
-        match (place.find_checked(&self.store, &mut self.index)?, identity) {
-            (DirectoryOwner::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
+        let _registering = lock_within(&evidence.store, &registrar, settings.lock_wait)?;
+        let (project, inherited) = match (place.find_checked(&evidence.store, &mut evidence.index)?, identity) {
+            (DirectoryOwner::Known(project), _) => {
+                return Ok(Registration::Known(linked_scope(&evidence.store, project, &place, asker, settings)));
+            }
             (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(IdentityAnswer::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
-                self.write_registration(project, &place, plan, settings, asker)
+                (project, Inheritance::of(&evidence.store, &evidence.index, &place)?)
             }
-            (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => {
-                self.write_registration(doubt.project, &place, plan, settings, asker)
+            (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => (doubt.project, None),
+            (DirectoryOwner::Doubtful(doubt), None) => return Ok(Registration::Doubtful(doubt)),
+        };
+        let scope = scope_of(project, &place, asker);
+        let lock = evidence.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+        let is_first_of_store = evidence.index.projects().map_err(ProjectError::Index)?.is_empty();
+        let said = match inherited {
+            Some(inherited) => write_inherited(evidence, &mut ledger, &scope, &place, plan, inherited)?,
+            None => {
+                // Whoever cannot read the tree gets the same error from the first run.
+                let tree = trees.known.scan(&evidence.store, settings, &scope, &TreeHints::Everything);
+                let programs = runner.program_search(&scope, settings);
+                write_first(evidence, &mut ledger, &scope, &place, plan, programs, tree.ok().map(|tree| tree.digest()))?
             }
-            (DirectoryOwner::Doubtful(doubt), None) => Ok(Registration::Doubtful(doubt)),
+        };
+        drop(ledger);
+        let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
+        notes.extend(make_link(&evidence.store, &scope, settings));
+        if is_first_of_store && settings.limits.bytes.is_none() {
+            notes.push(format!(
+                "evidence is kept for ever: `max_bytes = \"{PROPOSED_MAX_BYTES}\"` in `[evidence]` of proctor.toml would limit its size"
+            ));
         }
+        Ok(Registration::New { scope, notes })
     }
 
     /// Finds the project of a directory without registering the directory. Returns `None` if the directory belongs to
@@ -103,124 +132,128 @@ impl Workspace {
     /// When the directory cannot be read, or a ledger or the index cannot be read.
     pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<ProjectScope>, ProjectError> {
         let place = RootDirectory::of(root)?;
-        Ok(match place.find_checked(&self.store, &mut self.index)? {
+        Ok(match place.find_checked(&self.evidence.store, &mut self.evidence.index)? {
             DirectoryOwner::Known(project) => Some(scope_of(project, &place, asker)),
             DirectoryOwner::Doubtful(_) | DirectoryOwner::Unknown => None,
         })
     }
+}
 
-    fn write_registration(
-        &mut self,
-        project: ProjectId,
-        place: &RootDirectory,
-        plan: &Plan,
-        settings: &ProjectSettings,
-        asker: &Asker,
-    ) -> Result<Registration, ProjectError> {
-        let scope = scope_of(project, place, asker);
-        let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
-        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
-        let is_first_of_store = self.index.projects().map_err(ProjectError::Index)?.is_empty();
-        let plan_digest = proctor_plan::spec::plan_digest(plan);
-        // Whoever cannot read the tree gets the same error from the first run.
-        let tree = self.trees.scan(&self.store, settings, &scope, &TreeHints::Everything).ok().map(|tree| tree.digest());
-        let programs = self.program_search(&scope, settings);
-        let terms = terms_of_registration(&self.index, &scope.project, (plan, plan_digest), programs, tree)?;
-        let is_approved = unapproved_in(&self.index, &scope.project, plan, plan_digest, programs)?.is_none();
-        let record = RegistrationRecord {
-            project_id: scope.project.clone(),
-            path: place.identity.path.clone(),
-            device: place.identity.device,
-            inode: place.identity.inode,
-            git_common_directory: place.identity.git_common_directory.clone(),
-            plan_digest,
-            terms,
-        };
-        self.append(&mut ledger, &scope, LedgerBody::Registered(record))?;
-        drop(ledger);
-        let registered = format!("registered `{}` as {}", place.identity.path, scope.project);
-        // A plan without actions is that of a project without checks of its own: registering it approves nothing.
-        let mut notes = vec![if is_approved && plan.actions().next().is_some() {
-            format!("{registered}; its plan is approved by that ({}…)", plan_digest.short())
-        } else {
-            registered
-        }];
-        notes.extend(self.link(&scope, settings));
-        if is_first_of_store && settings.limits.bytes.is_none() {
-            notes.push(format!(
-                "evidence is kept for ever: `max_bytes = \"{PROPOSED_MAX_BYTES}\"` in `[evidence]` of proctor.toml would limit its size"
-            ));
+/// Writes a registration that approves the plan, unless it weakens what the project's own ledger has. Returns what is said of that.
+fn write_first(
+    evidence: &mut Evidence,
+    ledger: &mut Ledger,
+    scope: &ProjectScope,
+    place: &RootDirectory,
+    plan: &Plan,
+    programs: ProgramSearch<'_>,
+    tree: Option<TreeDigest>,
+) -> Result<String, ProjectError> {
+    let plan_digest = proctor_plan::spec::plan_digest(plan);
+    let terms = terms_of_registration(&evidence.index, &scope.project, plan, plan_digest, programs, tree)?;
+    let is_approved = unapproved_in(&evidence.index, &scope.project, plan, plan_digest, programs)?.is_none();
+    evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
+    // A plan without actions is that of a project without checks of its own: registering it approves nothing.
+    Ok(if is_approved && plan.actions().next().is_some() {
+        format!("; its plan is approved by that ({}…)", plan_digest.short())
+    } else {
+        String::new()
+    })
+}
+
+/// Writes a registration and approvals that hold what was approved for a former identity, and nothing else. Returns what is said of
+/// that.
+fn write_inherited(
+    evidence: &mut Evidence,
+    ledger: &mut Ledger,
+    scope: &ProjectScope,
+    place: &RootDirectory,
+    plan: &Plan,
+    inherited: Inheritance,
+) -> Result<String, ProjectError> {
+    inherited.copy_tree(&evidence.store, &scope.project);
+    let Inheritance { former, own_checks, approvals } = inherited;
+    let (plan_digest, terms) = match own_checks {
+        Some((plan_digest, terms)) => (plan_digest, Some(Box::new(terms))),
+        None => (proctor_plan::spec::plan_digest(plan), None),
+    };
+    evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
+    for approval in approvals {
+        evidence.append(ledger, scope, LedgerBody::Approval(Box::new(approval)))?;
+    }
+    Ok(format!("; what was approved for {} (`{}`) holds here too", former.project, former.path))
+}
+
+fn linked_scope(
+    store: &Store,
+    project: ProjectId,
+    place: &RootDirectory,
+    asker: &Asker,
+    settings: &ProjectSettings,
+) -> ProjectScope {
+    let scope = scope_of(project, place, asker);
+    // This makes the link to the evidence again if it was removed, or if the configuration gives it another name
+    // now. Any other file at the link's path is left alone.
+    let _said_at_registration = make_link(store, &scope, settings);
+    scope
+}
+
+/// Returns whether the project has its link to the evidence.
+pub(crate) fn has_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) -> bool {
+    let target = store.project_directory(&scope.project);
+    settings.link.as_ref().is_some_and(|name| evidence::is_our_link(&scope.root.join(name), &target))
+}
+
+/// Makes the project's link to the evidence again if it was removed or replaced while the checks ran. Whoever follows the documented
+/// path would otherwise read what a check wrote there. Returns what a person should know.
+pub(crate) fn restore_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) -> Option<String> {
+    let name = settings.link.as_ref()?;
+    if !scope.root.is_dir() {
+        // The whole project is gone, and the run says so.
+        return None;
+    }
+    let target = store.project_directory(&scope.project);
+    Some(match evidence::restore_project_link(store, &scope.root, name, &target) {
+        Ok(LinkRepair::NotNeeded) => return None,
+        Ok(LinkRepair::Removed) => {
+            format!("`{name}` in the project was removed while the checks ran; it links to the evidence again")
         }
-        Ok(Registration::New { scope, notes })
-    }
+        Ok(LinkRepair::WasLink(other)) => format!(
+            "`{name}` in the project was replaced by a link to `{}` while the checks ran; it links to the evidence again",
+            other.display()
+        ),
+        Ok(LinkRepair::MovedTo(aside)) => format!(
+            "`{name}` in the project was replaced while the checks ran; it links to the evidence again, and what was in its place is \
+             now `{}`",
+            aside.display()
+        ),
+        Err(error) => format!(
+            "`{name}` in the project was replaced while the checks ran, and is no evidence: {error}; `proctor show` finds the evidence"
+        ),
+    })
+}
 
-    fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &ProjectSettings) -> ProjectScope {
-        let scope = scope_of(project, place, asker);
-        // This makes the link to the evidence again if it was removed, or if the configuration gives it another name
-        // now. Any other file at the link's path is left alone.
-        let _said_at_registration = self.link(&scope, settings);
-        scope
-    }
-
-    /// Returns whether the project has its link to the evidence.
-    pub(crate) fn has_link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> bool {
-        let target = self.store.project_directory(&scope.project);
-        settings.link.as_ref().is_some_and(|name| evidence::is_our_link(&scope.root.join(name), &target))
-    }
-
-    /// Makes the project's link to the evidence again if it was removed or replaced while the checks ran. Whoever follows the documented
-    /// path would otherwise read what a check wrote there. Returns what a person should know.
-    pub(crate) fn restore_link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> Option<String> {
-        let name = settings.link.as_ref()?;
-        if !scope.root.is_dir() {
-            // The whole project is gone, and the run says so.
-            return None;
+/// Creates a symbolic link to the evidence in the project's root, and hides it from git (S1). Returns messages for
+/// people. The link is a convenience: if it cannot be made, a message says so, and nothing fails.
+fn make_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<String> {
+    let Some(name) = &settings.link else { return Vec::new() };
+    let target = store.project_directory(&scope.project);
+    let mut notes = Vec::new();
+    match evidence::link_project(&scope.root, name, &target) {
+        Err(error) => notes
+            .push(format!("`{name}` could not be made in the project ({error}): `proctor show` finds the evidence without it")),
+        Ok(LinkOutcome::Created) => {
+            notes.push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
+            notes.extend(exclude(&scope.root, name));
         }
-        let target = self.store.project_directory(&scope.project);
-        Some(match evidence::restore_project_link(&self.store, &scope.root, name, &target) {
-            Ok(LinkRepair::NotNeeded) => return None,
-            Ok(LinkRepair::Removed) => {
-                format!("`{name}` in the project was removed while the checks ran; it links to the evidence again")
-            }
-            Ok(LinkRepair::WasLink(other)) => format!(
-                "`{name}` in the project was replaced by a link to `{}` while the checks ran; it links to the evidence again",
-                other.display()
-            ),
-            Ok(LinkRepair::MovedTo(aside)) => format!(
-                "`{name}` in the project was replaced while the checks ran; it links to the evidence again, and what was in its place is \
-                 now `{}`",
-                aside.display()
-            ),
-            Err(error) => format!(
-                "`{name}` in the project was replaced while the checks ran, and is no evidence: {error}; `proctor show` finds the evidence"
-            ),
-        })
+        Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
+            "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
+        )),
+        // The repository may have been made after the link.
+        Ok(LinkOutcome::AlreadyRight) => notes.extend(exclude(&scope.root, name)),
+        Ok(LinkOutcome::Off) => {}
     }
-
-    /// Creates a symbolic link to the evidence in the project's root, and hides it from git (S1). Returns messages for
-    /// people. The link is a convenience: if it cannot be made, a message says so, and nothing fails.
-    fn link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<String> {
-        let Some(name) = &settings.link else { return Vec::new() };
-        let target = self.store.project_directory(&scope.project);
-        let mut notes = Vec::new();
-        match evidence::link_project(&scope.root, name, &target) {
-            Err(error) => notes.push(format!(
-                "`{name}` could not be made in the project ({error}): `proctor show` finds the evidence without it"
-            )),
-            Ok(LinkOutcome::Created) => {
-                notes
-                    .push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
-                notes.extend(exclude(&scope.root, name));
-            }
-            Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
-                "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
-            )),
-            // The repository may have been made after the link.
-            Ok(LinkOutcome::AlreadyRight) => notes.extend(exclude(&scope.root, name)),
-            Ok(LinkOutcome::Off) => {}
-        }
-        notes
-    }
+    notes
 }
 
 /// Hides the link to the evidence from git, if the project is in a repository. Returns what a person should know.
@@ -261,6 +294,20 @@ impl DirectoryOwner {
 }
 
 impl RootDirectory {
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn identity(&self) -> &RootIdentity {
+        &self.identity
+    }
+
+    /// Returns the line of the ledger that registers the directory.
+    fn record(&self, scope: &ProjectScope, plan_digest: Digest, terms: Option<Box<PlanTerms>>) -> RegistrationRecord {
+        let RootIdentity { path, device, inode, git_common_directory } = self.identity.clone();
+        RegistrationRecord { project_id: scope.project.clone(), path, device, inode, git_common_directory, plan_digest, terms }
+    }
+
     pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
         let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
         let git = git::git_common_directory(root);
@@ -292,7 +339,7 @@ impl RootDirectory {
             Some(project) => (DirectoryOwner::Known(project), changed),
             None => {
                 let unreadable = catch_up_all(store, index)?;
-                (self.find_in(index)?, unreadable)
+                (self.by_place(self.find_in(index)?, store, index)?, unreadable)
             }
         };
         let mut others = Vec::new();
@@ -304,6 +351,18 @@ impl RootDirectory {
         }
         others.iter().for_each(|ledger| name_unreadable(index, ledger));
         Ok(owner)
+    }
+
+    /// Returns the owner, in doubt the project to whose place the directory belongs: one that was moved over the place of another, or
+    /// merely resembles it, does not become that place by being the same project as before.
+    fn by_place(&self, owner: DirectoryOwner, store: &Store, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
+        let DirectoryOwner::Doubtful(doubt) = owner else { return Ok(owner) };
+        let former = former_identities(store, index, self)?.into_iter().next();
+        let owning = former.filter(|former| former.likeness.is_same_place());
+        Ok(DirectoryOwner::Doubtful(match owning {
+            Some(former) => ResemblingProject { project: former.project, registered_path: former.path, ..doubt },
+            None => doubt,
+        }))
     }
 
     /// Checks the seal of a project's rows, and returns whether the directory is still that project's.

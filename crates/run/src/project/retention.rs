@@ -5,9 +5,11 @@ use std::path::Path;
 use crate::project::archiving::archive_locked;
 use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
+use crate::project::evidence::{Evidence, lock_within};
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
-use crate::project::workspace::{Workspace, lock_within};
+use crate::project::test_history::keep_tests;
+use crate::project::workspace::Workspace;
 use proctor_evidence::{
     ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines,
     finish_archiving, has_old_lines, plan_prune, prune_runs, remove_pruned_leftovers, survey_runs,
@@ -65,7 +67,7 @@ pub fn make_room(state_root: &Path) -> Result<UsedReserve, ProjectError> {
 pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<PruningOutcome, ProjectError> {
     let reserve = make_room(state_root)?;
     let pruned = with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
-        prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
+        prune_locked(store, index, lock, &mut ledger, scope, &settings.limits, Sizes::Measured)
     })?;
     drop(reserve);
     // Without a reserve the evidence is pruned all the same, and the next sealed run tries to write one.
@@ -96,60 +98,62 @@ impl Workspace {
     ///
     /// Before, the tests of the project's last runs are added to the index of tests, while their evidence is there.
     pub fn keep_to_limits(&mut self) {
-        let Some((scope, limits)) = self.to_prune.take() else { return };
-        self.keep_tests(&scope.project);
-        if let Err(error) = self.compress_ledger_if_due(&scope) {
+        let Some((scope, limits)) = self.last_runs.to_prune.take() else { return };
+        keep_tests(&mut self.evidence, &scope.project);
+        if let Err(error) = compress_ledger_if_due(&self.evidence.store, &scope) {
             tracing::warn!("old lines of the ledger of {} were not compressed: {error}", scope.project);
         }
         if limits.is_idle() {
             return;
         }
-        if let Err(error) = self.prune_if_due(&scope, &limits) {
+        if let Err(error) = prune_if_due(&mut self.evidence, &scope, &limits) {
             tracing::warn!("evidence of {} was not kept to its limits: {error}", scope.project);
         }
     }
+}
 
-    /// Compresses the old lines of the ledger of a project, if there are many and no other process has locked it.
-    fn compress_ledger_if_due(&self, scope: &ProjectScope) -> Result<(), ProjectError> {
-        if !has_old_lines(&self.store, &scope.project).map_err(ProjectError::Evidence)? {
-            return Ok(());
-        }
-        let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
-        let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
-        let done = compress_old_lines(&lock, &ledger).map_err(ProjectError::Evidence)?;
-        tracing::info!("{} bytes of the ledger of {} were compressed to {}", done.before, scope.project, done.after);
-        Ok(())
+/// Compresses the old lines of the ledger of a project, if there are many and no other process has locked it.
+fn compress_ledger_if_due(store: &Store, scope: &ProjectScope) -> Result<(), ProjectError> {
+    if !has_old_lines(store, &scope.project).map_err(ProjectError::Evidence)? {
+        return Ok(());
     }
+    let Ok(lock) = store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
+    let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    let done = compress_old_lines(&lock, &ledger).map_err(ProjectError::Evidence)?;
+    tracing::info!("{} bytes of the ledger of {} were compressed to {}", done.before, scope.project, done.after);
+    Ok(())
+}
 
-    fn prune_if_due(&mut self, scope: &ProjectScope, limits: &RetentionLimits) -> Result<(), ProjectError> {
-        if !self.index.sealed_runs(&scope.project).map_err(ProjectError::Index)?.is_multiple_of(RUNS_BETWEEN) {
-            return Ok(());
-        }
-        let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
-        self.catch_up(&scope.project)?;
-        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
-        if let Some(days) = limits.archive_days {
-            let wish = ArchiveRequest::Old { days, task: None };
-            let archived = archive_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, &wish)?;
-            if !archived.runs.is_empty() {
-                tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
-            }
-        }
-        if limits.is_unlimited() {
-            return Ok(());
-        }
-        let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
-        let pruned = prune_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, limits, sizes)?;
-        if !pruned.runs.is_empty() {
-            tracing::info!("{} runs of {} were pruned, {} are left", pruned.runs.len(), scope.project, pruned.left);
-        }
-        Ok(())
+fn prune_if_due(evidence: &mut Evidence, scope: &ProjectScope, limits: &RetentionLimits) -> Result<(), ProjectError> {
+    if !evidence.index.sealed_runs(&scope.project).map_err(ProjectError::Index)?.is_multiple_of(RUNS_BETWEEN) {
+        return Ok(());
     }
+    let Ok(lock) = evidence.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
+    evidence.catch_up(&scope.project)?;
+    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    if let Some(days) = limits.archive_days {
+        let wish = ArchiveRequest::Old { days, task: None };
+        let archived = archive_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, &wish)?;
+        if !archived.runs.is_empty() {
+            tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
+        }
+    }
+    if limits.is_unlimited() {
+        return Ok(());
+    }
+    let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
+    let pruned = prune_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, limits, sizes)?;
+    if !pruned.runs.is_empty() {
+        tracing::info!("{} runs of {} were pruned, {} are left", pruned.runs.len(), scope.project, pruned.left);
+    }
+    Ok(())
 }
 
 fn prune_locked(
-    (store, index): (&Store, &mut StoreIndex),
-    (lock, ledger): (&ProjectLock, &mut Ledger),
+    store: &Store,
+    index: &mut StoreIndex,
+    lock: &ProjectLock,
+    ledger: &mut Ledger,
     scope: &ProjectScope,
     limits: &RetentionLimits,
     sizes: Sizes,

@@ -2,8 +2,8 @@
 //! action.
 
 use crate::project::error::ProjectError;
-use crate::project::workspace::Workspace;
-use proctor_evidence::{ProjectLock, ScratchDirectory};
+use crate::project::runner::Runner;
+use proctor_evidence::{ProjectLock, ScratchDirectory, Store};
 use proctor_model::Access;
 use proctor_sandbox::process::Isolation;
 use proctor_sandbox::snapshot::RunLayers;
@@ -62,33 +62,27 @@ impl Drop for RunPreparation {
     }
 }
 
-impl Workspace {
-    /// Removes the shared directory of the finished run, and prepares the directory and the isolation for the next one.
-    pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
-        let first_step = self.run_preparation.first_step.take();
-        let old = self.run_preparation.scratch().map(|scratch| scratch.path().to_owned());
-        self.run_preparation.close();
-        self.run_preparation.open(lock)?;
-        self.run_preparation.make_ready();
-        // If this fails, the layers are made when they are needed, and a failure is reported then.
-        let _not_ready = RunLayers::prepare(&self.store.snapshot_directory(lock.project()));
-        if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.run_preparation.scratch()) {
-            isolation.output = None;
-            for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
-                if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access
-                    && let Ok(below) = shared.strip_prefix(&old)
-                {
-                    *shared = new.path().join(below);
-                }
+/// Removes the shared directory of the finished run, and prepares the directory and the isolation for the next one.
+pub(crate) fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectLock) -> Result<(), ProjectError> {
+    let preparation = &mut runner.preparation;
+    let first_step = preparation.first_step.take();
+    let old = preparation.scratch().map(|scratch| scratch.path().to_owned());
+    preparation.close();
+    preparation.open(lock)?;
+    preparation.make_ready();
+    // If this fails, the layers are made when they are needed, and a failure is reported then.
+    let _not_ready = RunLayers::prepare(&store.snapshot_directory(lock.project()));
+    if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, preparation.scratch()) {
+        isolation.output = None;
+        for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
+            if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access
+                && let Ok(below) = shared.strip_prefix(&old)
+            {
+                *shared = new.path().join(below);
             }
-            self.park(&isolation)?;
         }
-        Ok(())
+        // The launcher sets up this isolation in advance, for the action that probably starts next.
+        runner.launcher()?.park(&isolation);
     }
-
-    /// Asks the launcher to set up this isolation in advance, for the action that probably starts next.
-    pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), ProjectError> {
-        self.launcher()?.park(isolation);
-        Ok(())
-    }
+    Ok(())
 }

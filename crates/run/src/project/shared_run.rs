@@ -60,13 +60,13 @@ impl Workspace {
         let mut told = false;
         // Who may not wait is told so by the run that follows.
         while !wait.is_zero() {
-            let lock = self.store.lock(&scope.project, &mut || {
+            let lock = self.evidence.store.lock(&scope.project, &mut || {
                 if !told {
                     told = true;
                     show(Progress::WaitingForLock { wait });
                 }
                 // What cannot be read is not shared.
-                if let Ok(Some(holder)) = self.store.lock_holder(&scope.project)
+                if let Ok(Some(holder)) = self.evidence.store.lock_holder(&scope.project)
                     && let (Some(process), Some(run)) = (holder.pid, holder.run)
                     && run.task == *task
                 {

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::project::error::ProjectError;
-use crate::project::workspace::{Workspace, lock_within};
+use crate::project::evidence::lock_within;
+use crate::project::workspace::Workspace;
 use proctor_evidence::{LockError, ProjectLock, Store, WaitDecision};
 use proctor_model::ProjectId;
 use proctor_sandbox::snapshot;
@@ -147,11 +148,11 @@ impl Workspace {
     ///
     /// If another process has locked the project, nothing is done: the run of that process has removed these layers.
     pub fn remove_left_layers(&self, project: &ProjectId) {
-        let directory = self.store.snapshot_directory(project);
+        let directory = self.evidence.store.snapshot_directory(project);
         if !directory.exists() {
             return;
         }
-        let Ok(_lock) = self.store.lock(project, &mut || WaitDecision::GiveUp) else { return };
+        let Ok(_lock) = self.evidence.store.lock(project, &mut || WaitDecision::GiveUp) else { return };
         snapshot::remove_memory_layers(&directory);
         if let Err(error) = snapshot::remove_directory(&directory.join(LAYERS)) {
             tracing::warn!("what a killed run of {project} left was not removed: {error}");

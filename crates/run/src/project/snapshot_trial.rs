@@ -79,7 +79,7 @@ pub fn try_snapshot(launcher: &mut LauncherHandle, request: &ExaminationRequest<
         written,
         environments: Vec::new(),
     };
-    try_mount(launcher, request, (&store, &scratch.0), mount)
+    try_mount(launcher, request, &store, &scratch.0, mount)
 }
 
 /// Tries to mount a snapshot over a project for the request's action, as a run mounts it, and starts the request's program.
@@ -91,7 +91,8 @@ pub fn try_snapshot(launcher: &mut LauncherHandle, request: &ExaminationRequest<
 pub(crate) fn try_mount(
     launcher: &mut LauncherHandle,
     request: &ExaminationRequest<'_>,
-    (store, scratch): (&Store, &Path),
+    store: &Store,
+    scratch: &Path,
     mount: SnapshotMount,
 ) -> Result<Option<String>, ProjectError> {
     let mut launch = trial_launch(store, scratch, request)?(IsolationLevel::Namespace);

@@ -202,7 +202,7 @@ impl StoreReader {
         };
         let run = run_with_number(&self.store, &ledger, project, number)?.filter(is_wanted);
         let Some(run) = run else { return Ok(None) };
-        let pruned = self.pruned(&ledger, project, (&run.task, &run.run_id))?;
+        let pruned = self.pruned(&ledger, project, &run.task, &run.run_id)?;
         Ok(Some(self.to_recorded_run(project, run, pruned)))
     }
 
@@ -271,7 +271,7 @@ impl StoreReader {
     ) -> Result<T, ProjectError> {
         let no_hash = || ProjectError::Evidence(EvidenceError::NotInLedger { run_id: run.run_id.clone() });
         let manifest = run.manifest_hash.ok_or_else(no_hash)?;
-        let attempt = || read(&SealedFiles::open(&self.store, project, (&run.task, &run.run_id), manifest)?);
+        let attempt = || read(&SealedFiles::open(&self.store, project, &run.task, &run.run_id, manifest)?);
         attempt().or_else(|_| attempt()).map_err(|error| self.unless_pruned(project, run, error))
     }
 
@@ -279,7 +279,7 @@ impl StoreReader {
     fn unless_pruned(&self, project: &ProjectId, run: &RecordedRun, error: EvidenceError) -> ProjectError {
         match pruned_since(&self.store, project, &run.run_id) {
             Ok(Some(why)) => ProjectError::Pruned { run_id: run.run_id.clone(), why },
-            Ok(None) | Err(_) => unread_run(&self.store, project, (&run.task, &run.run_id), error),
+            Ok(None) | Err(_) => unread_run(&self.store, project, &run.task, &run.run_id, error),
         }
     }
 
@@ -302,7 +302,8 @@ impl StoreReader {
         &self,
         ledger: &LedgerLookup,
         project: &ProjectId,
-        (task, run_id): (&TaskId, &RunId),
+        task: &TaskId,
+        run_id: &RunId,
     ) -> Result<Option<PruneReason>, ProjectError> {
         let is_there =
             self.store.run_directory(project, task, run_id).is_dir() || evidence::is_archived(&self.store, project, task, run_id);

@@ -25,6 +25,14 @@ pub(crate) struct TaskHistory {
     pub(crate) tdd: TddState,
 }
 
+/// The plan and the tree of a task as they are now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PresentState {
+    pub(crate) plan: CurrentPlan,
+    /// `None` while the tree is not read.
+    pub(crate) tree: Option<TreeDigest>,
+}
+
 impl TaskHistory {
     pub(crate) fn read(
         store: &Store,
@@ -51,10 +59,10 @@ impl TaskHistory {
         &self,
         store: &Store,
         project: &ProjectId,
-        (plan, tree): (CurrentPlan, Option<TreeDigest>),
+        now: PresentState,
     ) -> Result<Option<LastVerdict>, ProjectError> {
         let last = || self.verdict.clone();
-        let (CurrentPlan::Known(plan), Some(tree)) = (plan, tree) else { return Ok(last()) };
+        let PresentState { plan: CurrentPlan::Known(plan), tree: Some(tree) } = now else { return Ok(last()) };
         let is_failure_of_now = |verdict: &LastVerdict| {
             (verdict.plan, verdict.tree, verdict.result) == (Some(plan), Some(tree), Some(OverallResult::Failed))
         };
@@ -72,10 +80,10 @@ impl TaskHistory {
     /// are not known.
     pub(crate) fn check_standings(
         &self,
-        (plan, tree): (CurrentPlan, Option<TreeDigest>),
+        now: PresentState,
         files_since: impl Fn(TreeDigest) -> Option<u64>,
     ) -> Vec<CheckStanding> {
-        let (CurrentPlan::Known(plan), Some(tree)) = (plan, tree) else { return Vec::new() };
+        let PresentState { plan: CurrentPlan::Known(plan), tree: Some(tree) } = now else { return Vec::new() };
         let checks = self.checks.iter().filter(|check| check.plan == plan);
         checks.map(|check| CheckStanding::of(check, tree, &files_since)).collect()
     }

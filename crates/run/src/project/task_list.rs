@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use crate::project::checked_index::{apply_written, catch_up};
 use crate::project::error::ProjectError;
+use crate::project::evidence::{Evidence, lock_within};
 use crate::project::progress::Progress;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::sealed_report;
-use crate::project::workspace::{Workspace, lock_within};
 use proctor_evidence::report::{
     DEBT_FILE, ExecutionReportV2, TaskListUpdate, TaskState, TaskVerdict, TechnicalDebtV1, build_task_lists, parse_debt,
     plan_task_list_update,
@@ -41,28 +41,26 @@ struct Keeper<'a> {
     link: Option<&'a str>,
 }
 
-impl Workspace {
-    /// Updates the task list if the settings name one. The index must be up to date with the ledger.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger or the index cannot be used. If only the task list cannot be written, that is a message and no
-    /// error.
-    pub(crate) fn keep_task_list(
-        &mut self,
-        ledger: &mut Ledger,
-        scope: &ProjectScope,
-        settings: &ProjectSettings,
-        show: &mut dyn FnMut(Progress),
-    ) -> Result<(), ProjectError> {
-        let Some(path) = settings.task_list.as_deref() else { return Ok(()) };
-        let link = settings.link.as_deref();
-        let keeper = Keeper { store: &self.store, index: &mut self.index, ledger, scope, path, link };
-        for line in keeper.keep()? {
-            show(Progress::Note(line));
-        }
-        Ok(())
+/// Updates the task list if the settings name one. The index must be up to date with the ledger.
+///
+/// # Errors
+///
+/// When the ledger or the index cannot be used. If only the task list cannot be written, that is a message and no
+/// error.
+pub(crate) fn update_task_list(
+    evidence: &mut Evidence,
+    ledger: &mut Ledger,
+    scope: &ProjectScope,
+    settings: &ProjectSettings,
+    show: &mut dyn FnMut(Progress),
+) -> Result<(), ProjectError> {
+    let Some(path) = settings.task_list.as_deref() else { return Ok(()) };
+    let link = settings.link.as_deref();
+    let keeper = Keeper { store: &evidence.store, index: &mut evidence.index, ledger, scope, path, link };
+    for line in keeper.keep()? {
+        show(Progress::Note(line));
     }
+    Ok(())
 }
 
 /// Updates the task list of a registered project without a run, and returns the messages.

@@ -1,7 +1,5 @@
 //! Names the files that git tracks and that belong to no tree because of their names, such as a fixture in `node_modules`.
 
-use crate::project::request::ProjectScope;
-use crate::project::workspace::Workspace;
 use proctor_model::{PlanNote, TreePath};
 use proctor_tree::TreeIndex;
 
@@ -20,14 +18,6 @@ impl TrackedOutside {
         let note = known.map_or_else(|| describe(&index.tracked_outside()), |(_, note)| note);
         self.0 = Some((index.clone(), note.clone()));
         note
-    }
-}
-
-impl Workspace {
-    /// Returns a note about the tracked files of the run's project that belong to no tree.
-    pub(crate) fn note_tracked_outside(&mut self, scope: &ProjectScope) -> Option<PlanNote> {
-        let index = self.trees.index_of(scope)?;
-        self.tracked_outside.note(&index)
     }
 }
 

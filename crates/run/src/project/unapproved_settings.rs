@@ -39,8 +39,8 @@ impl Workspace {
         project: &ProjectId,
         settings: &PlanSettings,
     ) -> Result<Option<UnapprovedPlan>, ProjectError> {
-        self.catch_up(project)?;
-        find_unapproved(&self.index, project, settings, "")
+        self.evidence.catch_up(project)?;
+        find_unapproved(&self.evidence.index, project, settings, "")
     }
 }
 

@@ -1,7 +1,6 @@
 //! Verifies the evidence of a run as `proctor verify RUN` does, and makes the document that says what was found.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use nix::unistd::{AccessFlags, access};
 use serde::ser::SerializeStruct as _;
@@ -11,23 +10,11 @@ use crate::project::error::ProjectError;
 use crate::project::{approval_counts, approval_faults};
 use proctor_evidence::{
     EvidenceFault, FaultKind, Store, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys, known_runs,
-    read_store_activity, sort_by_cause, verify_keys, verify_project,
+    ledger_file, line_from_the_future, sort_by_cause, verify_keys, verify_project, verify_steadily,
 };
 use proctor_index::{IndexDifference, IndexError, IndexReader, RowDifference};
-use proctor_model::{LedgerLine, ProjectId, RunId, Timestamp};
+use proctor_model::{ProjectId, RunId};
 use proctor_sandbox::process::clock;
-
-/// How far, in milliseconds, a line may be ahead of this machine's clock: another machine's clock may have written it.
-const CLOCK_TOLERANCE_MS: i64 = 10 * 60 * 1000;
-/// The pauses before a store that others write to is looked at again.
-const PAUSES: [Duration; 6] = [
-    Duration::from_millis(20),
-    Duration::from_millis(50),
-    Duration::from_millis(100),
-    Duration::from_millis(200),
-    Duration::from_millis(400),
-    Duration::from_millis(400),
-];
 
 /// How many threads hash the files of one run.
 const THREADS: usize = 1;
@@ -56,7 +43,7 @@ fn verify_run_once(store: &Store, project: &ProjectId, run_id: &RunId) -> Result
     found.faults.extend(faults);
     found.unfinished.extend(unfinished);
     let ledger = ledger_file(store, project);
-    found.faults.extend(line_from_the_future(&ledger, &found.lines));
+    found.faults.extend(line_from_the_future(&ledger, &found.lines, clock::now()));
     found.faults.extend(approval_faults(project, &ledger, &found.lines));
     match index.map(|index| index.map(|index| index.compare(project, &found.lines))) {
         Ok(Some(Ok(differences))) => found.faults.extend(differences.iter().map(fault_from_difference)),
@@ -68,52 +55,6 @@ fn verify_run_once(store: &Store, project: &ProjectId, run_id: &RunId) -> Result
     let lines = found.lines.len() as u64;
     found.lines.clear();
     Ok((found, lines))
-}
-
-/// Verifies what is in the store while other processes may write to it. What they do between two reads of ours can look like a fault, so
-/// a store with faults is looked at again unless nobody wrote to it meanwhile, and only what is found each time is a fault.
-///
-/// # Errors
-/// Those of `verify`.
-pub fn verify_steadily<T, E>(
-    state_root: &Path,
-    verify: impl Fn() -> Result<T, E>,
-    faults: impl Fn(&mut T) -> &mut Vec<EvidenceFault>,
-) -> Result<T, E> {
-    let state = || read_store_activity(state_root);
-    let mut before = state();
-    let mut found = verify()?;
-    for pause in PAUSES {
-        let after = state();
-        let is_steady = before == after && after.is_idle;
-        if faults(&mut found).is_empty() || is_steady {
-            break;
-        }
-        std::thread::sleep(pause);
-        before = state();
-        let mut again = verify()?;
-        let earlier = std::mem::take(faults(&mut found));
-        let is_found_again =
-            |fault: &EvidenceFault| earlier.iter().any(|earlier| (earlier.kind, &earlier.file) == (fault.kind, &fault.file));
-        faults(&mut again).retain(is_found_again);
-        found = again;
-    }
-    Ok(found)
-}
-
-/// Reports the first line that is dated ahead of this machine's clock.
-pub fn line_from_the_future(ledger: &Path, lines: &[(u64, LedgerLine)]) -> Option<EvidenceFault> {
-    let now = clock::now();
-    let latest = Timestamp::from_millis(now.as_millis().saturating_add(CLOCK_TOLERANCE_MS));
-    let line = lines.iter().map(|(_, line)| line).find(|line| line.time > latest)?;
-    let detail = format!("line {}: it is of {}, and now is {now}", line.sequence.0, line.time);
-    Some(EvidenceFault::new(FaultKind::TimeAhead, ledger, detail))
-}
-
-/// Returns the ledger's path relative to the store. Faults name files by such paths.
-pub fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
-    let path = store.ledger_path(project);
-    path.strip_prefix(store.root()).map_or_else(|_| path.clone(), Path::to_owned)
 }
 
 /// Reports a difference between the index and the ledgers.

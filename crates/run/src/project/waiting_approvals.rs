@@ -62,7 +62,7 @@ impl StoreReader {
                     continue;
                 }
             };
-            let Some(weighed) = weigh_plan(&self.index, project, &plan, (&tree, left.clone()), programs)? else { continue };
+            let Some(weighed) = weigh_plan(&self.index, project, &plan, &tree, left.clone(), programs)? else { continue };
             if weighed.concerns_task || waiting.unapproved.is_empty() {
                 waiting.unapproved.push(weighed.unapproved);
             }

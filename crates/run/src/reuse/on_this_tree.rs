@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::project::{ProjectError, RunRequest, Selection, Workspace, run_of_ledger};
+use crate::project::{ProjectError, RunRequest, Selection, run_of_ledger};
+use crate::reuse::earlier::{intact_report, intact_verdict};
 use crate::reuse::{PlaceOfCheck, ReuseCriteria};
+use proctor_evidence::Store;
 use proctor_evidence::report::{ExecutionReportV2, ReusedAction};
+use proctor_index::StoreIndex;
 use proctor_model::{Action, ActionId, Digest, KnownCheck, Plan, RunId, TreeDigest};
 
 /// Where a check works now, and with which tools, on which tree.
@@ -16,53 +19,52 @@ pub(crate) struct PresentConditions {
     pub(crate) tree: TreeDigest,
 }
 
-impl Workspace {
-    /// Returns, for each check that already has a result for this tree and plan, the run that carried the check out.
-    /// The result is empty unless the run was asked for the missing checks. It is also empty if a phase was requested,
-    /// if a command was typed, or if the task's cycle was started: a cycle counts attempts, so its runs carry out all
-    /// checks.
-    pub(crate) fn results_on_this_tree(
-        &self,
-        request: &RunRequest<'_>,
-        (plan, tree): (Digest, TreeDigest),
-        is_cycle_started: bool,
-    ) -> Result<BTreeMap<ActionId, RunId>, ProjectError> {
-        if request.checks != Selection::Missing || is_cycle_started || request.phase.is_some() || request.is_typed() {
-            return Ok(BTreeMap::new());
-        }
-        let checks = self.index.checks(&request.scope.project, &request.plan.task).map_err(ProjectError::Index)?;
-        let fresh = |check: &KnownCheck| Some((check.id.clone(), check.fresh_result(plan, tree)?.run_id.clone()));
-        Ok(checks.iter().filter_map(fresh).collect())
+/// Returns, for each check that already has a result for this tree and plan, the run that carried the check out.
+/// The result is empty unless the run was asked for the missing checks. It is also empty if a phase was requested,
+/// if a command was typed, or if the task's cycle was started: a cycle counts attempts, so its runs carry out all
+/// checks.
+pub(crate) fn results_on_this_tree(
+    index: &StoreIndex,
+    request: &RunRequest<'_>,
+    plan: Digest,
+    tree: TreeDigest,
+    is_cycle_started: bool,
+) -> Result<BTreeMap<ActionId, RunId>, ProjectError> {
+    if request.checks != Selection::Missing || is_cycle_started || request.phase.is_some() || request.is_typed() {
+        return Ok(BTreeMap::new());
     }
+    let checks = index.checks(&request.scope.project, &request.plan.task).map_err(ProjectError::Index)?;
+    let fresh = |check: &KnownCheck| Some((check.id.clone(), check.fresh_result(plan, tree)?.run_id.clone()));
+    Ok(checks.iter().filter_map(fresh).collect())
+}
 
-    /// Returns the result of a check in an earlier run on the same tree; `None` if the check worked elsewhere or with other
-    /// tools there, or something about the result is doubtful.
-    pub(crate) fn result_on_this_tree(
-        &self,
-        request: &RunRequest<'_>,
-        action: &Action,
-        run_id: &RunId,
-        now: PresentConditions,
-    ) -> Option<ReusedAction> {
-        let (environment, tree) = (now.environment, now.tree);
-        let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree: Some(tree), now: tree };
-        let found = match run_of_ledger(&self.store, &request.scope.project, run_id) {
-            Ok(Some(run)) => self.intact_report(request, &run),
-            Ok(None) => Err("the ledger does not have it".to_owned()),
-            Err(error) => Err(error.to_string()),
-        };
-        let found = found.and_then(|(report, hash)| {
-            if worked_at(&report, action, now.place) {
-                self.intact_verdict(request, (&report, hash), &wanted)
-            } else {
-                Err("the check worked at another place, or with other ignored files".to_owned())
-            }
-        });
-        if let Err(why) = &found {
-            tracing::info!("`{}` is carried out again; its result of {run_id} on this tree is not used: {why}", action.name);
+/// Returns the result of a check in an earlier run on the same tree; `None` if the check worked elsewhere or with other
+/// tools there, or something about the result is doubtful.
+pub(crate) fn result_on_this_tree(
+    store: &Store,
+    request: &RunRequest<'_>,
+    action: &Action,
+    run_id: &RunId,
+    now: PresentConditions,
+) -> Option<ReusedAction> {
+    let (environment, tree) = (now.environment, now.tree);
+    let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree: Some(tree), now: tree };
+    let found = match run_of_ledger(store, &request.scope.project, run_id) {
+        Ok(Some(run)) => intact_report(store, request, &run),
+        Ok(None) => Err("the ledger does not have it".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let found = found.and_then(|(report, hash)| {
+        if worked_at(&report, action, now.place) {
+            intact_verdict(store, request, &report, hash, &wanted)
+        } else {
+            Err("the check worked at another place, or with other ignored files".to_owned())
         }
-        found.ok()
+    });
+    if let Err(why) = &found {
+        tracing::info!("`{}` is carried out again; its result of {run_id} on this tree is not used: {why}", action.name);
     }
+    found.ok()
 }
 
 /// Returns whether a check worked in an earlier run where it would work now. The result of a check on a snapshot depends on the

@@ -166,18 +166,18 @@ impl Cgroup {
     /// is noted as one that is not enforced.
     fn limit(&mut self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
-            self.write_limit(LimitSetting::Memory, ("memory", "memory.max"), &bytes.to_string());
+            self.write_limit(LimitSetting::Memory, "memory", "memory.max", &bytes.to_string());
             self.has_memory_limit = self.unenforced.is_empty();
             // Without this line, a process that reaches the memory limit would swap instead of being killed.
             let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
             let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
         }
         if let Some(count) = limits.processes {
-            self.write_limit(LimitSetting::Processes, ("pids", "pids.max"), &count.to_string());
+            self.write_limit(LimitSetting::Processes, "pids", "pids.max", &count.to_string());
         }
     }
 
-    fn write_limit(&mut self, setting: LimitSetting, (controller, file): (&str, &str), value: &str) {
+    fn write_limit(&mut self, setting: LimitSetting, controller: &str, file: &str, value: &str) {
         if let Err(error) = set(&self.directory.join(file), value) {
             let why = if error.kind() == io::ErrorKind::NotFound {
                 format!("the cgroup that was delegated to proctor has no controller `{controller}`")

@@ -3,7 +3,9 @@
 //! itself before it starts the main process, which inherits them. At the levels `cgroup` and `landlock`, the main
 //! process puts them on itself before it executes its program.
 
+use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use landlock::{
@@ -13,6 +15,7 @@ use landlock::{
 use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::geteuid;
 
+use crate::process::second_paths::{SecondPathError, refuse_new_second_path};
 use crate::process::system_call_filter::{filter_obstacle, filter_program};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities, install_filter};
 use proctor_model::{Access, Sandbox, SystemCallFilter};
@@ -42,6 +45,8 @@ pub(super) enum ConfineError {
     NoLandlock,
     #[error("cannot filter the system calls of a command")]
     Filter(#[source] io::Error),
+    #[error(transparent)]
+    SecondPath(#[from] SecondPathError),
     #[error("`sandbox.system_call_filter = \"require\"` wants a filter on system calls, and {0}")]
     NoFilter(&'static str),
 }
@@ -71,6 +76,7 @@ pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Pat
     let Some(sandbox) = sandbox else {
         return enforced(scopes()?.create()?.restrict_self()?.ruleset);
     };
+    refuse_new_second_path(sandbox)?;
     let rules = rules(sandbox, output);
     let mut ruleset = scopes()?.handle_access(AccessFs::from_all(KNOWN))?.create()?;
     ruleset = allow(ruleset, &rules.readable, AccessFs::from_read(KNOWN))?;
@@ -154,44 +160,70 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
     let is_root = geteuid().is_root();
     let devices = is_root.then(|| PathBuf::from("/dev"));
-    let hidden: Vec<PathBuf> =
-        of(is_hidden).chain([sandbox.store.clone()]).chain(devices).filter(|path| path.is_absolute()).collect();
-    let mut writable: Vec<PathBuf> = of(is_writable).filter(|path| !contains_any(path, &hidden)).collect();
-    writable.extend(of(is_writable).filter(|path| contains_any(path, &hidden)).flat_map(|path| siblings(&path, &hidden)));
+    let hidden = HiddenFiles::find(of(is_hidden).chain([sandbox.store.clone()]).chain(devices));
+    let mut writable: Vec<PathBuf> = of(is_writable).flat_map(|path| hidden.leave_out(path)).collect();
     let always = if is_root { ALWAYS_WRITABLE_FOR_ROOT } else { ALWAYS_WRITABLE };
     writable.extend(always.iter().map(PathBuf::from));
     writable.extend(output.map(Path::to_owned));
-    let mut readable = siblings(Path::new("/"), &hidden);
-    let visible: Vec<PathBuf> = of(|access| matches!(access, Access::ReadOnly)).collect();
-    readable.extend(visible.iter().filter(|path| !contains_any(path, &hidden)).cloned());
-    readable.extend(visible.iter().filter(|path| contains_any(path, &hidden)).flat_map(|path| siblings(path, &hidden)));
+    let mut readable = hidden.siblings(Path::new("/"));
+    readable.extend(of(|access| matches!(access, Access::ReadOnly)).flat_map(|path| hidden.leave_out(path)));
     Rules { readable, writable }
 }
 
-fn contains_any(directory: &Path, paths: &[PathBuf]) -> bool {
-    paths.iter().any(|path| path.starts_with(directory))
+/// The device and inode of a file or directory. Landlock applies a rule to these, by whatever path they are reached.
+type Identity = (u64, u64);
+
+/// What no rule may cover.
+struct HiddenFiles {
+    paths: Vec<PathBuf>,
+    files: BTreeSet<Identity>,
+    /// The directories that contain what is hidden.
+    around: BTreeSet<Identity>,
 }
 
-/// Returns the smallest set of paths that covers a directory except its hidden parts and its links.
-fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return Vec::new();
-    };
-    let mut named = Vec::new();
-    // A link gets no rule, because a rule would apply to the link's target. The target has a rule of its own, or must
-    // not have one.
-    let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
-    for path in entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.path()) {
-        if hidden.contains(&path) {
-            continue;
-        }
-        if contains_any(&path, hidden) {
-            named.extend(siblings(&path, hidden));
-        } else {
-            named.push(path);
+impl HiddenFiles {
+    fn find(paths: impl Iterator<Item = PathBuf>) -> Self {
+        let paths: Vec<PathBuf> = paths.filter(|path| path.is_absolute()).collect();
+        let around: BTreeSet<&Path> = paths.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+        Self {
+            files: paths.iter().filter_map(|path| identity(path)).collect(),
+            around: around.into_iter().filter_map(identity).collect(),
+            paths,
         }
     }
-    named
+
+    /// Returns whether a rule for this path would cover something hidden in it.
+    fn are_in(&self, path: &Path) -> bool {
+        self.paths.iter().any(|hidden| hidden.starts_with(path))
+            || identity(path).is_some_and(|found| self.around.contains(&found))
+    }
+
+    /// Returns the paths that cover a place except what is hidden in it.
+    fn leave_out(&self, place: PathBuf) -> Vec<PathBuf> {
+        if self.are_in(&place) { self.siblings(&place) } else { vec![place] }
+    }
+
+    /// Returns the smallest set of paths that covers a directory except its hidden parts and its links.
+    fn siblings(&self, directory: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(directory) else {
+            return Vec::new();
+        };
+        let mut named = Vec::new();
+        // A link gets no rule, because a rule would apply to the link's target. The target has a rule of its own, or must
+        // not have one.
+        let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        for path in entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.path()) {
+            if self.paths.contains(&path) || identity(&path).is_some_and(|found| self.files.contains(&found)) {
+                continue;
+            }
+            named.extend(self.leave_out(path));
+        }
+        named
+    }
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    path.symlink_metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]
@@ -208,7 +240,7 @@ mod tests {
         }
         let place = |name: &str, access| Place { path: path(name), access, identity: (0, 0) };
         let places = vec![place("home", Access::ReadOnly), place("home/.aws", Access::Hidden)];
-        let rules = rules(&Sandbox { places, store: path("home/store") }, None);
+        let rules = rules(&Sandbox { places, store: path("home/store"), ..Sandbox::default() }, None);
         let above = |name: &str| rules.readable.iter().any(|readable| path(name).starts_with(readable));
         assert!(above("home/src") && !above("home/.aws") && !above("home/store"), "{rules:?}");
     }
@@ -220,7 +252,8 @@ mod tests {
         for name in ["home/state/store", "home/state/other", "home/src", "home/.ssh"] {
             std::fs::create_dir_all(path(name)).expect("made");
         }
-        let mut named = siblings(root.path(), &[path("home/state/store"), path("home/.ssh")]);
+        let hidden = HiddenFiles::find([path("home/state/store"), path("home/.ssh")].into_iter());
+        let mut named = hidden.siblings(root.path());
         named.sort();
         assert_eq!(named, [path("home/src"), path("home/state/other")]);
     }

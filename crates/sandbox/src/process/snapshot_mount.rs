@@ -30,7 +30,8 @@ pub(super) const MEMORY: &str = "/dev/shm";
 /// of the sandbox.
 pub(super) fn mount_snapshot<'p>(
     snapshot: &SnapshotMount,
-    (store, store_path): (&OwnedFd, &'p Path),
+    store: &OwnedFd,
+    store_path: &'p Path,
     memory: Option<&OwnedFd>,
     places: impl Iterator<Item = &'p Path>,
 ) -> io::Result<()> {
@@ -144,12 +145,12 @@ fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
         Err(Errno::EINVAL) => laid(&named),
         other => other,
     };
-    laid.map_err(|errno| refused(at, (&upper, was_mounted), errno))
+    laid.map_err(|errno| refused(at, &upper, was_mounted, errno))
 }
 
 /// Returns the error for a mount that the kernel refused, with the cause as far as it is known. The kernel itself only
 /// says that an argument is invalid.
-fn refused(at: &Path, (upper, was_mounted): (&OwnedFd, bool), errno: Errno) -> io::Error {
+fn refused(at: &Path, upper: &OwnedFd, was_mounted: bool, errno: Errno) -> io::Error {
     let is_on_overlay = fstatfs(upper).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
     if was_mounted {
         let why = "a process that had mounted this layer was killed before the command could start; run it again";

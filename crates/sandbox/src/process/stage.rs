@@ -21,6 +21,7 @@ use nix::sys::prctl::set_dumpable;
 use nix::unistd::{getegid, geteuid};
 
 use crate::process::protocol::Obstacle;
+use crate::process::second_paths::refuse_new_second_path;
 use crate::process::snapshot_mount::{MEMORY, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 use proctor_model::{Access, Place, Sandbox, SnapshotMount};
@@ -101,6 +102,8 @@ pub(super) fn stage(
         mount_proc()?;
         return Ok(StagedFileSystem { store: None, memory: None, places: Vec::new() });
     };
+    // The mounts of this namespace were copied after the sandbox was described. From here on, only this process changes them.
+    refuse_new_second_path(sandbox).map_err(|error| Obstacle::Place(error.to_string()))?;
     let store = open_store(&sandbox.store)?;
     let memory = open_directory(Path::new(MEMORY)).ok();
     let is_root = identity.user == 0;
@@ -164,7 +167,7 @@ impl StagedFileSystem {
         }
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
-            mount_snapshot(snapshot, (store, path), self.memory.as_ref(), places)?;
+            mount_snapshot(snapshot, store, path, self.memory.as_ref(), places)?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }

@@ -74,7 +74,7 @@ impl CacheArea<'_> {
         let parent = path.parent().unwrap_or_default();
         let from = open_below(written.as_fd(), parent.as_bytes())?;
         let to = self.make_parents(written, &parent)?;
-        self.take_entry(&from, &to, (path, kind), 0)?;
+        self.take_entry(&from, &to, path, kind, 0)?;
         if kind.compares_by_time() {
             self.note_by_time(path, kind)?;
         }
@@ -128,7 +128,8 @@ impl CacheArea<'_> {
         &mut self,
         from: &OwnedFd,
         to: &OwnedFd,
-        (path, kind): (&TreePath, CacheKind),
+        path: &TreePath,
+        kind: CacheKind,
         depth: usize,
     ) -> Result<(), MergeFailure> {
         if is_never_kept(path) {
@@ -139,8 +140,8 @@ impl CacheArea<'_> {
         let own = cache_kind(path.name()).unwrap_or(CacheKind::Content);
         let strictest = kind.max(own);
         match format(&stat) {
-            libc::S_IFDIR => self.take_directory(from, to, (path, strictest), (&stat, depth))?,
-            libc::S_IFREG | libc::S_IFLNK => self.take_file(from, to, (path, strictest), &stat)?,
+            libc::S_IFDIR => self.take_directory(from, to, path, strictest, &stat, depth)?,
+            libc::S_IFREG | libc::S_IFLNK => self.take_file(from, to, path, strictest, &stat)?,
             // Either the check removed the entry (overlayfs marks that by a device), or the entry is a pipe, socket or
             // device, which must not be kept.
             _ => return Ok(self.remove_at(to, path)?),
@@ -152,8 +153,10 @@ impl CacheArea<'_> {
         &mut self,
         from: &OwnedFd,
         to: &OwnedFd,
-        (path, kind): (&TreePath, CacheKind),
-        (stat, depth): (&FileStat, usize),
+        path: &TreePath,
+        kind: CacheKind,
+        stat: &FileStat,
+        depth: usize,
     ) -> Result<(), MergeFailure> {
         if depth >= MAX_DEPTH {
             return Err(MergeFailure::TooDeep);
@@ -169,7 +172,7 @@ impl CacheArea<'_> {
         }
         let to = open_directory(to, &name)?;
         for (name, _) in names_in(&from)? {
-            self.take_entry(&from, &to, (&path.join(name.to_bytes()), kind), depth + 1)?;
+            self.take_entry(&from, &to, &path.join(name.to_bytes()), kind, depth + 1)?;
         }
         fchmod(&to, mode_of(stat) | OWNER)?;
         Ok(())
@@ -179,7 +182,8 @@ impl CacheArea<'_> {
         &mut self,
         from: &OwnedFd,
         to: &OwnedFd,
-        (path, kind): (&TreePath, CacheKind),
+        path: &TreePath,
+        kind: CacheKind,
         stat: &FileStat,
     ) -> Result<(), MergeFailure> {
         let name = CString::new(path.name()).map_err(io::Error::from)?;

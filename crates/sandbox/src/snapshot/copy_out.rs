@@ -109,7 +109,7 @@ impl ProjectWriter {
             .map_err(|error| NotCopiedOut::Failed(error.into()))?;
         self.record.begin(&new, path, self.missing_directories(path)).map_err(NotCopiedOut::Failed)?;
         let (parent, made) = self.make_parent(path)?;
-        let outcome = self.place(&mut file, state, (&parent, &new, &name), seen);
+        let outcome = self.place(&mut file, state, &parent, &new, &name, seen);
         if outcome.is_err() {
             drop(parent);
             // A directory in which somebody made something meanwhile is not empty, and stays.
@@ -124,7 +124,9 @@ impl ProjectWriter {
         &self,
         file: &mut File,
         state: ProjectFileState,
-        (parent, new, name): (&OwnedFd, &CString, &CString),
+        parent: &OwnedFd,
+        new: &CString,
+        name: &CString,
         seen: Option<ProjectFileState>,
     ) -> Result<CopiedOut, NotCopiedOut> {
         let live = self.look(parent, name)?;
@@ -143,13 +145,13 @@ impl ProjectWriter {
         if !is_as_seen {
             return Err(NotCopiedOut::SavedMeanwhile);
         }
-        let written = write_new(file, state.digest, (parent, new)).and_then(|stat| {
+        let written = write_new(file, state.digest, parent, new).and_then(|stat| {
             self.record.note_whole(&stat, live.as_ref().map(|live| live.state.digest))?;
             Ok(Stamp::of(&stat))
         });
         let put = written.map_err(NotCopiedOut::Failed).and_then(|stamp| match &live {
             None => link_if_free(parent, new, name),
-            Some(live) => self.exchange((parent, new, name), live, &stamp),
+            Some(live) => self.exchange(parent, new, name, live, &stamp),
         });
         let _gone = unlinkat(parent, new.as_c_str(), UnlinkatFlags::NoRemoveDir);
         put.map(|()| CopiedOut::Written)
@@ -159,7 +161,9 @@ impl ProjectWriter {
     /// looked at.
     fn exchange(
         &self,
-        (parent, new, name): (&OwnedFd, &CString, &CString),
+        parent: &OwnedFd,
+        new: &CString,
+        name: &CString,
         live: &LiveFile,
         written: &Stamp,
     ) -> Result<(), NotCopiedOut> {
@@ -264,7 +268,7 @@ fn open_written(layer: &Path, path: &TreePath, name: &CString) -> Result<File, N
 }
 
 /// Writes the content of a file of a layer to a new file. Set-user-id, set-group-id and sticky bits are dropped.
-fn write_new(file: &mut File, expected: Digest, (parent, new): (&OwnedFd, &CString)) -> io::Result<FileStat> {
+fn write_new(file: &mut File, expected: Digest, parent: &OwnedFd, new: &CString) -> io::Result<FileStat> {
     io::Seek::rewind(file)?;
     let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
     let mut copy = File::from(openat(parent, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);

@@ -90,7 +90,8 @@ impl<'a> Copier<'a> {
         project: &Path,
         base: &Path,
         incoming: &Path,
-        (times, is_aged): (CopiedTimes, IsAged<'a>),
+        times: CopiedTimes,
+        is_aged: IsAged<'a>,
         given: GivenTimes,
     ) -> io::Result<Self> {
         let (project, base, incoming) = (open_root(project)?, open_root(base)?, open_root(incoming)?);

@@ -152,7 +152,7 @@ impl ProjectCopy {
             next.write(&self.directory).map_err(failed)?;
         }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::From(now) };
-        let outcome = self.follow(index, &steps, (times, is_aged));
+        let outcome = self.follow(index, &steps, times, is_aged);
         // Every path that was to be changed counts as doubtful until its new content is verified, also if the copying failed.
         self.doubtful.extend(steps.paths().cloned());
         let moved = outcome?;
@@ -241,11 +241,12 @@ impl ProjectCopy {
         &mut self,
         index: &TreeIndex,
         steps: &CopySteps,
-        times: (CopiedTimes, IsAged<'_>),
+        times: CopiedTimes,
+        is_aged: IsAged<'_>,
     ) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
-        let mut copier = self.open_copier(index.root(), times)?;
+        let mut copier = self.open_copier(index.root(), times, is_aged)?;
         for path in &steps.removed {
             copier.remove(path, steps.put.contains_key(path)).map_err(|source| at(path, source))?;
         }
@@ -265,7 +266,7 @@ impl ProjectCopy {
             }
         }
         copier.plan_times(&mut files);
-        self.note_times(copier.given(), times.0)?;
+        self.note_times(copier.given(), times)?;
         moved.extend(put_files(&copier, &files).map_err(|(path, source)| at(path, source))?);
         Ok(moved)
     }
@@ -276,18 +277,18 @@ impl ProjectCopy {
         if paths.is_empty() {
             return Ok(());
         }
-        let copier = self.open_copier(root, (CopiedTimes::AtMost(Timestamp::from_millis(0)), &|_| false))?;
+        let copier = self.open_copier(root, CopiedTimes::AtMost(Timestamp::from_millis(0)), &|_| false)?;
         let failed = |path: &TreePath, source| SnapshotError::Copy { path: self.base().join(path.as_path()), source };
         paths.iter().try_for_each(|path| copier.take_mode(path).map_err(|source| failed(path, source)))
     }
 
-    fn open_copier<'a>(&self, root: &Path, times: (CopiedTimes, IsAged<'a>)) -> Result<Copier<'a>, SnapshotError> {
+    fn open_copier<'a>(&self, root: &Path, times: CopiedTimes, is_aged: IsAged<'a>) -> Result<Copier<'a>, SnapshotError> {
         if let Err(source) = fs::metadata(root) {
             return Err(SnapshotError::Project { path: root.to_owned(), source });
         }
         let (base, incoming) = (self.base(), self.directory.join(INCOMING));
         // An earlier process that died may have left partly written files. They are removed first.
-        let opened = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times, self.given));
+        let opened = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times, is_aged, self.given));
         opened.map_err(|source| SnapshotError::Copy { path: base, source })
     }
 

@@ -61,7 +61,7 @@ impl ProjectOpening {
         // The launcher, the process that starts the project's actions, is started by the first run that needs it.
         let opened = Workspace::open(state_root, executable, None, environment.variables().clone(), environment.observer());
         let mut workspace = opened.map_err(|error| from_run_error(&error))?;
-        workspace.refused_requests = self.refused_requests;
+        workspace.share_refused_requests(self.refused_requests);
         let notes = workspace.take_notes();
         let mut files = ProjectSource::new(environment, &self.root);
         let read = files.read();
@@ -92,7 +92,7 @@ impl ProjectOpening {
         let rules = (rules.clone(), pace.clone());
         let watcher = Watcher::start_in(&self.hub, &self.root, matcher, pace, self.arrivals.hints())
             .map_err(|error| from_watch_error(&error))?;
-        let ledger = workspace.store.ledger_path(&scope.project);
+        let ledger = workspace.store().ledger_path(&scope.project);
         Ok((workspace, files, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
     }
 }

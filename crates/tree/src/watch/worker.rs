@@ -18,7 +18,7 @@ use crate::watch::error::WatchError;
 use crate::watch::hub::HubMember;
 use crate::watch::inbox::{InboxHandle, Message, Received};
 use crate::watch::interpret::RawHint;
-use crate::watch::mounts::{Mount, read_mounts_below};
+use crate::watch::mounts::{MountPoint, read_mounts_below};
 use crate::watch::path_event::{PathEvent, RecentPathEvents};
 use crate::watch::places::Places;
 use crate::watch::placing::Report;
@@ -53,7 +53,7 @@ pub(super) struct Worker {
     /// The project's ledger; `None` until somebody asks for approvals.
     pub(super) ledger: Option<FollowedLedger>,
     /// The file systems that are mounted inside the project.
-    mounts: Vec<Mount>,
+    mounts: Vec<MountPoint>,
     /// The number of files that were found in each directory of the tree when it was last walked.
     pub(super) files: BTreeMap<TreePath, usize>,
     send: Box<dyn Fn(WatchHint) + Send>,

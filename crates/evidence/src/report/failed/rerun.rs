@@ -13,7 +13,7 @@ const PLAIN: &str = "_./:=@%+,-";
 pub fn rerun_command(result: &ActionResultV2, failure: &TestFailure) -> Option<String> {
     let (one_test, program) = program(&result.command)?;
     let directory = result.directory.as_deref().unwrap_or_default();
-    let arguments = arguments(one_test, (&program, directory), failure)?;
+    let arguments = arguments(one_test, &program, directory, failure)?;
     // The command is pasted in the project's root.
     let change = if directory.is_empty() { String::new() } else { format!("cd {} && ", quoted(directory)) };
     let has_hidden = |text: &str| text.chars().any(is_hidden_character);
@@ -29,7 +29,7 @@ pub fn rerun_command(result: &ActionResultV2, failure: &TestFailure) -> Option<S
 }
 
 /// Returns the arguments that name one failed test; `None` if its name is not known.
-fn arguments(one_test: OneTest, (program, directory): (&str, &str), failure: &TestFailure) -> Option<Vec<String>> {
+fn arguments(one_test: OneTest, program: &str, directory: &str, failure: &TestFailure) -> Option<Vec<String>> {
     Some(match one_test {
         OneTest::NodeId => vec![node_id(failure, directory)?],
         OneTest::FileAndPattern { .. } => {
@@ -244,7 +244,7 @@ mod tests {
     fn a_runner_that_is_called_by_several_words_gets_its_own_form_of_a_name() {
         let failed = |command: &str, name: &str| {
             let (one_test, program) = program(command).expect("a call");
-            arguments(one_test, (&program, ""), &failure(name, "a.test.js"))
+            arguments(one_test, &program, "", &failure(name, "a.test.js"))
                 .map(|arguments| format!("{program} {}", arguments.join(" ")))
         };
         for (command, name, expected) in [

@@ -68,7 +68,7 @@ fn entries(run: &OutgoingRun, check: &ActionResultV2) -> Vec<Value> {
     let mut named: BTreeMap<&str, u32> = BTreeMap::new();
     tests.unwrap_or_default().iter().for_each(|test| *named.entry(stable_name(test)).or_default() += 1);
     for test in tests.unwrap_or_default() {
-        let mut entry = entry_of_test(run, check, (&failures, test));
+        let mut entry = entry_of_test(run, check, &failures, test);
         // Files may have tests of one name.
         if let Some(place) = test.location.as_ref().filter(|_| named.get(stable_name(test)).is_some_and(|count| *count > 1)) {
             let task = &run.report.test_specification.task_id;
@@ -90,7 +90,8 @@ fn entries(run: &OutgoingRun, check: &ActionResultV2) -> Vec<Value> {
 fn entry_of_test(
     run: &OutgoingRun,
     check: &ActionResultV2,
-    (failures, test): (&BTreeMap<&str, &TestFailure>, &TestRecordV1),
+    failures: &BTreeMap<&str, &TestFailure>,
+    test: &TestRecordV1,
 ) -> Value {
     let (message, trace) = failure_texts(failures, test);
     let status = match test.status {

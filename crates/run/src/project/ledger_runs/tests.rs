@@ -137,7 +137,7 @@ fn a_run_is_reused_only_if_its_own_line_has_the_inputs_and_no_later_line_has() {
     let task = TaskId::default_task();
     let found = |inputs: &str| {
         let inputs = Digest::of(inputs.as_bytes());
-        run_on_inputs((&lines.store, &index), (&lines.project, &task), "check", inputs).unwrap().map(|run| run.sequence.0)
+        run_on_inputs(&lines.store, &index, &lines.project, &task, "check", inputs).unwrap().map(|run| run.sequence.0)
     };
     assert_eq!((found("green"), found("red"), found("other")), (Some(1), Some(4), Some(3)));
     let red = Digest::of(b"red").hex();

@@ -77,7 +77,7 @@ impl StoreReader {
             if !has_all_tests(before, after) {
                 comparison.not_compared.push(check.name.clone());
             }
-            self.compare_tests(project, &known, (*number, before, after), &mut comparison)?;
+            self.compare_tests(project, &known, *number, before, after, &mut comparison)?;
         }
         Ok(comparison)
     }
@@ -106,7 +106,9 @@ impl StoreReader {
         &self,
         project: &ProjectId,
         known: &BTreeMap<u32, NamedTest>,
-        (check, before, after): (u32, &CheckRun, &CheckRun),
+        check: u32,
+        before: &CheckRun,
+        after: &CheckRun,
         comparison: &mut RunComparison,
     ) -> Result<(), ProjectError> {
         let mut rosters = self.index.rosters(project, &rosters_in([before, after])).map_err(ProjectError::Index)?;

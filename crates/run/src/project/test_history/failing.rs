@@ -47,7 +47,7 @@ impl StoreReader {
             return Ok((report, Vec::new()));
         }
         let read = catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN));
-        let pasts = read.and_then(|_| pasts(&self.index, project, (&run.task, run.sequence), &names));
+        let pasts = read.and_then(|_| pasts(&self.index, project, &run.task, run.sequence, &names));
         let pasts = pasts.unwrap_or_else(|error| {
             tracing::warn!("since when the failures of {} fail is not known: {error}", run.run_id);
             vec![FailurePast::default(); names.len()]
@@ -59,7 +59,8 @@ impl StoreReader {
 fn pasts(
     index: &StoreIndex,
     project: &ProjectId,
-    (task, last): (&TaskId, Sequence),
+    task: &TaskId,
+    last: Sequence,
     names: &[FailureName],
 ) -> Result<Vec<FailurePast>, ProjectError> {
     let checks = index.indexed_checks(project).map_err(ProjectError::Index)?;

@@ -26,8 +26,8 @@ mod tests;
 use std::time::Duration;
 
 use crate::project::error::ProjectError;
+use crate::project::evidence::Evidence;
 use crate::project::store_reader::StoreReader;
-use crate::project::workspace::Workspace;
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_index::{IndexError, StoreIndex};
 use proctor_model::{ProjectId, RunLine};
@@ -92,13 +92,11 @@ pub(crate) fn catch_up_tests(
     }
 }
 
-impl Workspace {
-    /// Adds the tests of the project's last runs to the index of tests. It is called after the verdict was told. If it fails, the next
-    /// command that asks about tests tries again.
-    pub(crate) fn keep_tests(&mut self, project: &ProjectId) {
-        if let Err(error) = catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN)) {
-            tracing::warn!("the tests of the last run of {project} are not in the index yet: {error}");
-        }
+/// Adds the tests of the project's last runs to the index of tests. It is called after the verdict was told. If it fails, the next
+/// command that asks about tests tries again.
+pub(crate) fn keep_tests(evidence: &mut Evidence, project: &ProjectId) {
+    if let Err(error) = catch_up_tests(&evidence.store, &mut evidence.index, project, Some(AFTER_A_RUN)) {
+        tracing::warn!("the tests of the last run of {project} are not in the index yet: {error}");
     }
 }
 

@@ -102,7 +102,7 @@ impl StoreReader {
         let runs = self.index.check_runs(project, found.check, all).map_err(ProjectError::Index)?;
         let places = self.index.places(project, found.check, found.number).map_err(ProjectError::Index)?;
         let seen = seen_in(&runs, &places);
-        let results = self.newest_results(project, found, (&runs, &places), limit.max(TYPICAL))?;
+        let results = self.newest_results(project, found, &runs, &places, limit.max(TYPICAL))?;
         // A failure may end a test early, and a skipped test takes no time.
         let passed = results.iter().take(TYPICAL).filter(|result| result.outcome == TestOutcome::Passed);
         let durations: Vec<u64> = passed.filter_map(|result| result.duration_us).collect();
@@ -114,7 +114,7 @@ impl StoreReader {
             last_seen: seen.last().map(|seen| seen.run.run_id.clone()),
             runs_without_it: runs_after(&runs, seen.last()),
             typical_duration_us: middle(durations),
-            former_names: self.former_names(project, (found.number, &found.test.id))?,
+            former_names: self.former_names(project, found.number, &found.test.id)?,
             results: results.into_iter().take(limit).collect(),
         })
     }
@@ -137,7 +137,7 @@ impl StoreReader {
     }
 
     /// Returns the names that a test had before the present one, oldest first.
-    fn former_names(&self, project: &ProjectId, (number, id): (u32, &str)) -> Result<Vec<FormerTestName>, ProjectError> {
+    fn former_names(&self, project: &ProjectId, number: u32, id: &str) -> Result<Vec<FormerTestName>, ProjectError> {
         let names = self.index.former_names(project).map_err(ProjectError::Index)?;
         let mut former: Vec<FormerTestName> = Vec::new();
         for name in names.into_iter().filter(|name| name.number == number) {
@@ -153,7 +153,8 @@ impl StoreReader {
         &self,
         project: &ProjectId,
         found: &FoundTest,
-        (runs, places): (&[CheckRun], &Places),
+        runs: &[CheckRun],
+        places: &Places,
         limit: usize,
     ) -> Result<Vec<PastTestResult>, ProjectError> {
         let has_test = |run: &CheckRun| place_in(run, places).is_some();

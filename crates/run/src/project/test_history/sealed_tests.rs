@@ -194,8 +194,8 @@ enum Unread {
 }
 
 fn read(store: &Store, project: &ProjectId, sequence: Sequence, record: &RunRecord) -> Result<SealedTests, Unread> {
-    let run = (&record.task, &record.run_id);
-    let files = SealedFiles::open(store, project, run, record.manifest_hash).map_err(Unread::Evidence)?;
+    let files = SealedFiles::open(store, project, &record.task, &record.run_id, record.manifest_hash);
+    let files = files.map_err(Unread::Evidence)?;
     let bytes = files.read(EXECUTION_REPORT_FILE).map_err(Unread::Evidence)?;
     let report: ReportRead = serde_json::from_slice(&bytes).map_err(Unread::Form)?;
     let mut checks = Vec::new();

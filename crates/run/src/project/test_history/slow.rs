@@ -39,13 +39,13 @@ impl StoreReader {
         let known = self.tests_by_number(project)?;
         for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
             let mut rosters = BTreeMap::new();
-            let (_, now) = self.durations(project, check.number, &mut rosters, (NOW, 0))?;
+            let (_, now) = self.durations(project, check.number, &mut rosters, NOW, 0)?;
             let mut earlier = Vec::new();
             let count = self.index.results_after(project, check.number, Sequence(0)).map_err(ProjectError::Index)?;
             // The middle and the beginning of what is known show a growth that is too slow for the other times.
             let whole = [count / 2, count.saturating_sub(WINDOW)].into_iter().filter(|skip| *skip > NOW);
             for skip in EARLIER.into_iter().chain(whole) {
-                earlier.push(self.durations(project, check.number, &mut rosters, (WINDOW, skip))?);
+                earlier.push(self.durations(project, check.number, &mut rosters, WINDOW, skip)?);
             }
             for (number, now) in now {
                 let Some(test) = known.get(&number) else { continue };
@@ -73,7 +73,8 @@ impl StoreReader {
         project: &ProjectId,
         check: u32,
         rosters: &mut BTreeMap<u32, Roster>,
-        (count, skip): (u32, u32),
+        count: u32,
+        skip: u32,
     ) -> Result<(Option<RunId>, Durations), ProjectError> {
         let wanted = NewestTests { limit: count, skip, durations: true };
         let runs = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;

@@ -1,0 +1,156 @@
+//! What is looked at when the actions of a run are over: the tree, the installed packages, the protected files. A verdict holds for
+//! what was there before and after the checks.
+
+use std::collections::BTreeMap;
+
+use crate::check_place::CheckPlace;
+use crate::conditions::IgnoredBefore;
+use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_survey};
+use crate::kept_files::{KeptOutcome, copy_out};
+use crate::missing_root::require_root;
+use crate::perform_all::PreparedTree;
+use crate::project::{
+    EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
+    SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
+};
+use crate::run_context::RunContext;
+use proctor_evidence::report::{ActionResult, SnapshotV2};
+use proctor_evidence::{Ledger, Store};
+use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
+use proctor_tree::{TreeHints, TreeIndex, compare};
+
+/// What is looked at while the actions are carried out.
+pub(crate) struct BackgroundLooks {
+    protected: Option<ProtectedFilesScan>,
+    ignored: IgnoredBefore,
+}
+
+/// What the look after the actions starts from.
+pub(crate) struct SecondLook<'r, 'c> {
+    pub(crate) context: &'r RunContext<'c>,
+    pub(crate) place: &'r mut CheckPlace,
+    /// The tree before the actions.
+    pub(crate) index: &'r TreeIndex,
+    pub(crate) results: &'r [ActionResult],
+    pub(crate) stopped: Option<StopReason>,
+    pub(crate) known: SurveyProgress,
+    pub(crate) prepared: PreparedTree,
+    pub(crate) looks: BackgroundLooks,
+}
+
+/// What was seen of the project after the actions.
+pub(crate) struct ProjectAfter {
+    pub(crate) comparison: TreeComparison,
+    pub(crate) tree: TreeIndex,
+    pub(crate) surveyed: SurveyedEnvironment,
+    /// For each check whose result may be reused, by its name: the digest of the check's inputs.
+    pub(crate) inputs: BTreeMap<String, Digest>,
+    /// The state of the protected files; `None` if no files are protected.
+    pub(crate) protected: Option<ProtectedFilesStatus>,
+    /// Whether the checks ran on a snapshot, and if not, the reason.
+    pub(crate) snapshot: SnapshotV2,
+    /// What the results may depend on beside the tree.
+    pub(crate) conditions: RunConditions,
+    /// What was copied from the snapshot to the project.
+    pub(crate) kept: KeptOutcome,
+}
+
+/// The environment as the checks found it, and the second look at it in the background, if one is needed.
+struct SurveyedOnce {
+    once: LookedOnce,
+    again: Option<EnvironmentSurvey>,
+}
+
+/// The tree after the actions, compared with the tree before them.
+struct TreeAfter {
+    comparison: TreeComparison,
+    tree: TreeIndex,
+}
+
+impl BackgroundLooks {
+    pub(crate) fn begin(store: &Store, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> Self {
+        let protected = begin_protected_scan(store, request.plan, index);
+        Self { protected, ignored: IgnoredBefore::look(request, place, index) }
+    }
+}
+
+/// Looks at the project again, and copies to it what `writes` of the checks names.
+pub(crate) fn look_again(
+    workspace: &mut Workspace,
+    look: SecondLook<'_, '_>,
+    ledger: &mut Ledger,
+    show: &mut dyn FnMut(Progress),
+) -> Result<ProjectAfter, ProjectError> {
+    let Workspace { evidence, trees, installed, runner, .. } = workspace;
+    let SecondLook { context, place, index, results, stopped, known, prepared, looks } = look;
+    let request = context.request;
+    require_root(&request.scope.root, results)?;
+    let SurveyedOnce { once, again } = end_survey(evidence, installed, runner, request, known, index)?;
+    if stopped != Some(StopReason::HelperDied) {
+        show(Progress::ChecksOver);
+    }
+    let in_place = names_in_place(results);
+    // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only
+    // prerequisites, and checks whose settings say so, worked in the project itself.
+    let prepared = if place.is_snapshot() && in_place.is_empty() { prepared } else { PreparedTree::InUse };
+    let TreeAfter { mut comparison, tree } = tree_after(&evidence.store, trees, request, prepared, index)?;
+    // Files that `writes` names are copied to the project only after the second reading of the tree, if there is
+    // one. Otherwise that reading would take the copied files for saves of a person.
+    let kept = copy_out(&evidence.store, trees, context, place, stopped, index)?;
+    // Changes that somebody made to the task list during the checks belong in this report.
+    update_task_list(evidence, ledger, request.scope, request.settings, show)?;
+    let protected = match looks.protected {
+        Some(scan) => protected_files_status(&evidence.index, request.scope, request.plan, scan)?,
+        None => None,
+    };
+    let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
+    comparison.moved.extend(moved);
+    for path in context.guarded.changed(&request.scope.root) {
+        if !comparison.moved.contains(&path) {
+            comparison.moved.push(path);
+        }
+    }
+    let snapshot = place.facts(&in_place);
+    let conditions = looks.ignored.conditions(request, place, index);
+    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, kept })
+}
+
+/// Waits for the survey of the environment, and begins the second one.
+fn end_survey(
+    evidence: &mut Evidence,
+    installed: &mut Installed,
+    runner: &Runner,
+    request: &RunRequest<'_>,
+    known: SurveyProgress,
+    index: &TreeIndex,
+) -> Result<SurveyedOnce, ProjectError> {
+    let once = known.finish(index);
+    installed.remember_digests(&mut evidence.index, &request.scope.project, &once.surveyed)?;
+    let again = begin_second_survey(installed, &evidence.store, &runner.ambient, request, index, &once);
+    Ok(SurveyedOnce { once, again })
+}
+
+/// Compares the tree before the actions with the tree that they left. The project is read again only if an action worked in it.
+fn tree_after(
+    store: &Store,
+    trees: &mut Trees,
+    request: &RunRequest<'_>,
+    prepared: PreparedTree,
+    before: &TreeIndex,
+) -> Result<TreeAfter, ProjectError> {
+    let tree = match prepared {
+        PreparedTree::AsDigested => {
+            let comparison = TreeComparison { after: before.digest(), moved: Vec::new(), files: before.files() };
+            return Ok(TreeAfter { comparison, tree: before.clone() });
+        }
+        PreparedTree::ReadAgain(after) => *after,
+        PreparedTree::InUse => trees.known.scan(store, request.settings, request.scope, &TreeHints::Everything)?,
+    };
+    Ok(TreeAfter { comparison: compare(before, &tree), tree })
+}
+
+/// Returns the names of the checks that ran in the project itself because their own settings say so.
+fn names_in_place(performed: &[ActionResult]) -> Vec<&str> {
+    let ran = performed.iter().filter(|one| one.action.in_place && one.executed().is_some());
+    ran.map(|one| one.action.name.as_str()).collect()
+}

@@ -1,0 +1,72 @@
+//! What a run knows from its beginning to its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::guarded_files::GuardedFiles;
+use crate::project::{RunRequest, SelectedChecks};
+use proctor_model::{Action, ActionId, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue};
+use proctor_sandbox::process::clock;
+use proctor_tools::ConfiguredFiles;
+
+/// Everything that a run needs from its beginning to its end.
+pub(crate) struct RunContext<'a> {
+    pub(crate) request: &'a RunRequest<'a>,
+    pub(crate) run_id: RunId,
+    /// The time of the file system's clock before the tree was read. A file with a later time may have been saved during
+    /// the run.
+    pub(crate) looked: Timestamp,
+    pub(crate) started: Timestamp,
+    pub(crate) begun: clock::Monotonic,
+    pub(crate) issues: Vec<TreeIssue>,
+    pub(crate) plan_digest: Digest,
+    pub(crate) before: TreeDigest,
+    pub(crate) tdd: TddState,
+    pub(crate) selected: SelectedChecks,
+    /// The checks in the order of execution.
+    pub(crate) order: Vec<&'a Action>,
+    /// The runs in which checks already had a result on this tree, by check, if the missing checks were asked for.
+    pub(crate) on_this_tree: BTreeMap<ActionId, RunId>,
+    /// The prerequisites that succeeded in earlier runs, by name. The value is the digest of the prerequisite's command,
+    /// inputs and outputs when it last succeeded.
+    pub(crate) met: BTreeMap<String, Digest>,
+    /// The files that decide how the project is judged, if an action of the plan works in the project itself.
+    pub(crate) guarded: GuardedFiles,
+    /// The checks of which neither tree nor program changed since a rule approved their commands. Empty if no action ended in a
+    /// usage error, and until the actions have ended.
+    pub(crate) unchanged_since_approval: BTreeSet<ActionId>,
+    /// Whether a configuration in the tree may leave files out of a check that does not say how many files it had.
+    pub(crate) configured_files: ConfiguredFiles,
+}
+
+impl RunContext<'_> {
+    /// Returns the action that is carried out last.
+    pub(crate) fn last_action(&self) -> Option<&Action> {
+        let plan = self.request.plan;
+        plan.cleanup.last().or_else(|| self.order.last().copied()).or_else(|| plan.prerequisites.last())
+    }
+
+    /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this
+    /// run or later. In a started cycle nothing is reused.
+    pub(crate) fn needs_check_inputs(&self) -> bool {
+        let may_reuse_later = self.request.plan.steps.iter().any(|step| !step.reuse.is_off());
+        !self.tdd.started && (may_reuse_later || !self.on_this_tree.is_empty())
+    }
+
+    /// Returns the phase in which the run is judged: the requested one, otherwise the task's.
+    pub(crate) fn phase(&self) -> Phase {
+        self.request.phase.unwrap_or(self.tdd.phase)
+    }
+
+    /// Returns the declared failure of the task's tests, if it applies now. Outside of a started cycle it always
+    /// applies. In a started cycle it applies in the red phase only: in the other phases the same tests must pass
+    /// (C06), whichever phase is requested.
+    pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
+        let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
+        declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))
+    }
+
+    /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's gets advice only.
+    pub(crate) fn is_step_of_cycle(&self) -> bool {
+        self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed()
+    }
+}

@@ -1,0 +1,199 @@
+//! Tests that a new identity of a place approves nothing by itself: what was approved there holds for it, and what asks for less waits
+//! for a person.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::signed::{SETTINGS, allowed, key, sign};
+use super::{LINT, UNIT, approvals};
+use crate::common::Project;
+use crate::gate::{commit, gate, git};
+use crate::specification_runs;
+
+const WEAK: &str = "[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n";
+
+/// Puts a copy in the place of the project's directory, as `cp -a P P.n; rm -rf P; mv P.n P` does.
+fn replace(project: &Project) {
+    let copy = project.root().join("copy");
+    project.command(Path::new("cp"), ["-a", ".", copy.to_str().expect("text")]).success();
+    fs::remove_dir_all(project.path()).expect("it is ours");
+    fs::rename(copy, project.path()).expect("it is ours");
+}
+
+/// Runs the command with a new identity, which must be refused as what asks for less. Returns what was said.
+#[track_caller]
+fn refused_anew(project: &Project, arguments: &[&str]) -> String {
+    let output = project.proctor(["run", "--identity", "new"]).arguments(arguments).status(3);
+    assert!(output.stderr.contains("holds here too"), "{}", output.snapshot());
+    assert!(output.stderr.contains("asks for less than was approved: nothing was run"), "{}", output.snapshot());
+    output.stderr
+}
+
+fn state(project: &Project) -> Value {
+    project.proctor(["status", "--json"]).any_status().json()["projects"][0]["tasks"][0]["state"].clone()
+}
+
+#[test]
+fn a_weaker_plan_waits_also_where_the_directory_was_replaced() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", WEAK);
+    project.proctor(["run"]).status(3);
+    replace(&project);
+    refused_anew(&project, &[]);
+    assert_eq!(state(&project), "notApproved");
+    let again = project.proctor(["run"]).status(3);
+    assert!(again.stderr.contains("lint is removed"), "{}", again.snapshot());
+    project.proctor(["request", "status", "COMPLETE"]).status(3);
+    commit(&project, "proctor.toml", WEAK);
+    assert_ne!(project.proctor(["gate"]).any_status().status, 0);
+    // A second change of identity changes nothing, and neither does a project that is registered elsewhere and moved to the place.
+    replace(&project);
+    refused_anew(&project, &[]);
+    let elsewhere = project.root().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("it is ours");
+    fs::write(elsewhere.join("proctor.toml"), WEAK).expect("it is ours");
+    project.proctor(["run", "../elsewhere"]).success();
+    fs::remove_dir_all(project.path()).expect("it is ours");
+    fs::rename(elsewhere, project.path()).expect("it is ours");
+    let same = project.proctor(["run", "--identity", "same"]).status(3);
+    assert!(same.stderr.contains("lint is removed"), "{}", same.snapshot());
+    project.proctor(["verify"]).success();
+    project.approve();
+    project.proctor(["run"]).success();
+}
+
+#[test]
+fn the_same_plan_and_a_stricter_one_go_on() {
+    let project = Project::new().toml(UNIT);
+    project.proctor(["run"]).success();
+    replace(&project);
+    let same = project.proctor(["run", "--identity", "new"]).success();
+    assert!(same.stderr.contains("holds here too") && !same.stderr.contains("approved by that"), "{}", same.snapshot());
+    replace(&project);
+    project.save("proctor.toml", &format!("{UNIT}{LINT}"));
+    let stricter = project.proctor(["run", "--identity", "new"]).success();
+    assert!(stricter.stderr.contains("asks for nothing less than before"), "{}", stricter.snapshot());
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn where_a_signature_was_required_only_a_signature_approves() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}{SETTINGS}"));
+    let lead = key(&project, "lead");
+    project.save("allowed_signers", &allowed(&lead));
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
+    replace(&project);
+    let refused = refused_anew(&project, &[]);
+    assert!(refused.contains("have it signed"), "{refused}");
+    let signature = sign(&project, &lead, "proctor-approval");
+    project.proctor(["approve", "--signature", &signature.to_string_lossy()]).success();
+    project.proctor(["run"]).success();
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn protected_files_the_tree_and_settings_stay_what_they_were() {
+    let settings = "[approval]\nprotect = [\"tests/**\"]\non_protected_change = \"human-review\"\n";
+    let project = Project::new().toml(&format!("{UNIT}{settings}")).file("tests/a.txt", "1").file("src/a.txt", "1");
+    project.proctor(["run"]).success();
+    project.save("tests/a.txt", "2");
+    replace(&project);
+    let changed = project.proctor(["run", "--identity", "new"]).status(3);
+    assert!(changed.stdout.contains("protected files are not what was approved: tests/a.txt"), "{}", changed.snapshot());
+    project.save("tests/a.txt", "1");
+    project.save(".gitignore", "src/\n");
+    replace(&project);
+    let left = refused_anew(&project, &[]);
+    assert!(left.contains("these files leave the tree, and are not tested any more: src/a.txt"), "{left}");
+    project.save(".gitignore", "");
+    project.save("proctor.toml", &format!("{UNIT}{settings}[watch]\nignore = [\"src/**\"]\n"));
+    let ignored = project.proctor(["run"]).status(3);
+    assert!(ignored.stderr.contains("watch.ignore"), "{}", ignored.snapshot());
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn a_removed_project_is_remembered() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    project.proctor(["run"]).success();
+    project.proctor(["remove"]).success();
+    let mut purging = project.proctor(["remove", "--purge"]).at_terminal();
+    purging.wait_for("anything else removes nothing: ", std::time::Duration::from_secs(60));
+    purging.press(&format!("{}\n", project.path().file_name().expect("a name").to_string_lossy()));
+    assert_eq!(purging.ended().status, 0);
+    project.save("proctor.toml", WEAK);
+    replace(&project);
+    refused_anew(&project, &[]);
+}
+
+#[test]
+fn a_project_that_goes_on_elsewhere_is_remembered_where_it_was() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    project.proctor(["run"]).success();
+    let moved = project.root().join("moved");
+    fs::rename(project.path(), &moved).expect("it is ours");
+    fs::create_dir(project.path()).expect("it is ours");
+    project.proctor(["run", "../moved", "--identity", "same"]).success();
+    project.save("proctor.toml", WEAK);
+    let fresh = project.proctor(["run"]).status(3);
+    assert!(fresh.stderr.contains("holds here too") && fresh.stderr.contains("lint is removed"), "{}", fresh.snapshot());
+}
+
+#[test]
+fn a_moved_directory_is_the_one_that_was_registered_and_an_unknown_one_is_new() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    project.proctor(["run"]).success();
+    project.save("proctor.toml", WEAK);
+    let moved = project.root().join("moved");
+    fs::rename(project.path(), &moved).expect("it is ours");
+    fs::create_dir(project.path()).expect("it is ours");
+    refused_anew(&project, &["../moved"]);
+    let unknown = project.root().join("unknown");
+    fs::create_dir(&unknown).expect("it is ours");
+    fs::write(unknown.join("proctor.toml"), WEAK).expect("it is ours");
+    let new = project.proctor(["run", "../unknown"]).success();
+    assert!(new.stderr.contains("its plan is approved by that"), "{}", new.snapshot());
+}
+
+#[test]
+fn a_working_tree_of_a_known_repository_inherits_and_a_checkout_of_a_commit_does_not() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    git(&project, &["branch", "first"]);
+    project.proctor(["run"]).success();
+    commit(&project, "proctor.toml", WEAK);
+    // The gate compares a commit with a trusted one, of which there is none here, and not with what was approved.
+    assert_eq!(gate(&project, &["--run"], 0)["notRun"], Value::Null);
+    let worktree = |name: &str, commit: &str| {
+        let path = project.root().join(name).to_str().expect("text").to_owned();
+        git(&project, &["worktree", "add", "--quiet", "--detach", &path, commit]);
+        path
+    };
+    let same = project.proctor(["run", &worktree("same", "first")]).success();
+    assert!(same.stderr.contains("holds here too"), "{}", same.snapshot());
+    let weaker = project.proctor(["run", &worktree("weaker", "main")]).status(3);
+    assert!(weaker.stderr.contains("lint is removed"), "{}", weaker.snapshot());
+    // Another directory of the repository is another project.
+    project.save("sub/proctor.toml", WEAK);
+    let sub = project.proctor(["run", "sub"]).success();
+    assert!(sub.stderr.contains("its plan is approved by that"), "{}", sub.snapshot());
+}
+
+#[test]
+fn the_tasks_of_a_specification_are_inherited_too() {
+    let project = specification_runs::project(&[specification_runs::task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    super::save(&project, super::weaken);
+    replace(&project);
+    refused_anew(&project, &["--task", "T117"]);
+    let reasons: Vec<Value> = approvals(&project).iter().map(|line| line["reason"].clone()).collect();
+    assert_eq!(reasons.iter().filter(|reason| *reason == "newTask").count(), reasons.len(), "{reasons:?}");
+    project.proctor(["verify"]).success();
+}
