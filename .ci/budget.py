@@ -26,7 +26,7 @@ LIMITS = {
     "run": 18_950,
     "sandbox": 10_090,
     "service": 8_900,
-    "tools": 15_450,
+    "tools": 15_400,
     "tree": 5_800,
 }
 

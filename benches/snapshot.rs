@@ -126,7 +126,7 @@ fn run_true(launcher: &mut LauncherHandle, root: &Path, snapshot: Option<Snapsho
         place("/tmp".into(), Access::Private { source: root.join("scratch/tmp") }),
         place(root.join("project"), Access::Writable),
     ];
-    let sandbox = Some(Sandbox { places, store: root.join("store") });
+    let sandbox = Some(Sandbox { places, store: root.join("store"), hidden: Vec::new(), second_paths: Vec::new() });
     let level = IsolationLevel::Namespace;
     let output = Some(root.join("store/out"));
     let isolation = Isolation { strongest: level, weakest: level, sandbox, output, snapshot, ..Isolation::weakest() };
