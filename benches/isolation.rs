@@ -201,7 +201,7 @@ impl Bench {
             let metadata = fs::metadata(&path).expect("it is there");
             Place { path, access, identity: (metadata.dev(), metadata.ino()) }
         });
-        Sandbox { places: places.collect(), store: path("store") }
+        Sandbox { places: places.collect(), store: path("store"), hidden: Vec::new(), second_paths: Vec::new() }
     }
 }
 
