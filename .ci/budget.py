@@ -16,28 +16,17 @@ import sys
 LIMITS = {
     "api": 2_000,
     "app": 7_600,
-<<<<<<< HEAD
-    "evidence": 17_710,
-=======
     "evidence": 17_730,
->>>>>>> main
     "git": 1_900,
     "govern": 2_400,
     "index": 3_450,
     "model": 6_730,
     "plan": 16_000,
     "proctor": 11_250,
-<<<<<<< HEAD
-    "run": 18_950,
-    "sandbox": 10_090,
-    "service": 8_900,
-    "tools": 15_400,
-=======
     "run": 19_320,
     "sandbox": 10_200,
     "service": 8_900,
     "tools": 15_450,
->>>>>>> main
     "tree": 5_800,
 }
 
