@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use proctor_run::project::ProjectRepository;
+use proctor_project::ProjectRepository;
 use proctor_tree::committed_tree;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
 

@@ -17,7 +17,7 @@ use proctor_model::{
     ActionId, Asker, Digest, EvidenceKind, LedgerBody, OverallResult, OverallStatus, ProjectId, RegistrationRecord, RunId,
     RunRecord, TaskId, Timestamp, TreeDigest,
 };
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 use serde_json::{Value, json};
 
 const TESTS: u64 = 1000;

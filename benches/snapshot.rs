@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use proctor_model::{
     Access, ActionEnd, ActionLimits, IsolationLevel, Place, Sandbox, SnapshotMount, StopStage, Timestamp, TreePath,
 };
-use proctor_run::project::LookedEnvironments;
+use proctor_project::LookedEnvironments;
 use proctor_sandbox::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use proctor_sandbox::snapshot::{CopyOutcome, ProjectCopy, RunLayers};
 use proctor_tree::TreeIndex;

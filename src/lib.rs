@@ -17,8 +17,8 @@
 //! | shell scripts are parsed: what a script runs, and whether it hides a failure | [`proctor_tools::shell`] |
 //! | the hashed files are copied, so that checks run on exactly these files | [`proctor_sandbox::snapshot`] |
 //! | the plan says which actions run | [`proctor_plan::config`] and [`proctor_plan::spec`] make a [`proctor_model::Plan`] |
-//! | the run does the plan: order, attempts, judgement, seal | [`proctor_run`], where the folders of the steps below are used together |
-//! | data of a project is kept between runs: registration, approvals, freshness, retention | [`proctor_run::project`] |
+//! | the run does the plan: order, attempts, judgement, seal | [`proctor_run`], where the crates of the steps below are used together |
+//! | data of a project is kept between runs: registration, approvals, freshness, retention | [`proctor_project`] |
 //! | people, agents and models ask and answer outside of a run | [`proctor_run::collaboration`] |
 //! | an action is limited in what it may see and write | [`proctor_sandbox`] |
 //! | processes are started and stopped, and their output is captured | [`proctor_sandbox::process`] |
@@ -44,10 +44,10 @@
 //! ```text
 //!  proctor (this crate: arguments, screens, exit codes)
 //!     │
-//!     ├──► service ──► app ──► run ──► plan ──► tools ──► model
-//!     ├──► govern               ├────► sandbox ──► tree ──► git ──► model
-//!     └──► app                  ├────► evidence ──► git
-//!                               ├────► index ──► model
+//!     ├──► service ──► app ──► run ──► project ──► plan ──► tools ──► model
+//!     ├──► govern               │         ├──────► sandbox ──► tree ──► git ──► model
+//!     └──► app                  │         ├──────► evidence ──► git
+//!                               │         └──────► index ──► model
 //!                               └────► api ──► evidence
 //! ```
 //!
@@ -62,6 +62,7 @@
 //! | [`proctor_evidence`] | report, ledger, keys, seal, verification |
 //! | [`proctor_index`] | the SQLite index over the ledger |
 //! | [`proctor_api`] | the shapes of the control socket, and the page |
+//! | [`proctor_project`] | what is known of a project between its runs: registration, approvals, trees, freshness, history |
 //! | [`proctor_run`] | carries a plan out: actions, judgement, seal |
 //! | [`proctor_govern`] | the issue workflow |
 //! | [`proctor_app`] | the use cases that command line, service, hooks and MCP share |

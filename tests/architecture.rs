@@ -43,7 +43,7 @@ const WITHIN: &[(&str, &[Module])] = &[
             ("verdict", &["condition"]),
         ],
     ),
-    ("run", &[("run", &["project"]), ("project", &[]), ("collaboration", &["run", "project"])]),
+    ("run", &[("run", &[]), ("collaboration", &["run"])]),
     ("sandbox", &[("sandbox", &["process"]), ("process", &[]), ("snapshot", &["process"])]),
     ("service", &[("service", &[]), ("mcp", &[])]),
     ("tools", &[("tools", &["shell"]), ("shell", &[])]),
@@ -60,7 +60,8 @@ const ASKERS: &[&str] = &[
     "src/cli/commands/mcp.rs",
 ];
 /// What no asker may import.
-const HOLDERS: &[&str] = &["proctor_index", "proctor_run", "proctor_evidence::Store", "proctor_evidence::Ledger"];
+const HOLDERS: &[&str] =
+    &["proctor_index", "proctor_project", "proctor_run", "proctor_evidence::Store", "proctor_evidence::Ledger"];
 /// Crates that cannot see the world: what they judge is handed to them.
 const PURE: &[&str] = &["model", "tools", "plan"];
 /// What would let a pure crate see or change the world.
@@ -562,7 +563,9 @@ fn whoever_owns_a_fact_of_an_outcome_is_listed() {
     let listed: BTreeSet<&str> = FORMS.iter().map(|(form, _, _)| *form).chain(PARTS.iter().map(|(part, _)| *part)).collect();
     let mut beside: BTreeSet<&str> = BESIDE.iter().map(|(name, _)| *name).collect();
     let mut violations = Vec::new();
-    for folder in ["crates/plan/src/verdict/", "crates/run/src/", "crates/evidence/src/report/", "crates/api/src/"] {
+    for folder in
+        ["crates/plan/src/verdict/", "crates/run/src/", "crates/project/src/", "crates/evidence/src/report/", "crates/api/src/"]
+    {
         for file in source_files(folder).iter().filter(|file| file.path.ends_with(".rs") && !file.is_test()) {
             for (name, facts) in owned_facts(&file.text).into_iter().filter(|(_, facts)| !facts.is_empty()) {
                 let is_beside = BESIDE.iter().any(|(other, _)| *other == name);

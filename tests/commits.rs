@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proctor_model::{Timestamp, TreeDigest, TreePath};
-use proctor_run::project::ProjectRepository;
+use proctor_project::ProjectRepository;
 use proctor_tree::ignore::{Matcher, MatcherSettings, OwnLink};
 use proctor_tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};

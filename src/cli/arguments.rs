@@ -24,7 +24,7 @@ use crate::cli::service_arguments::{
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::cli::value_arguments::ValueOptions;
 use proctor_model::{NextNode, Phase};
-use proctor_run::project::IdentityAnswer;
+use proctor_project::IdentityAnswer;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
 ///

@@ -8,7 +8,7 @@ use crate::cli::screen::{self, BlockCharacters};
 use crate::cli::style::{Line, Style};
 use proctor_app::Environment;
 use proctor_model::{ProjectId, TaskId};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 
 /// Where the last runs of checks are read from, and how they are shown.
 pub(crate) struct CheckHistory {

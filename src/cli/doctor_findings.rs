@@ -9,7 +9,7 @@ use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode};
-use proctor_run::project::Examination;
+use proctor_project::Examination;
 use proctor_sandbox::process::KernelSwitches;
 
 /// The AppArmor profile in proctor's sources.
@@ -319,7 +319,7 @@ fn level_means(level: IsolationLevel) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proctor_run::project::{InotifyLimits, LevelFound, Machine};
+    use proctor_project::{InotifyLimits, LevelFound, Machine};
 
     fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> DoctorFacts {
         let levels = IsolationLevel::ALL.into_iter().zip(obstacles);

@@ -11,7 +11,7 @@ use crate::cli::doctor_evidence::EvidenceSize;
 use crate::cli::doctor_snapshots;
 use crate::cli::installation::advice::Finding;
 use proctor_model::{ProjectId, SpawnFailure};
-use proctor_run::project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
+use proctor_project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
 use proctor_tree::watch::find_eventless;
 
 /// The usual file systems for projects and stores (`linux/magic.h`).
@@ -386,7 +386,7 @@ fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
 mod tests {
     use super::*;
     use proctor_model::{ProjectId, Tool};
-    use proctor_run::project::{InotifyLimits, KernelLimit, Space};
+    use proctor_project::{InotifyLimits, KernelLimit, Space};
 
     fn project() -> ProjectFound {
         let found = ToolFound {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::cli::doctor_machine::MachineFacts;
 use proctor_model::ProjectId;
-use proctor_run::project::{ProjectFound, SnapshotUsage};
+use proctor_project::{ProjectFound, SnapshotUsage};
 
 /// The disk space of all snapshots in the store, in bytes.
 #[derive(Debug, Serialize)]

@@ -9,8 +9,8 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use proctor_app::{Caller, CommandError, Environment};
 use proctor_govern::workflow::PointObserver;
+use proctor_project::IdentityAnswer;
 use proctor_run::SQLITE_ARGUMENT;
-use proctor_run::project::IdentityAnswer;
 
 /// Returns whether this process is the launcher, the process that starts actions. proctor starts itself with a hidden
 /// first argument for this.

@@ -7,7 +7,7 @@ use crate::cli::running_actions::RunningActions;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::style::{Line, Style};
 use proctor_model::ActionId;
-use proctor_run::project::Progress;
+use proctor_project::Progress;
 
 pub(crate) struct ProgressScreen {
     style: Style,

@@ -15,7 +15,7 @@ use crate::cli::style::{Line, Style, Tone};
 use proctor_app::{Environment, refusals};
 use proctor_git::read_git_index;
 use proctor_model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
-use proctor_run::project::{Progress, RunOutcome, SealedReport};
+use proctor_project::{Progress, RunOutcome, SealedReport};
 use proctor_service::{
     FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
     ignore_advice, notify_desktop,

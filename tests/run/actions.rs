@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use proctor_model::{ActionKind, EvidenceCapture, FileCheck, HttpRequest, Script, StopReason};
-use proctor_run::project::Progress;
+use proctor_project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::free_port;

@@ -11,7 +11,7 @@ use proctor_model::{
 };
 use proctor_plan::config::{self, Configuration};
 use proctor_plan::spec::{self, DiskFiles};
-use proctor_run::project::{
+use proctor_project::{
     Progress, ProjectScope, ProjectSettings, QueueLimits, Registration, RunOutcome, RunRequest, Selection, Workspace,
 };
 use proctor_sandbox::EnvironmentAdditions;
@@ -125,7 +125,7 @@ fn carry_out_under(
         lost_events: false,
         control,
     };
-    let carried = workspace.run_plan(&request, show).expect("nothing of proctor's own fails");
+    let carried = proctor_run::run_plan(&mut workspace, &request, show).expect("nothing of proctor's own fails");
     let (RunOutcome::Judged(sealed) | RunOutcome::Interrupted(sealed)) = carried else { panic!("{carried:?}") };
     serde_json::from_slice(&to_bytes(&sealed.report)).expect("a report is JSON")
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use proctor_model::{ActionId, FileCheck, Plan, StopReason};
-use proctor_run::project::Progress;
+use proctor_project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::{Project, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use proctor_model::{ParallelChecks, StopReason};
-use proctor_run::project::Progress;
+use proctor_project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::{Project, WRITES_TO_SHARED, children_of, poll, processes_of};

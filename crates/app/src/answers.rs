@@ -14,7 +14,7 @@ use proctor_api::{
 };
 use proctor_evidence::report::{ActionOutcomeV2, ActionResultV2, ExecutionReportV2};
 use proctor_model::{ActionId, CommandExit, ProjectId, RunId, TestOutcome};
-use proctor_run::project::{ProjectError, RecordedRun, StoreReader, TestSearch};
+use proctor_project::{ProjectError, RecordedRun, StoreReader, TestSearch};
 
 /// A text of an answer is cut after this many characters.
 const LONGEST_TEXT: usize = 8000;

@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::health::health_behind;
 use proctor_model::{CommandExit, StopReason};
-use proctor_run::project::IdentityAnswer;
+use proctor_project::IdentityAnswer;
 use proctor_sandbox::process::{Control, ControlError, clock, signal_controls};
 
 /// How often it is looked whether an answer is still wanted.

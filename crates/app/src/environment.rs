@@ -16,7 +16,7 @@ use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{agents_directory, read_boot_id};
 use proctor_model::{Asker, CommandExit, IsolationLevel};
 use proctor_plan::config::SHORTEST_SECRET;
-use proctor_run::project::{self, StepObserver};
+use proctor_project::StepObserver;
 use proctor_sandbox::process::find_agent_above;
 use proctor_sandbox::real_path;
 
@@ -237,7 +237,7 @@ impl Environment {
 
     /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory.
     pub fn outgoing_redactor(&self) -> OutgoingRedactor {
-        project::outgoing_redactor(&self.variables)
+        proctor_project::outgoing_redactor(&self.variables)
     }
 
     /// Returns the strongest level of isolation that proctor tries to use.

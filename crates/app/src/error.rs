@@ -4,7 +4,7 @@ use std::error::Error;
 
 use crate::health::health_of;
 use proctor_model::{CommandExit, HealthProblem, PruneReason, RunId, ServiceTrouble};
-use proctor_run::project::ProjectError;
+use proctor_project::ProjectError;
 use proctor_sandbox::process::clock;
 
 /// Why a command failed, its exit code, and hints what to do next.

@@ -6,7 +6,7 @@ use nix::libc;
 
 use proctor_evidence::{EvidenceError, LockError};
 use proctor_model::{CommandExit, HealthProblem, ServiceTrouble, Timestamp};
-use proctor_run::project::{ProjectError, system_error_behind};
+use proctor_project::{ProjectError, system_error_behind};
 use proctor_sandbox::process::SuperviseError;
 use proctor_tree::watch::WatchError;
 

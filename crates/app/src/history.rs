@@ -7,7 +7,7 @@ use crate::error::{CommandError, from_run_error};
 use crate::project::opening::open_registered;
 use proctor_api::{ComparisonV1, TestPastV1};
 use proctor_model::{CommandExit, NamedTest, ProjectId, RunId, TaskId};
-use proctor_run::project::{RecordedRun, RunFilter, StoreReader, TestSearch};
+use proctor_project::{RecordedRun, RunFilter, StoreReader, TestSearch};
 
 /// At most this many tests are named where a word may mean several.
 const SHOWN: usize = 10;

@@ -4,7 +4,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use proctor_api::{RunAnswerV1, RunOutcomeV1};
 use proctor_model::{ApprovalWay, AsksFor, CommandExit, PauseRecord, TaskId, UnapprovedPlan, approve_command, plan_subject};
-use proctor_run::project::UnmetDependency;
+use proctor_project::UnmetDependency;
 
 /// Returns the message that a task waits for a person (R9).
 pub fn paused(task: &TaskId, pause: &PauseRecord) -> String {

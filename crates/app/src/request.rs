@@ -16,8 +16,8 @@ use crate::status;
 use proctor_api::{AgentAnswerV1, AgentRequestV1, MethodV1};
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, CompletionStatus, Freshness, ProjectStatus, TaskId};
-use proctor_run::collaboration::{Proposal, review_specification};
-use proctor_run::project::DescribedProject;
+use proctor_project::DescribedProject;
+use proctor_run::collaboration::{self, Proposal, review_specification};
 use proctor_sandbox::process::LauncherHandle;
 
 /// A retest that was granted, and what it needs to be made in this process.
@@ -135,7 +135,7 @@ pub fn compute_here(
     let mut archive = opening::open_archive(environment)?;
     let standing = status::stand(environment, &mut archive, root, std::slice::from_ref(task))?.with_first(task);
     refuse_unknown(root, task, &standing, environment)?;
-    let completion = archive.completion(&standing, task).map_err(|error| from_run_error(&error))?;
+    let completion = collaboration::completion(&archive.store, &standing, task).map_err(|error| from_run_error(&error))?;
     tracing::info!("REQUEST_STATUS_UPDATE {} for {task}: computed {}", asked.word(), completion.status.word());
     Ok(AgentAnswerV1::from_completion(asked, completion))
 }
@@ -160,7 +160,7 @@ pub fn grant_retest(
     let mut opened = opening::open(environment, launcher, &loaded, None)?;
     let RunResources { workspace, scope, settings } = &mut opened;
     let described = DescribedProject { plan: &loaded.plan, settings, configuration: &loaded.configuration };
-    let granted = workspace.grant_retest(scope, described).map_err(|error| from_run_error(&error))?;
+    let granted = collaboration::grant_retest(workspace, scope, described).map_err(|error| from_run_error(&error))?;
     let (number, budget) = (granted.number, granted.budget);
     Ok(OpenedRetest { loaded, opened, number, budget })
 }

@@ -23,11 +23,11 @@ use proctor_model::{
 };
 use proctor_plan::config::Configuration;
 use proctor_plan::spec;
-use proctor_run::RefusedRequest;
-use proctor_run::project::{
+use proctor_project::{
     DescribedProject, Progress, ProjectSettings, RecordedRun, RunOutcome, RunRequest, SealedReport, Selection, StoreReader,
     Workspace, decides_the_verdict,
 };
+use proctor_run::RefusedRequest;
 use proctor_sandbox::process::Control;
 use proctor_sandbox::{EnvironmentAdditions, passed_on};
 
@@ -170,7 +170,7 @@ pub fn run(
         ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
     };
     let mut run_plan = |workspace: &mut Workspace, request: &RunRequest<'_>| {
-        workspace.run_plan(request, &mut *show).map_err(|error| from_run_error(&error))
+        proctor_run::run_plan(workspace, request, &mut *show).map_err(|error| from_run_error(&error))
     };
     let mut carried = run_plan(workspace, &request)?;
     // A run during which the tree changed has no verdict. It is repeated once (S6), but not if a file changed that decides
@@ -213,7 +213,7 @@ pub fn sealed_of(
 pub fn finish(workspace: &mut Workspace, control: &Control) {
     workspace.save_trees();
     workspace.keep_to_limits();
-    workspace.compile_modules(COMPILING, control);
+    proctor_run::compile_modules(workspace, COMPILING, control);
 }
 
 fn follow_moved_run(repetitions: &mut Repetitions, sealed: &SealedReport) -> AfterMovedRun {
@@ -340,7 +340,7 @@ pub fn seal_refusal(
     let RunResources { workspace, scope, settings } = opened;
     let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
     let refusal = RefusedRequest { task, scope, settings, configuration, trigger };
-    workspace.refuse(&refusal, show).map_err(|error| from_run_error(&error))
+    proctor_run::refuse(workspace, &refusal, show).map_err(|error| from_run_error(&error))
 }
 
 /// Refuses the name of a check that the plan does not have.

@@ -10,7 +10,7 @@ use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
 use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
 use proctor_model::{ClaimRecord, OverallResult, ProjectStatus, Serving, TaskId};
-use proctor_run::project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
+use proctor_project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
 use proctor_sandbox::process::clock;
 
 /// How the projects that were asked about stand.

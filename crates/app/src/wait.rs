@@ -18,7 +18,7 @@ use proctor_api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1, State
 use proctor_evidence::LockError;
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Freshness, ProjectStatus, ServiceTrouble, Serving, StopReason, TaskId, TriggerKind, WaitStep};
-use proctor_run::project::{ProjectError, RunOutcome, RunRequest, SealedReport, Selection, Specifications, StoreReader};
+use proctor_project::{ProjectError, RunOutcome, RunRequest, SealedReport, Selection, Specifications, StoreReader};
 use proctor_sandbox::process::{ControlHandle, LauncherHandle, clock};
 
 /// One wait starts at most this many runs. If none of them gives a fresh verdict, for example because the tree
@@ -297,7 +297,7 @@ impl Runner {
             ..RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control.control)
         };
         let alarm = Alarm::set(self.control.control.handle(), until.left(), until.patience.grace)?;
-        let carried = opening.workspace.run_plan(&request, &mut |_| ());
+        let carried = proctor_run::run_plan(&mut opening.workspace, &request, &mut |_| ());
         alarm.cancel();
         match carried {
             // The run of another process took all the time that was left. The next round reads the state.

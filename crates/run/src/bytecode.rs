@@ -11,9 +11,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::check_caches::stamp_environments;
-use crate::project::{KeptBytecode, ModulesToCompile, PythonInterpreter, SnapshotBase};
 use proctor_evidence::Store;
 use proctor_model::{ActionId, Digest, EntryKind, IdentityWriter, ProjectId, TreePath};
+use proctor_project::{KeptBytecode, ModulesToCompile, PythonInterpreter, SnapshotBase};
 use proctor_sandbox::process::{LaunchedChild, WrittenChange, WrittenEntry};
 use proctor_sandbox::snapshot::{ModuleCompiler, PythonModule};
 use proctor_tools::{

@@ -5,11 +5,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::project::{CACHES_IN_ENVIRONMENTS, site_packages};
 use proctor_model::{
     Action, ActionEnd, ActionId, ActionPhase, CachesMode, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount,
     Timestamp, TreePath,
 };
+use proctor_project::{CACHES_IN_ENVIRONMENTS, site_packages};
 use proctor_sandbox::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
 use proctor_sandbox::snapshot::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache, RunLayers, find_caches};
 

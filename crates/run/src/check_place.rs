@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::kept_files::KeptOutcome;
-use crate::project::{
-    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
-    obstacle_of_settings, try_mount,
-};
 use crate::reuse::PlaceOfCheck;
 use crate::seen_layers::SeenLayers;
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::SnapshotV2;
 use proctor_evidence::{ScratchDirectory, Store};
 use proctor_model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp};
+use proctor_project::{
+    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
+    obstacle_of_settings, try_mount,
+};
 use proctor_sandbox::process::Control;
 use proctor_sandbox::snapshot::clean_up_copy_out;
 use proctor_tree::{TreeHints, TreeIndex};

@@ -22,9 +22,9 @@ use std::time::Duration;
 use nix::libc;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::project::{KeptBytecode, ModulesToCompile, PythonInterpreter, Workspace};
 use proctor_evidence::{Store, WaitDecision};
 use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, StopStage, SystemCallFilter};
+use proctor_project::{KeptBytecode, ModulesToCompile, PythonInterpreter, Workspace};
 use proctor_sandbox::hide_store_alone;
 use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, clock, supervise,
@@ -149,33 +149,31 @@ struct TimeLeft {
     is_whole_bound: bool,
 }
 
-impl Workspace {
-    /// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is
-    /// meant for idle time: if another process has locked the project, nothing is compiled, and a stop request ends the
-    /// compiling at once.
-    pub fn compile_modules(&mut self, bound: Duration, control: &Control) {
-        let Some(work) = self.runner.bytecode.to_compile.take() else { return };
-        let begun = clock::monotonic();
-        // Without pytest first: to start it takes longer than to compile most modules.
-        let mut all: Vec<_> = work.modules.iter().collect();
-        all.sort_by_key(|(interpreter, _)| interpreter.pytest.is_some());
-        for (interpreter, modules) in all {
-            let executable = self.runner.executable().to_owned();
-            let (store, kept) = (&self.evidence.store, &mut self.runner.bytecode);
-            let mut compilation = Compilation { store, kept, work: &work, control };
-            let lacking = compilation.lacking(interpreter, modules.iter());
-            if lacking.is_empty() {
-                continue;
-            }
-            // The launcher of the runs has prepared itself for the next check, so it is left alone.
-            let Ok(mut launcher) = LauncherHandle::execute(&executable) else { return };
-            let mut waiting = VecDeque::from(lacking);
-            while !waiting.is_empty() && control.requested().is_none() {
-                let left = bound.saturating_sub(clock::monotonic().since(begun));
-                let time = TimeLeft { left, is_whole_bound: left > bound / 2 };
-                if left.is_zero() || !compilation.compile_some(interpreter, &mut waiting, &mut launcher, time) {
-                    break;
-                }
+/// Compiles the Python modules that the last run compiled and that are not kept yet, for at most `bound`. It is
+/// meant for idle time: if another process has locked the project, nothing is compiled, and a stop request ends the
+/// compiling at once.
+pub fn compile_modules(workspace: &mut Workspace, bound: Duration, control: &Control) {
+    let Some(work) = workspace.runner.bytecode.to_compile.take() else { return };
+    let begun = clock::monotonic();
+    // Without pytest first: to start it takes longer than to compile most modules.
+    let mut all: Vec<_> = work.modules.iter().collect();
+    all.sort_by_key(|(interpreter, _)| interpreter.pytest.is_some());
+    for (interpreter, modules) in all {
+        let executable = workspace.runner.executable().to_owned();
+        let (store, kept) = (&workspace.evidence.store, &mut workspace.runner.bytecode);
+        let mut compilation = Compilation { store, kept, work: &work, control };
+        let lacking = compilation.lacking(interpreter, modules.iter());
+        if lacking.is_empty() {
+            continue;
+        }
+        // The launcher of the runs has prepared itself for the next check, so it is left alone.
+        let Ok(mut launcher) = LauncherHandle::execute(&executable) else { return };
+        let mut waiting = VecDeque::from(lacking);
+        while !waiting.is_empty() && control.requested().is_none() {
+            let left = bound.saturating_sub(clock::monotonic().since(begun));
+            let time = TimeLeft { left, is_whole_bound: left > bound / 2 };
+            if left.is_zero() || !compilation.compile_some(interpreter, &mut waiting, &mut launcher, time) {
+                break;
             }
         }
     }

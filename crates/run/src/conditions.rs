@@ -1,8 +1,8 @@
 //! What the results of a run may depend on beside the tree.
 
 use crate::check_place::CheckPlace;
-use crate::project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use proctor_model::{CachesSeen, IgnoredFiles, RunConditions};
+use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use proctor_tree::TreeIndex;
 
 /// The ignored files that checks could read in the project itself, before any check ran.

@@ -1,11 +1,11 @@
 //! Writes the debt file of a run beside its report.
 
-use crate::project::{Evidence, ProjectError, RunRequest};
 use proctor_evidence::report::{
     DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt,
 };
 use proctor_evidence::{RunDirectory, SealedFiles};
 use proctor_model::{EvidenceKind, PlanNote};
+use proctor_project::{Evidence, ProjectError, RunRequest};
 
 /// Writes the debt file of a judged run, and returns the report with its section about debt items added. A run
 /// without a verdict, or with debt switched off, has no debt file.

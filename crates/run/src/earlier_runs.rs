@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::other_results::other_results;
-use crate::project::{Evidence, LastRuns, RunRequest, is_as_in_ledger};
 use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use proctor_index::IndexedRun;
 use proctor_model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
+use proctor_project::{Evidence, LastRuns, RunRequest, is_as_in_ledger};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;

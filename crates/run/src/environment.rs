@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use crate::project::{EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, pinned};
 use crate::reuse::ReusableInputs;
 use proctor_evidence::Store;
 use proctor_model::{Digest, TreePath};
+use proctor_project::{EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, pinned};
 use proctor_tree::TreeIndex;
 
 /// What is known about the run's environment during its checks.

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::project::{ProjectError, RunRequest, last_test_record, run_of_ledger};
 use proctor_api::page::{OfflineRun, offline_page, run_answers};
 use proctor_evidence::report::{
     ActionResultV2, ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, with_evidence_files,
 };
 use proctor_evidence::{RunDirectory, SealedFiles, Store};
 use proctor_model::{Digest, EvidenceKind, PlanNote};
+use proctor_project::{ProjectError, RunRequest, last_test_record, run_of_ledger};
 
 /// Writes the exports of a judged run, and returns the report with these files in its list.
 pub(crate) fn write_exports(

@@ -10,9 +10,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::check_place::CheckPlace;
-use crate::project::{CONFIGURATION_FILE, DecidingFilesBefore, RunRequest, SPECIFICATION_SEARCH};
 use proctor_git::git_directory;
 use proctor_model::{Action, ActionPhase, Digest, EntryKind, TreePath};
+use proctor_project::{CONFIGURATION_FILE, DecidingFilesBefore, RunRequest, SPECIFICATION_SEARCH};
 use proctor_tree::TreeIndex;
 
 /// The ignore files in the root of a project.

@@ -9,11 +9,8 @@ use crate::earlier_runs::{earlier_runs, told_notes};
 use crate::exports::write_exports;
 use crate::look_again::ProjectAfter;
 use crate::program_records::program_records;
-use crate::project::{
-    Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Selection, Trees,
-    changed_between,
-};
 use crate::run_context::RunContext;
+use crate::run_record::{inputs, named_checks, prerequisites_met};
 use crate::test_facts::test_result;
 use crate::{criteria_facts, records, review};
 use proctor_evidence::report::{
@@ -27,7 +24,10 @@ use proctor_model::{
     StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
 };
 use proctor_plan::routing;
-use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict, is_determined_by_inputs};
+use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
+use proctor_project::{
+    Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Trees, changed_between,
+};
 use proctor_sandbox::isolation;
 use proctor_sandbox::process::clock;
 
@@ -406,44 +406,6 @@ fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement
         ended: decided.ended,
         signature: None,
     }
-}
-
-/// Returns the inputs of the checks that this run carried out and whose results depend on these inputs alone. Later
-/// runs may reuse such results.
-fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
-    let is_determined_by_inputs = |one: &&ActionResult| {
-        one.executed().is_some_and(|executed| is_determined_by_inputs(executed.judgement.classification.code))
-    };
-    let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_determined_by_inputs);
-    let known = |one: &ActionResult| Some((one.action.name.clone(), *run_end.after.inputs.get(&one.action.name)?));
-    settled.filter_map(known).collect()
-}
-
-/// Returns the checks that were selected by name; an empty list means all checks of the task.
-fn named_checks(context: &RunContext<'_>) -> Vec<String> {
-    let request = context.request;
-    match &request.checks {
-        // A typed command is no check of the task. The names of its checks are returned, so that the run does not
-        // count as a run of all checks.
-        _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
-        Selection::Named(names) => names.clone(),
-        Selection::All | Selection::Missing | Selection::Triggered { .. } => Vec::new(),
-    }
-}
-
-/// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged in this run, and those
-/// that this run did not reach but that succeeded before.
-pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
-    let mut met = context.met.clone();
-    for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
-        let name = &one.action.name;
-        match (one.status(), one.met) {
-            (Some(ResultType::Success), Some(digest)) => drop(met.insert(name.clone(), digest)),
-            (Some(_), _) => drop(met.remove(name)),
-            (None, _) => {}
-        }
-    }
-    met
 }
 
 fn sealed_report(

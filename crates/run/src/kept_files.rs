@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::check_place::CheckPlace;
-use crate::project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Trees, decide_keep};
 use crate::run_context::RunContext;
 use proctor_evidence::Store;
 use proctor_model::{Action, ActionEnd, ActionId, ByteSize, PlanNote, StopReason, TreeDigest, TreePath};
+use proctor_project::{KeepDecision, KeptPaths, ProjectError, ProjectSettings, RunRequest, Trees, decide_keep};
 use proctor_sandbox::process::{Layers, WrittenChange, WrittenEntry};
 use proctor_sandbox::snapshot::{CopiedOut, ProjectFileState, ProjectWriter};
 use proctor_tree::{TreeHints, TreeIndex};
@@ -108,7 +108,7 @@ impl KeptFiles {
                     let (action, check, layer) = (action.id.clone(), action.name.clone(), layer.to_owned());
                     self.candidates.insert(path.clone(), Candidate { action, check, layer, change, obstacle });
                 }
-                (WrittenChange::WroteFile { .. }, false, KeepDecision::Copy) if !crate::project::is_by_product(path) => {
+                (WrittenChange::WroteFile { .. }, false, KeepDecision::Copy) if !proctor_project::is_by_product(path) => {
                     if self.dropped.len() < MOST_DROPPED {
                         self.dropped.insert(path.clone());
                     }

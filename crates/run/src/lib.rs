@@ -1,8 +1,8 @@
 //! Carries out one plan: the order of its actions, their attempts, the judgement and the seal.
 //!
 //! This is the only place where process, tools, verdict, routing, report and evidence meet. It judges nothing itself, but asks
-//! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
-//! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
+//! the pure crates. A tool that fails is a value here; `ProjectError` is for failures of proctor itself only. Data that
+//! outlives a run (registration, approvals, the index, retention) belongs to `proctor-project`.
 //!
 //! Where to look: `run_plan` has the stages of a run, `perform_all` carries out its actions, and `look_again` looks at the project
 //! after them; `run_context` is what all of them know of the run. `order` sorts the checks, `flow`
@@ -53,7 +53,6 @@ mod perform;
 mod perform_all;
 mod prerequisite;
 mod program_records;
-pub mod project;
 mod queue;
 mod records;
 mod refuse;
@@ -63,6 +62,7 @@ mod review;
 mod rewritten_files;
 mod run_context;
 mod run_plan;
+mod run_record;
 mod schedule;
 mod seen_layers;
 mod snapshot;
@@ -74,7 +74,9 @@ mod test_history;
 mod written_configuration;
 
 pub use client_start::SQLITE_ARGUMENT;
+pub use compile_modules::compile_modules;
 pub use log_follower::LogFollower;
 pub(crate) use perform::ended_not_started;
-pub use refuse::RefusedRequest;
+pub use refuse::{RefusedRequest, refuse};
+pub use repeat_after_death::run_plan;
 pub use sqlite_query::{SqliteQueryError, query_sqlite};

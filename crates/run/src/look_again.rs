@@ -9,14 +9,14 @@ use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_s
 use crate::kept_files::{KeptOutcome, copy_out};
 use crate::missing_root::require_root;
 use crate::perform_all::PreparedTree;
-use crate::project::{
-    EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
-    SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
-};
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
 use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
+use proctor_project::{
+    EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
+    SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
+};
 use proctor_tree::{TreeHints, TreeIndex, compare};
 
 /// What is looked at while the actions are carried out.

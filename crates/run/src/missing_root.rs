@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::project::ProjectError;
 use proctor_evidence::report::ActionResult;
 use proctor_model::ActionEnd;
+use proctor_project::ProjectError;
 use proctor_tree::TreeError;
 
 /// Returns an error if an action was not started and the project's directory is not there any more. The directory's absence is then

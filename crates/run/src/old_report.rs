@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::project::ProjectError;
+use proctor_project::ProjectError;
 
 /// The suffix of a file that was moved out of the way.
 const SUFFIX: &str = ".before-proctor";

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::project::{Evidence, RunRequest, Selection};
 use proctor_evidence as evidence;
 use proctor_evidence::report::parse;
 use proctor_model::{Action, ActionId, CheckOrder, Plan, PlanOrigin, ResultType};
+use proctor_project::{Evidence, RunRequest, Selection};
 
 /// Returns the setting that holds for a plan's order. The steps of a specification have an order of their own: a later step may need
 /// what an earlier one wrote, so no step is moved because it failed before.

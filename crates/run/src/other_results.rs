@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::earlier_runs::CheckedRows;
-use crate::project::RunRequest;
 use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::Store;
 use proctor_evidence::report::{ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts, SnapshotV2};
 use proctor_index::IndexedRun;
 use proctor_model::{CategoryCode, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
+use proctor_project::RunRequest;
 
 /// At most this many earlier runs of the same tree are compared, the newest first. Their reports may be large.
 const RUNS: usize = 3;

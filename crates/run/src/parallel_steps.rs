@@ -8,7 +8,7 @@
 //! queue is waited for. More turns are taken only when they are free, because waiting for others while holding a turn
 //! could be a deadlock.
 
-use crate::project::ProjectError;
+use proctor_project::ProjectError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{PipeReader, Read as _};
 use std::os::fd::AsFd as _;

@@ -3,12 +3,12 @@
 use crate::environment::SurveyProgress;
 use crate::perform::{Performer, RunningService, ServiceStart};
 use crate::prerequisite;
-use crate::project::ProjectError;
 use crate::run_context::RunContext;
 use crate::steps::{Steps, perform_steps, start_or_skip};
 use crate::stop_requests::{is_stopped, skip_reason, stops_whole_run};
 use proctor_evidence::report::{ActionResult, SkipReason};
 use proctor_model::{Action, HelperDeath, StopReason};
+use proctor_project::ProjectError;
 use proctor_tree::TreeIndex;
 
 /// The outcome of carrying out all actions.

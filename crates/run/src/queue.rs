@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::project::Progress;
-use crate::project::{ProjectError, QueueLimits};
 use proctor_evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use proctor_model::{DurationMs, StopReason};
+use proctor_project::Progress;
+use proctor_project::{ProjectError, QueueLimits};
 use proctor_sandbox::process::clock;
 
 /// The result of asking for an action's turn in the machine-wide queue.

@@ -4,9 +4,6 @@
 use std::collections::BTreeSet;
 
 use crate::judge_and_seal::seal_and_publish;
-use crate::project::{
-    Progress, ProjectError, ProjectScope, ProjectSettings, SealedReport, SpecificationFaults, TaskError, Workspace,
-};
 use proctor_evidence::report::{
     CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, RefusedAction, SpecificationErrorV2, attested,
     refused_report, refused_start, seal_hash, to_bytes,
@@ -16,6 +13,9 @@ use proctor_model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskI
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::OutlinedAction;
 use proctor_plan::verdict::{RunFlow, judge_invalid, judge_run};
+use proctor_project::{
+    Progress, ProjectError, ProjectScope, ProjectSettings, SealedReport, SpecificationFaults, TaskError, Workspace,
+};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeHints;
 
@@ -29,82 +29,81 @@ pub struct RefusedRequest<'a> {
     pub trigger: Trigger,
 }
 
-impl Workspace {
-    /// Seals the refusal of a run. Returns `None` and seals nothing unless the task's specification has errors in the
-    /// current tree.
-    ///
-    /// # Errors
-    ///
-    /// Only failures of proctor itself: the store, a tree that cannot be read.
-    pub fn refuse(
-        &mut self,
-        refusal: &RefusedRequest<'_>,
-        show: &mut dyn FnMut(Progress),
-    ) -> Result<Option<SealedReport>, ProjectError> {
-        let RefusedRequest { task, scope, settings, configuration, trigger } = refusal;
-        let mut held = self.evidence.hold_ledger(scope, settings.lock_wait, &|| None, show)?;
-        let (started, begun) = (clock::now(), clock::monotonic());
-        let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
-        // The specification is read again, so that the errors belong to the tree that the report names.
-        let plan = self.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
-        let faults = plan.err().and_then(TaskError::into_faults);
-        let Some(SpecificationFaults { file, faults, actions }) = faults else { return Ok(None) };
-        let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
-        let facts = RefusalFacts {
-            project_id: scope.project.clone(),
-            task: (*task).clone(),
-            file,
-            errors: faults.iter().map(SpecificationErrorV2::of).collect(),
-            actions: actions.into_iter().map(|action| refused_action(action, &faults)).collect(),
-            tree,
-            issues,
-            trigger: trigger.clone(),
-            started,
-            duration: clock::monotonic().since(begun).into(),
-            process_id: std::process::id(),
-            reason: verdict.reason,
-            completion: CompletionFacts {
-                status: verdict.completion_status,
-                task_status: verdict.task_status,
-                partial_reason: verdict.partial_reason,
-                reason: verdict.completion_reason,
-            },
-        };
-        let run_id = RunId::new(started, held.ledger.next_sequence().0);
-        let mut directory = RunDirectory::create(&held.lock, task, &run_id).map_err(ProjectError::Evidence)?;
-        directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
-        self.evidence.observer()(DurableStep::RunRecordWritten);
-        let ended = clock::now();
-        let report = seal_hash(refused_report(&facts, &run_id, ended));
-        let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
-        let status = OverallStatus::SpecificationError;
-        let record = RunRecord {
-            tree_digest: Some(tree),
-            overall_result: verdict.overall_result,
-            exit: Some(CommandExit::SpecificationWrong),
-            // A refused run starts nothing.
-            programs: Some(Vec::new()),
-            ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
-        };
-        self.runner.dismiss_launcher_after_last_run();
-        let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
-        let report_path = seal_and_publish(&mut self.evidence, scope, directory, sealing, &mut held)?.join(EXECUTION_REPORT_FILE);
-        self.evidence.observer()(DurableStep::Published);
-        Ok(Some(SealedReport {
-            run_id,
-            report,
-            report_path,
-            tree,
-            tree_after: tree,
-            failed: Vec::new(),
-            warned: Vec::new(),
-            copied: None,
-            told_notes: Vec::new(),
-            moved: Vec::new(),
-            paused: false,
-            exit: CommandExit::SpecificationWrong,
-        }))
-    }
+/// Seals the refusal of a run. Returns `None` and seals nothing unless the task's specification has errors in the
+/// current tree.
+///
+/// # Errors
+///
+/// Only failures of proctor itself: the store, a tree that cannot be read.
+pub fn refuse(
+    workspace: &mut Workspace,
+    refusal: &RefusedRequest<'_>,
+    show: &mut dyn FnMut(Progress),
+) -> Result<Option<SealedReport>, ProjectError> {
+    let RefusedRequest { task, scope, settings, configuration, trigger } = refusal;
+    let mut held = workspace.evidence.hold_ledger(scope, settings.lock_wait, &|| None, show)?;
+    let (started, begun) = (clock::now(), clock::monotonic());
+    let (tree, issues) = workspace.tree_digest(settings, scope, &TreeHints::Everything)?;
+    // The specification is read again, so that the errors belong to the tree that the report names.
+    let plan = workspace.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
+    let faults = plan.err().and_then(TaskError::into_faults);
+    let Some(SpecificationFaults { file, faults, actions }) = faults else { return Ok(None) };
+    let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
+    let facts = RefusalFacts {
+        project_id: scope.project.clone(),
+        task: (*task).clone(),
+        file,
+        errors: faults.iter().map(SpecificationErrorV2::of).collect(),
+        actions: actions.into_iter().map(|action| refused_action(action, &faults)).collect(),
+        tree,
+        issues,
+        trigger: trigger.clone(),
+        started,
+        duration: clock::monotonic().since(begun).into(),
+        process_id: std::process::id(),
+        reason: verdict.reason,
+        completion: CompletionFacts {
+            status: verdict.completion_status,
+            task_status: verdict.task_status,
+            partial_reason: verdict.partial_reason,
+            reason: verdict.completion_reason,
+        },
+    };
+    let run_id = RunId::new(started, held.ledger.next_sequence().0);
+    let mut directory = RunDirectory::create(&held.lock, task, &run_id).map_err(ProjectError::Evidence)?;
+    directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
+    workspace.evidence.observer()(DurableStep::RunRecordWritten);
+    let ended = clock::now();
+    let report = seal_hash(refused_report(&facts, &run_id, ended));
+    let report_hash = report.authenticity.report_hash.expect("`seal_hash` set it");
+    let status = OverallStatus::SpecificationError;
+    let record = RunRecord {
+        tree_digest: Some(tree),
+        overall_result: verdict.overall_result,
+        exit: Some(CommandExit::SpecificationWrong),
+        // A refused run starts nothing.
+        programs: Some(Vec::new()),
+        ..RunRecord::without_verdict(run_id.clone(), (*task).clone(), report_hash, status, (started, ended))
+    };
+    workspace.runner.dismiss_launcher_after_last_run();
+    let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
+    let report_path =
+        seal_and_publish(&mut workspace.evidence, scope, directory, sealing, &mut held)?.join(EXECUTION_REPORT_FILE);
+    workspace.evidence.observer()(DurableStep::Published);
+    Ok(Some(SealedReport {
+        run_id,
+        report,
+        report_path,
+        tree,
+        tree_after: tree,
+        failed: Vec::new(),
+        warned: Vec::new(),
+        copied: None,
+        told_notes: Vec::new(),
+        moved: Vec::new(),
+        paused: false,
+        exit: CommandExit::SpecificationWrong,
+    }))
 }
 
 fn refused_action(action: OutlinedAction, faults: &[Problem]) -> RefusedAction {

@@ -11,10 +11,10 @@ mod earlier;
 mod inputs;
 mod on_this_tree;
 
-use crate::project::{RunRequest, Selection};
 use proctor_evidence::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use proctor_model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use proctor_plan::verdict::is_determined_by_inputs;
+use proctor_project::{RunRequest, Selection};
 
 pub(crate) use self::earlier::earlier_verdict;
 pub(crate) use self::inputs::{CheckInputs, PlaceOfCheck, RelevantTree, ReusableInputs, relevant_tree};

@@ -1,10 +1,10 @@
 //! The effect of a run's reviews on the exit code, and the number of earlier rejections.
 
-use crate::project::{LedgerRuns, RunRequest};
 use crate::test_history::report_of;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2};
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_model::{CommandExit, Observation, ReviewObservation, ReviewVerdict};
+use proctor_project::{LedgerRuns, RunRequest};
 
 /// A person is asked after this number of rejections of a review in a row (C9), because the changes evidently do not lead to what
 /// the reviewer wants.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::guarded_files::GuardedFiles;
-use crate::project::{RunRequest, SelectedChecks};
 use proctor_model::{Action, ActionId, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue};
+use proctor_project::{RunRequest, SelectedChecks};
 use proctor_sandbox::process::clock;
 use proctor_tools::ConfiguredFiles;
 

@@ -8,24 +8,25 @@ use std::collections::BTreeSet;
 
 use crate::check_place::{CheckPlace, look_and_copy, place_of_checks};
 use crate::guarded_files::GuardedFiles;
-use crate::judge_and_seal::{RunEnd, judge_and_seal, prerequisites_met};
+use crate::judge_and_seal::{RunEnd, judge_and_seal};
 use crate::look_again::{BackgroundLooks, SecondLook, look_again};
 use crate::order::{last_failed_checks, last_report_path, order_checks, order_setting};
 use crate::perform::{Performer, configured_files};
 use crate::perform_all::{PerformedActions, perform_all};
 use crate::program_records::{ends_in_usage_error, program_records};
-use crate::project::{
-    CopiesOutcome, Evidence, HeldLedger, LastRuns, Progress, ProjectError, RunOutcome, RunRequest, Runner, SelectedChecks, Trees,
-    Workspace, approve_by_rule, has_link, park_for_the_next_run, restore_link, select_checks, unchanged_since_approval,
-    unmet_dependencies, update_task_list,
-};
 use crate::records;
 use crate::reuse::results_on_this_tree;
 use crate::run_context::RunContext;
+use crate::run_record::prerequisites_met;
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::ActionResult;
 use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Store, remove_half_of_run};
 use proctor_model::{ActionPhase, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp};
+use proctor_project::{
+    CopiesOutcome, Evidence, HeldLedger, LastRuns, Progress, ProjectError, RunOutcome, RunRequest, Runner, SelectedChecks, Trees,
+    Workspace, approve_by_rule, has_link, park_for_the_next_run, restore_link, select_checks, unchanged_since_approval,
+    unmet_dependencies, update_task_list,
+};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
 

@@ -7,7 +7,6 @@ use crate::bytecode::RunBytecode;
 use crate::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::followed_file::SeenFiles;
 use crate::kept_files::{KeptFiles, KeptOutcome};
-use crate::project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use crate::rewritten_files::changed_in_tree;
 use crate::seen_layers::SeenLayers;
 use crate::written_configuration::WrittenConfiguration;
@@ -17,6 +16,7 @@ use proctor_model::{
     Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles,
     MOST_REWRITTEN_NAMED, ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
+use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
 use proctor_sandbox::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use proctor_tools::is_lock_file;

@@ -5,12 +5,12 @@ use crate::flow::StepFlow;
 use crate::parallel_steps::ParallelSteps;
 use crate::perform::{Performer, ServiceStart};
 use crate::perform_all::PrerequisiteStatus;
-use crate::project::ProjectError;
 use crate::reuse::ReusableInputs;
 use crate::run_context::RunContext;
 use crate::stop_requests::{is_stopped, skip_reason};
 use proctor_evidence::report::{ActionResult, SkipReason};
 use proctor_model::{Action, Service};
+use proctor_project::ProjectError;
 
 /// What is needed to carry out, skip or reuse the steps of a run.
 pub(crate) struct Steps<'s, 'w, 'c> {

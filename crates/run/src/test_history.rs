@@ -18,7 +18,6 @@ use std::{fmt, iter};
 
 use serde::Deserialize;
 
-use crate::project::{LedgerRuns, RunRequest};
 use proctor_evidence::report::{ExecutionReportV2, parse_with_hash};
 use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, Store};
 use proctor_index::IndexedRun;
@@ -27,6 +26,7 @@ use proctor_model::{
     RunId, TestFailure, TestOutcome, ToolClass,
 };
 use proctor_plan::verdict::{PassedBefore, TestHistory, VanishedTests};
+use proctor_project::{LedgerRuns, RunRequest};
 use proctor_tools as tools;
 
 /// The most runs with the action's tests that are read. A test that passed only in older runs counts as unknown.

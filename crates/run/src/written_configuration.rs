@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::project::is_pinned;
 use proctor_model::{Action, PlanNote, TreePath};
+use proctor_project::is_pinned;
 use proctor_sandbox::process::WrittenEntry;
 
 /// The most files that a note names. Further files are only counted.

@@ -121,7 +121,7 @@ fn order_arrivals(arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>)
 mod tests {
     use super::*;
     use proctor_model::SyncId;
-    use proctor_run::project::Progress;
+    use proctor_project::Progress;
 
     /// Returns, for each arrival, the number of its project and the numbers of its hints. A report has no numbers.
     fn shown(taken: impl IntoIterator<Item = (ProjectSeat, ProjectArrival)>) -> Vec<(u64, Vec<u64>)> {

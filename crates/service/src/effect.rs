@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::Moment;
 use proctor_model::{CommandExit, GitOperation, PollReason, StopReason, TaskId, TreeDigest, TreePath, Trigger, WatchProblem};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 use proctor_tree::TreeHints;
 
 /// What the engine asks its host, the foreground watch or the service, to do.

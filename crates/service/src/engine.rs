@@ -18,7 +18,7 @@ use crate::event::{Event, RunFinish};
 use proctor_model::{
     CommandExit, OnChange, Repetitions, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
 };
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 mod approved;
 mod asked;

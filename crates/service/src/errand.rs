@@ -9,8 +9,10 @@ use crate::worker::MissingPlan;
 use proctor_evidence::read_boot_id;
 use proctor_model::{Asker, CycleRequest, Plan, TaskCompletion, TaskId, TddState};
 use proctor_plan::config::Configuration;
-use proctor_run::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
-use proctor_run::project::{DescribedProject, PersonPresence, ProjectError, ProjectScope, ProjectSettings, Workspace};
+use proctor_project::{DescribedProject, PersonPresence, ProjectError, ProjectScope, ProjectSettings, Workspace};
+use proctor_run::collaboration::{
+    GrantedRetest, Proposal, ReviewedSpecification, completion_now, grant_retest, review_specification,
+};
 use proctor_sandbox::process::find_agent_above;
 
 /// A request that is carried out between runs.
@@ -108,8 +110,8 @@ impl Errand {
                 let changed = workspace.change_cycle(&scope, &settings, request, attendance);
                 changed.map(|state| ErrandDone::Changed(Box::new(state)))
             }
-            ErrandKind::Completion => workspace.completion(&scope, described, &self.task).map(ErrandDone::Computed),
-            ErrandKind::Retest => workspace.grant_retest(&scope, described).map(ErrandDone::Granted),
+            ErrandKind::Completion => completion_now(workspace, &scope, described, &self.task).map(ErrandDone::Computed),
+            ErrandKind::Retest => grant_retest(workspace, &scope, described).map(ErrandDone::Granted),
             ErrandKind::Review(_) | ErrandKind::Problems => Ok(ErrandDone::Reread(Vec::new())),
         };
         done.map_err(ErrandTrouble::Run)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::EngineSettings;
 use proctor_model::{CopiedFiles, GitOperation, OnDisk, TaskId, TreeDigest, TreePath, WatchHint};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 /// An event that the engine handles.
 #[derive(Debug, Clone, PartialEq, Eq)]

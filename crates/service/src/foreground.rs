@@ -17,7 +17,7 @@ use crate::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::project_source::ProjectSource;
 use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport};
 use proctor_model::{CommandExit, UnapprovedPlan, WatchHint};
-use proctor_run::project::{Progress, ProjectScope, Workspace};
+use proctor_project::{Progress, ProjectScope, Workspace};
 use proctor_tree::ignore::Matcher;
 use proctor_tree::watch::{Pace, WatchError, Watcher};
 

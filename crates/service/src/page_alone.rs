@@ -23,7 +23,7 @@ use proctor_api::{AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV
 use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment, status};
 use proctor_model::{CommandExit, ProjectId, ProjectStatus, TaskId};
-use proctor_run::project::{ProjectError, StoreReader};
+use proctor_project::{ProjectError, StoreReader};
 use proctor_sandbox::process::clock;
 use proctor_tree::watch::WatchHub;
 

@@ -16,7 +16,7 @@ use crate::event::{Event, SavedContent};
 use crate::git_state::GitState;
 use crate::worker::{FinishedRun, LookTicket, Worker, WorkerReport};
 use proctor_model::{CommandExit, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
-use proctor_run::project::Progress;
+use proctor_project::Progress;
 use proctor_tree::ignore::Matcher;
 use proctor_tree::watch::{Pace, Watcher, WatcherHandle};
 use proctor_tree::{TreeHints, TreeIndex, is_unchanged_on_disk};

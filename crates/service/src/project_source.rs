@@ -7,7 +7,7 @@ use proctor_app::project::{LastSettings, Planless, opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_model::{Plan, TaskId};
 use proctor_plan::config::{Configuration, SpecifiedTasks, WatchSettings, WatchedTasks};
-use proctor_run::project::{MissingOwnPlan, ProjectSettings};
+use proctor_project::{MissingOwnPlan, ProjectSettings};
 use proctor_tree::ignore::MatcherSettings;
 use proctor_tree::watch::Pace;
 

@@ -12,7 +12,7 @@ use crate::event::RunFinish;
 use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
 use proctor_model::{CopiedFiles, HealthProblem, OnDisk, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
-use proctor_run::project::{
+use proctor_project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
 };
@@ -338,7 +338,7 @@ impl WorkerState {
         let mut show = |progress: Progress| {
             let _gone = report(WorkerReport::Progress(progress));
         };
-        let carried = self.workspace.run_plan(&request, &mut show);
+        let carried = proctor_run::run_plan(&mut self.workspace, &request, &mut show);
         let finished = finished_of(&carried, &order.selection);
         let copied = match &carried {
             Ok(RunOutcome::Judged(sealed)) => sealed.copied.clone(),

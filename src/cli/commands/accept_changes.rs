@@ -13,7 +13,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
 use proctor_git::ObjectId;
 use proctor_model::{CommandExit, Digest};
-use proctor_run::project::ProjectRepository;
+use proctor_project::ProjectRepository;
 use proctor_sandbox::process::clock;
 
 /// How much of the commit's name the person types.

@@ -8,7 +8,7 @@ use proctor_app::serving;
 use proctor_app::serving::MARGIN;
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, Serving};
-use proctor_run::project::record_serving;
+use proctor_project::record_serving;
 
 pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     // The launcher must be started while the process has a single thread.

@@ -14,7 +14,7 @@ use proctor_app::refusals::approve_hint;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
 use proctor_model::{ApprovalWay, CommandExit, Plan, UnapprovedPlan, approve_command, shown_line};
-use proctor_run::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
+use proctor_project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectScope, ProjectSettings, Workspace};
 use proctor_sandbox::process::Control;
 
 /// The size in bytes above which a signature file is refused. Signatures are far shorter.

@@ -9,7 +9,7 @@ use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::ArchiveRequest;
 use proctor_model::{CommandExit, ProjectId, RetentionLimits, TaskId};
-use proctor_run::project::{ArchivedRunSize, ArchivingOutcome, ProjectScope, StoreReader, archive, plan_archiving};
+use proctor_project::{ArchivedRunSize, ArchivingOutcome, ProjectScope, StoreReader, archive, plan_archiving};
 
 pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

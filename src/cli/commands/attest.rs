@@ -28,7 +28,7 @@ use proctor_evidence::{
 use proctor_git::ObjectId;
 use proctor_model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
 use proctor_plan::verdict::GateState;
-use proctor_run::project::{ProjectError, ProvingRun};
+use proctor_project::{ProjectError, ProvingRun};
 use proctor_sandbox::process::clock;
 
 /// The revision that is meant where none is named.

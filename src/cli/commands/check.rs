@@ -22,7 +22,7 @@ use proctor_plan::spec::specification::{
     FilledPlaceholder, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_filled_specification,
 };
 use proctor_plan::spec::{self, DiskFiles, compare_with_project};
-use proctor_run::project::read_text;
+use proctor_project::read_text;
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]

@@ -13,7 +13,7 @@ use proctor_evidence::{
     write_log_directory,
 };
 use proctor_model::{CommandExit, ProjectId};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 
 pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

@@ -13,7 +13,7 @@ use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment, RunControl};
 use proctor_model::CommandExit;
 use proctor_plan::spec::{self, DiskFiles};
-use proctor_run::project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
+use proctor_project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
 use proctor_sandbox::EnvironmentAdditions;
 use proctor_sandbox::process::{
     KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals,

@@ -16,7 +16,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, export_texts};
 use proctor_evidence::{SignedCheckpoint, Store, export_run, read_anchor};
 use proctor_model::{CommandExit, ExportFormat, ProjectId};
-use proctor_run::project::{ProjectError, RecordedRun, StoreReader, last_test_record};
+use proctor_project::{ProjectError, RecordedRun, StoreReader, last_test_record};
 
 /// How many runs and tests the page as one file knows of its task, as the page asks the service for.
 const MATRIX_RUNS: u32 = 60;

@@ -16,7 +16,7 @@ use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::run::RunWish;
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
-use proctor_run::project::ProjectRepository;
+use proctor_project::ProjectRepository;
 use proctor_sandbox::process::Control;
 
 pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -20,7 +20,7 @@ use proctor_evidence::read_regular_text;
 use proctor_git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
 use proctor_model::CommandExit;
 use proctor_plan::verdict::worst_state;
-use proctor_run::project::ProjectRepository;
+use proctor_project::ProjectRepository;
 
 /// The line by which a hook of proctor is known.
 const MARK: &str = "# Written by `proctor gate --install`; `proctor gate --uninstall` removes it.";

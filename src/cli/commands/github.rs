@@ -13,7 +13,7 @@ use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
 use proctor_model::{ActionId, ExportFormat};
-use proctor_run::project::ProjectError;
+use proctor_project::ProjectError;
 
 /// The variable with the file for the summary of a step.
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";

@@ -22,8 +22,8 @@ use proctor_govern::workflow::{
 use proctor_model::{Action, ActionEnd, CommandExit, EndedAction, GovernanceRecord, Prompt, Review, StopReason};
 use proctor_plan::config::{Configuration, GovernSettings};
 use proctor_plan::spec;
-use proctor_run::collaboration::{ModelRequest, OwnToolRequest};
-use proctor_run::project::{Progress, ProjectError, ProjectScope, ProjectSettings, Workspace};
+use proctor_project::{Progress, ProjectError, ProjectScope, ProjectSettings, Workspace};
+use proctor_run::collaboration::{ModelRequest, OwnToolRequest, consult, record_governance, run_own_tool};
 use proctor_sandbox::process::Control;
 
 /// Variables that make the tracker's command-line tool ask nothing and print only the result.
@@ -228,7 +228,7 @@ impl WorkflowHost for RunHands<'_> {
             settings: &self.settings,
             control: self.control,
         };
-        self.workspace.consult(&request).map_err(|error| failed("ask a model", error))
+        consult(&mut self.workspace, &request).map_err(|error| failed("ask a model", error))
     }
 
     fn run_tool(&mut self, tool: &ToolRequest) -> Result<ToolEnd, WorkflowError> {
@@ -239,7 +239,7 @@ impl WorkflowHost for RunHands<'_> {
             timeout: self.govern.tool_timeout,
             control: self.control,
         };
-        let ended = self.workspace.run_own_tool(&request).map_err(|error| failed("run a tool", error))?;
+        let ended = run_own_tool(&mut self.workspace, &request).map_err(|error| failed("run a tool", error))?;
         Ok(match &ended.end {
             ActionEnd::Exited { code } => {
                 ToolEnd::Exited { code: *code, output: ended.captured.stdout.text(), complaint: ended.captured.stderr.text() }
@@ -255,7 +255,7 @@ impl WorkflowHost for RunHands<'_> {
     }
 
     fn record(&mut self, record: GovernanceRecord) -> Result<(), WorkflowError> {
-        let recorded = self.workspace.record_governance(&self.scope, record, self.control, &mut |progress| {
+        let recorded = record_governance(&mut self.workspace, &self.scope, record, self.control, &mut |progress| {
             if matches!(progress, Progress::WaitingForLock { .. }) {
                 render::note("waiting for a run of this project to end …");
             }

@@ -12,7 +12,7 @@ use proctor_app::project::LoadedProject;
 use proctor_app::run::{ServiceRun, read_made_run};
 use proctor_app::{CommandError, Environment};
 use proctor_model::OverallStatus;
-use proctor_run::project::ProjectSettings;
+use proctor_project::ProjectSettings;
 
 /// Lets the service run the checks. Returns `None` if this process must run them itself.
 pub(super) fn hand_over(

@@ -12,7 +12,7 @@ use proctor_evidence::{
     exported_keys, list_projects, read_key_ring, rotate_key,
 };
 use proctor_model::{CommandExit, ProjectId};
-use proctor_run::project::{ProjectError, check_ledgers, registrar};
+use proctor_project::{ProjectError, check_ledgers, registrar};
 use proctor_sandbox::process::clock::{self, Monotonic};
 
 /// How long `rotate` waits for processes that write evidence.

@@ -12,7 +12,7 @@ use proctor_app::project::opening;
 use proctor_app::serving;
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
-use proctor_run::project::{RegisteredProject, StoreReader};
+use proctor_project::{RegisteredProject, StoreReader};
 use proctor_service::list_by_ledger;
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -10,7 +10,7 @@ use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, DurationMs, LoggedRun, Timestamp};
 use proctor_plan::config::parse_duration;
-use proctor_run::project::{RunFilter, TestSearch};
+use proctor_project::{RunFilter, TestSearch};
 use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -16,7 +16,7 @@ use proctor_app::project::{opening, setup};
 use proctor_app::serving;
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, ProjectId, RunId};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 use proctor_service::{PageAlone, PageAloneError, make_private_directory, serve_page_alone};
 
 /// How many places in the page may wait until the browser has been started for the ones before. Then the reading of the input waits.

@@ -11,7 +11,7 @@ use proctor_app::refusals::not_approved_error;
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
 use proctor_plan::config::judged_settings;
-use proctor_run::project::{
+use proctor_project::{
     ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots,
 };
 

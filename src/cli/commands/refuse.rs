@@ -12,7 +12,7 @@ use proctor_app::run::{seal_refusal, without_checks};
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, TaskId};
 use proctor_plan::config::Configuration;
-use proctor_run::project::SealedReport;
+use proctor_project::SealedReport;
 use proctor_sandbox::process::LauncherHandle;
 
 /// Seals the refusal and shows the errors.

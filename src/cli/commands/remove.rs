@@ -17,7 +17,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::PurgePlan;
 use proctor_model::{CommandExit, Serving, shown_line};
 use proctor_plan::config::Configuration;
-use proctor_run::project::{ProjectScope, RegisteredProject, discard_snapshots, make_room, purge, record_serving, survey_purge};
+use proctor_project::{ProjectScope, RegisteredProject, discard_snapshots, make_room, purge, record_serving, survey_purge};
 use proctor_sandbox::process::Control;
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -18,8 +18,8 @@ use proctor_app::request::{OpenedRetest, ask, ask_service, check_here, compute_h
 use proctor_app::run::RunWish;
 use proctor_app::{CommandError, Environment, RunControl, serving};
 use proctor_model::{CommandExit, TaskId};
+use proctor_project::read_text;
 use proctor_run::collaboration::Proposal;
-use proctor_run::project::read_text;
 
 /// How often the checks run without caches for one COMPLETE, because saves led to newer verdicts meanwhile.
 const MOST_PROOFS: u32 = 2;

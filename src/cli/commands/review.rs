@@ -17,7 +17,7 @@ use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, RunId, TriggerKind};
 use proctor_plan::review::NO_VERDICT_HINT;
 use proctor_plan::spec;
-use proctor_run::project::{RunOutcome, RunRequest, SealedReport};
+use proctor_project::{RunOutcome, RunRequest, SealedReport};
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -42,7 +42,8 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
     let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, control);
     let mut progress = ProgressScreen::new(style, FailuresShown::None, Audience::Nobody);
-    let carried = workspace.run_plan(&request, &mut |one| progress.show(&one)).map_err(|error| super::from_run_error(&error))?;
+    let carried = proctor_run::run_plan(&mut workspace, &request, &mut |one| progress.show(&one))
+        .map_err(|error| super::from_run_error(&error))?;
     let (document, exit) = match carried {
         RunOutcome::Judged(sealed)
         | RunOutcome::Moved(sealed)

@@ -20,7 +20,7 @@ use proctor_app::run::{MadeRun, RunWish, check_names, finish, run_or_share, seal
 use proctor_app::{CommandError, Environment, RunControl};
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, OverallStatus};
-use proctor_run::project::{ProjectSettings, RunOutcome, SealedReport};
+use proctor_project::{ProjectSettings, RunOutcome, SealedReport};
 use proctor_sandbox::process::Control;
 
 /// What a run shows on standard output.

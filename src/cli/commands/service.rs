@@ -23,7 +23,7 @@ use proctor_app::serving;
 use proctor_app::serving::AT_ONCE;
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, Serving};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 use proctor_sandbox::process::clock;
 
 /// The longest wait for the end of the runs under way before the service is restarted with another program.

@@ -11,7 +11,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::RunForm;
 use proctor_evidence::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 use proctor_model::{CommandExit, ProjectId, PruneReason, RunId};
-use proctor_run::project::{ProjectError, RecordedRun, StoreReader};
+use proctor_project::{ProjectError, RecordedRun, StoreReader};
 
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;

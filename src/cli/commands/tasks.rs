@@ -11,7 +11,7 @@ use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_plan::config;
-use proctor_run::project::{ProjectScope, keep_task_list, read_text};
+use proctor_project::{ProjectScope, keep_task_list, read_text};
 
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { place, file } = &options.verb;

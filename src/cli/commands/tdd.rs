@@ -16,7 +16,7 @@ use proctor_app::serving::MARGIN;
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, CycleRequest, TaskId, TddState};
 use proctor_plan::config::Configuration;
-use proctor_run::project::{PersonPresence, ProjectError};
+use proctor_project::{PersonPresence, ProjectError};
 
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let request = match &options.verb {

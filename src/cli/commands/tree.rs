@@ -9,7 +9,7 @@ use crate::cli::render;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
-use proctor_run::project::ProjectError;
+use proctor_project::ProjectError;
 use proctor_sandbox::process::clock;
 use proctor_tree::{TreeEntry, TreeIndex};
 

@@ -20,9 +20,7 @@ use proctor_evidence::{
 };
 use proctor_index::IndexReader;
 use proctor_model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
-use proctor_run::project::{
-    VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error,
-};
+use proctor_project::{VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error};
 use proctor_sandbox::process::clock;
 
 /// The longest proof of progress that is read, in bytes. A proof has at most some hundred hashes.

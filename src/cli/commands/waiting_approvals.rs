@@ -10,7 +10,7 @@ use crate::cli::screen;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment, indented};
 use proctor_model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan, quote_word};
-use proctor_run::project::{RegisteredProject, StoreReader, WaitingApprovals};
+use proctor_project::{RegisteredProject, StoreReader, WaitingApprovals};
 
 /// The document of `proctor approve --list --json`.
 #[derive(Debug, Serialize)]

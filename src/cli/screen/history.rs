@@ -7,7 +7,7 @@ use proctor_model::{
     CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, OverallStatus,
     PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
 };
-use proctor_run::project::RecordedRun;
+use proctor_project::RecordedRun;
 
 /// At most this many tests of one kind are shown; the document of `--json` has all.
 const SHOWN: usize = 20;

@@ -36,7 +36,7 @@ use proctor_model::{
     PruneReason, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject,
     quoted_text,
 };
-use proctor_run::project::{ProjectSettings, RecordedRun, decides_the_verdict};
+use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
 
 /// At most this many findings of one action are shown. The report has all findings.

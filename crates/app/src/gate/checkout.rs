@@ -23,7 +23,7 @@ use proctor_git::find_git_location;
 use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
 use proctor_plan::verdict::{GateReason, GateState, GateSubject};
-use proctor_run::project::{
+use proctor_project::{
     IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, checkouts_directory,
     discard_snapshots,
 };

@@ -15,7 +15,7 @@ use proctor_evidence::{AcceptedChanges, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
-use proctor_run::project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
+use proctor_project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
 use proctor_sandbox::process::clock;
 use proctor_tree::committed_tree;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};

@@ -16,7 +16,7 @@ use proctor_git::{ObjectId, find_git_location};
 use proctor_model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
 use proctor_plan::spec::{self, StatementSigners};
 use proctor_plan::verdict::{GateReason, GateRules, judge_gate};
-use proctor_run::project::{GateSigners, ProjectRepository};
+use proctor_project::{GateSigners, ProjectRepository};
 
 /// The largest file of signers, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;

@@ -12,7 +12,7 @@ use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
 use proctor_plan::spec::{self, DiskFiles, ProjectFiles, plan_digest, plan_terms, weaker_actions};
 use proctor_plan::verdict::RequiredPlan;
-use proctor_run::project::{CommittedFiles, ProjectRepository, Specifications};
+use proctor_project::{CommittedFiles, ProjectRepository, Specifications};
 use proctor_tree::ignore::{IgnoredClass, class_of};
 
 /// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.

@@ -14,7 +14,7 @@ use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_l
 use proctor_model::{CommandExit, GatePolicy};
 use proctor_plan::config::{self, Configuration, ENV_FILE, lowered};
 use proctor_plan::spec::{self, StatementSigners};
-use proctor_run::project::{CommittedFile, ProjectRepository};
+use proctor_project::{CommittedFile, ProjectRepository};
 use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.

@@ -11,7 +11,7 @@ use crate::project::setup::LoadedProject;
 use proctor_evidence::evidence_directory;
 use proctor_model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
 use proctor_plan::config::{Configuration, EnvironmentSettings};
-use proctor_run::project::{
+use proctor_project::{
     ExportSettings, IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject,
     StoreReader, Workspace, new_matcher,
 };

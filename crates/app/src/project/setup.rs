@@ -10,7 +10,7 @@ use proctor_evidence::read_regular_file;
 use proctor_model::{CommandExit, Plan, Problem};
 use proctor_plan::config::{self, Configuration, UserAllowance};
 use proctor_plan::spec::{self, DiskFiles, FoundBefore};
-use proctor_run::project::{MissingOwnPlan, PlanlessReason};
+use proctor_project::{MissingOwnPlan, PlanlessReason};
 
 /// The name of the file with a project's settings.
 pub const CONFIGURATION_FILE: &str = "proctor.toml";

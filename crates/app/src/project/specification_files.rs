@@ -10,7 +10,7 @@ use crate::project::setup::{self, LoadedProject, Planless};
 use proctor_model::{CommandExit, TaskId};
 use proctor_plan::config::{Configuration, judged_settings};
 use proctor_plan::spec::{self, first_settings, specification::SPECIFICATION_SUFFIX, weaker_settings};
-use proctor_run::project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
+use proctor_project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
 

@@ -16,7 +16,7 @@ use crate::turn::reader::ProjectReader;
 use proctor_api::ProjectStatusV1;
 use proctor_evidence::read_boot_id;
 use proctor_model::{ClaimRecord, CommandExit, ProjectId};
-use proctor_run::project::{ProjectScope, record_claim};
+use proctor_project::{ProjectScope, record_claim};
 use proctor_sandbox::process::clock::Monotonic;
 use proctor_sandbox::process::{clock, register_agent};
 

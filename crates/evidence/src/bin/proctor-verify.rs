@@ -228,11 +228,7 @@ fn now() -> Timestamp {
 #[expect(clippy::disallowed_methods, reason = "a program of its own, which prints here alone")]
 fn print(lines: &[String], exit: CommandExit) -> ExitCode {
     let text: String = lines.iter().flat_map(|line| line.split('\n')).map(|line| format!("{}\n", shown_line(line))).collect();
-    let printed = if exit == CommandExit::Usage {
-        io::stderr().write_all(text.as_bytes())
-    } else {
-        io::stdout().write_all(text.as_bytes())
-    };
+    let printed = if exit == CommandExit::Usage { write!(io::stderr(), "{text}") } else { write!(io::stdout(), "{text}") };
     // Whoever closed the pipe does not want to read on.
     let _closed = printed;
     ExitCode::from(exit.code())

@@ -7,9 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::project::{
-    DescribedProject, ProjectError, ProjectScope, RetestRefusal, StoreReader, Workspace, read_debt, sealed_report,
-};
 use proctor_evidence::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use proctor_evidence::{self as evidence, LedgerLookup, Store};
 use proctor_index::StoreIndex;
@@ -18,6 +15,7 @@ use proctor_model::{
     LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, RunLine,
     StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence, newest_fresh_failure,
 };
+use proctor_project::{DescribedProject, ProjectError, ProjectScope, RetestRefusal, Workspace, read_debt, sealed_report};
 use proctor_tree::TreeHints;
 
 /// A retest that was granted. A line of the ledger records the grant.
@@ -52,61 +50,52 @@ struct Judged {
     passed: bool,
 }
 
-impl StoreReader {
-    /// Returns whether a task is complete, judged from the project's status as the caller has computed it.
-    ///
-    /// # Errors
-    ///
-    /// When the task's report is missing, or differs from the sealed one.
-    pub fn completion(&self, standing: &ProjectStatus, task: &TaskId) -> Result<TaskCompletion, ProjectError> {
-        completion(&self.store, standing, task)
-    }
+/// Returns whether a task is complete, after reading the whole tree.
+///
+/// # Errors
+///
+/// When the tree cannot be read, or the task's report differs from the sealed one.
+pub fn completion_now(
+    workspace: &mut Workspace,
+    scope: &ProjectScope,
+    described: DescribedProject<'_>,
+    task: &TaskId,
+) -> Result<TaskCompletion, ProjectError> {
+    let standing = workspace.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
+    completion(&workspace.evidence.store, &standing, task)
 }
 
-impl Workspace {
-    /// Returns whether a task is complete, after reading the whole tree.
-    ///
-    /// # Errors
-    ///
-    /// When the tree cannot be read, or the task's report differs from the sealed one.
-    pub fn completion(
-        &mut self,
-        scope: &ProjectScope,
-        described: DescribedProject<'_>,
-        task: &TaskId,
-    ) -> Result<TaskCompletion, ProjectError> {
-        let standing = self.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
-        completion(&self.evidence.store, &standing, task)
-    }
-
-    /// Grants a retest of the plan's task and records the grant in the ledger. The caller starts the run.
-    ///
-    /// # Errors
-    ///
-    /// [`ProjectError::Retest`] when the retest is refused; other errors when the tree, the ledger or the index cannot
-    /// be read or written.
-    pub fn grant_retest(&mut self, scope: &ProjectScope, described: DescribedProject<'_>) -> Result<GrantedRetest, ProjectError> {
-        let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
-        let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
-        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
-        self.evidence.catch_up(project)?;
-        let retests = read_retests(&self.evidence.store, project, task)?;
-        let tree = self.trees.known.scan(&self.evidence.store, settings, scope, &TreeHints::Everything)?.digest();
-        let plan = proctor_plan::spec::plan_digest(described.plan);
-        let facts = RetestFacts {
-            paused: self.evidence.tdd(project, task)?.paused,
-            last: judged(&self.evidence.index, project, task, plan, tree)?,
-            waiting: retests.waiting,
-            tree,
-            plan,
-            used: retests.used,
-            budget: settings.routing.max_retests,
-        };
-        let granted = decide_retest(&facts).map_err(ProjectError::Retest)?;
-        let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
-        self.evidence.append(&mut ledger, scope, LedgerBody::Retest(record))?;
-        Ok(granted)
-    }
+/// Grants a retest of the plan's task and records the grant in the ledger. The caller starts the run.
+///
+/// # Errors
+///
+/// [`ProjectError::Retest`] when the retest is refused; other errors when the tree, the ledger or the index cannot
+/// be read or written.
+pub fn grant_retest(
+    workspace: &mut Workspace,
+    scope: &ProjectScope,
+    described: DescribedProject<'_>,
+) -> Result<GrantedRetest, ProjectError> {
+    let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
+    let lock = workspace.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+    let mut ledger = workspace.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+    workspace.evidence.catch_up(project)?;
+    let retests = read_retests(&workspace.evidence.store, project, task)?;
+    let tree = workspace.trees.known.scan(&workspace.evidence.store, settings, scope, &TreeHints::Everything)?.digest();
+    let plan = proctor_plan::spec::plan_digest(described.plan);
+    let facts = RetestFacts {
+        paused: workspace.evidence.tdd(project, task)?.paused,
+        last: judged(&workspace.evidence.index, project, task, plan, tree)?,
+        waiting: retests.waiting,
+        tree,
+        plan,
+        used: retests.used,
+        budget: settings.routing.max_retests,
+    };
+    let granted = decide_retest(&facts).map_err(ProjectError::Retest)?;
+    let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
+    workspace.evidence.append(&mut ledger, scope, LedgerBody::Retest(record))?;
+    Ok(granted)
 }
 
 /// Returns the run after which a retest of this plan and tree would show nothing new: the last one if it covers every
@@ -205,7 +194,12 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     }
 }
 
-fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Result<TaskCompletion, ProjectError> {
+/// Returns whether a task is complete, judged from the project's status as the caller has computed it.
+///
+/// # Errors
+///
+/// When the task's report is missing, or differs from the sealed one.
+pub fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Result<TaskCompletion, ProjectError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::ended_not_started;
-use crate::project::{Progress, ProjectError, ProjectScope, ProjectSettings, Runner, Workspace};
 use proctor_evidence::{Store, mint_nonce};
 use proctor_model::{
     Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, PackageCredentials, Place,
     ProtectionMode, SandboxSettings, StopStage,
 };
+use proctor_project::{Progress, ProjectError, ProjectScope, ProjectSettings, Runner, Workspace};
 use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
@@ -85,86 +85,85 @@ pub struct OwnToolRequest<'a> {
     pub control: &'a Control,
 }
 
-impl Workspace {
-    /// Asks a model. If the model cannot be started, fails or hangs, this is no error: the returned value says so.
-    ///
-    /// # Errors
-    ///
-    /// When the model's isolation or temporary directory cannot be prepared, or its process cannot be supervised.
-    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<EndedAction, ProjectError> {
-        let scratch = Scratch::make(self.evidence.store.root())?;
-        let environment = model_environment(&self.runner.ambient, request, &scratch);
-        let argv = &request.action.command.argv;
-        let name = argv.first().map(String::as_str).unwrap_or_default();
-        let program = match resolve_program(name, request.directory, &environment.search_path()) {
-            Ok(program) => program,
-            Err(failure) => return Ok(ended_not_started(failure)),
-        };
-        let isolation = model_isolation(&self.evidence.store, &self.runner.ambient, request, &scratch, &environment, &program)?;
-        let launch = LaunchRequest {
-            child: LaunchedChild {
-                program,
-                argv: argv.iter().map(OsString::from).collect(),
-                environment: environment.variables.into_iter().collect(),
-                directory: request.directory.to_owned(),
-                isolation,
-                another_follows: false,
-            },
-            input: Some(request.prompt.to_vec()),
-        };
-        let limits = limits(request.action.timeout, request.action.grace);
-        supervise_alone(&mut self.runner, &launch, &limits, &request.action.name, request.control, &scratch)
-    }
+/// Asks a model. If the model cannot be started, fails or hangs, this is no error: the returned value says so.
+///
+/// # Errors
+///
+/// When the model's isolation or temporary directory cannot be prepared, or its process cannot be supervised.
+pub fn consult(workspace: &mut Workspace, request: &ModelRequest<'_>) -> Result<EndedAction, ProjectError> {
+    let scratch = Scratch::make(workspace.evidence.store.root())?;
+    let environment = model_environment(&workspace.runner.ambient, request, &scratch);
+    let argv = &request.action.command.argv;
+    let name = argv.first().map(String::as_str).unwrap_or_default();
+    let program = match resolve_program(name, request.directory, &environment.search_path()) {
+        Ok(program) => program,
+        Err(failure) => return Ok(ended_not_started(failure)),
+    };
+    let isolation =
+        model_isolation(&workspace.evidence.store, &workspace.runner.ambient, request, &scratch, &environment, &program)?;
+    let launch = LaunchRequest {
+        child: LaunchedChild {
+            program,
+            argv: argv.iter().map(OsString::from).collect(),
+            environment: environment.variables.into_iter().collect(),
+            directory: request.directory.to_owned(),
+            isolation,
+            another_follows: false,
+        },
+        input: Some(request.prompt.to_vec()),
+    };
+    let limits = limits(request.action.timeout, request.action.grace);
+    supervise_alone(&mut workspace.runner, &launch, &limits, &request.action.name, request.control, &scratch)
+}
 
-    /// Runs one of the person's own tools with the person's full access. If it is missing or fails, the result says so.
-    ///
-    /// # Errors
-    ///
-    /// When the tool's temporary directory cannot be made, or its process cannot be supervised.
-    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<EndedAction, ProjectError> {
-        let scratch = Scratch::make(self.evidence.store.root())?;
-        let name = request.argv.first().map(String::as_str).unwrap_or_default();
-        let program = match resolve_program(name, request.directory, &self.runner.path_variable()) {
-            Ok(program) => program,
-            Err(failure) => return Ok(ended_not_started(failure)),
-        };
-        let mut environment = self.runner.ambient.clone();
-        environment.retain(|name, _| !GIT_VARIABLES.iter().any(|variable| OsStr::new(variable) == name));
-        environment.extend(request.environment.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
-        let launch = LaunchRequest {
-            child: LaunchedChild {
-                program,
-                argv: request.argv.iter().map(OsString::from).collect(),
-                environment: environment.into_iter().collect(),
-                directory: request.directory.to_owned(),
-                isolation: Isolation::weakest(),
-                another_follows: false,
-            },
-            input: None,
-        };
-        supervise_alone(&mut self.runner, &launch, &limits(request.timeout, TOOL_GRACE), name, request.control, &scratch)
-    }
+/// Runs one of the person's own tools with the person's full access. If it is missing or fails, the result says so.
+///
+/// # Errors
+///
+/// When the tool's temporary directory cannot be made, or its process cannot be supervised.
+pub fn run_own_tool(workspace: &mut Workspace, request: &OwnToolRequest<'_>) -> Result<EndedAction, ProjectError> {
+    let scratch = Scratch::make(workspace.evidence.store.root())?;
+    let name = request.argv.first().map(String::as_str).unwrap_or_default();
+    let program = match resolve_program(name, request.directory, &workspace.runner.path_variable()) {
+        Ok(program) => program,
+        Err(failure) => return Ok(ended_not_started(failure)),
+    };
+    let mut environment = workspace.runner.ambient.clone();
+    environment.retain(|name, _| !GIT_VARIABLES.iter().any(|variable| OsStr::new(variable) == name));
+    environment.extend(request.environment.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    let launch = LaunchRequest {
+        child: LaunchedChild {
+            program,
+            argv: request.argv.iter().map(OsString::from).collect(),
+            environment: environment.into_iter().collect(),
+            directory: request.directory.to_owned(),
+            isolation: Isolation::weakest(),
+            another_follows: false,
+        },
+        input: None,
+    };
+    supervise_alone(&mut workspace.runner, &launch, &limits(request.timeout, TOOL_GRACE), name, request.control, &scratch)
+}
 
-    /// Records in the ledger which files a governance workflow has stored.
-    ///
-    /// # Errors
-    ///
-    /// When the ledger cannot be written, or when the wait for another run takes too long or is interrupted by a stop
-    /// request.
-    pub fn record_governance(
-        &mut self,
-        scope: &ProjectScope,
-        record: GovernanceRecord,
-        control: &Control,
-        show: &mut dyn FnMut(Progress),
-    ) -> Result<(), ProjectError> {
-        // Writing a file of the workflow's trail counts as a save, which starts a run if the project is watched. That
-        // run must end before the ledger can be written.
-        let lock = self.evidence.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
-        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
-        self.evidence.catch_up(&scope.project)?;
-        self.evidence.append(&mut ledger, scope, LedgerBody::Governance(Box::new(record)))
-    }
+/// Records in the ledger which files a governance workflow has stored.
+///
+/// # Errors
+///
+/// When the ledger cannot be written, or when the wait for another run takes too long or is interrupted by a stop
+/// request.
+pub fn record_governance(
+    workspace: &mut Workspace,
+    scope: &ProjectScope,
+    record: GovernanceRecord,
+    control: &Control,
+    show: &mut dyn FnMut(Progress),
+) -> Result<(), ProjectError> {
+    // Writing a file of the workflow's trail counts as a save, which starts a run if the project is watched. That
+    // run must end before the ledger can be written.
+    let lock = workspace.evidence.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
+    let mut ledger = workspace.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+    workspace.evidence.catch_up(&scope.project)?;
+    workspace.evidence.append(&mut ledger, scope, LedgerBody::Governance(Box::new(record)))
 }
 
 fn model_environment(ambient: &BTreeMap<OsString, OsString>, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {

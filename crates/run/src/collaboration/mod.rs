@@ -8,6 +8,6 @@ mod agent;
 mod consultation;
 mod proposal;
 
-pub use agent::GrantedRetest;
-pub use consultation::{ModelRequest, OwnToolRequest};
+pub use agent::{GrantedRetest, completion, completion_now, grant_retest};
+pub use consultation::{ModelRequest, OwnToolRequest, consult, record_governance, run_own_tool};
 pub use proposal::{Proposal, ReviewedSpecification, review_specification};

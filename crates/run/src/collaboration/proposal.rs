@@ -7,14 +7,14 @@
 
 use std::path::Path;
 
-use crate::project::ProjectError;
-use crate::project::{ProjectSettings, SPECIFICATION_SEARCH, Specifications};
 use proctor_evidence as evidence;
 use proctor_model::{Problem, SpecificationChange, TaskId};
 use proctor_plan::spec::specification::{
     SpecificationContext, SpecificationReading, compare_specifications, read_filled_specification,
 };
 use proctor_plan::spec::{DiskFiles, compare_with_project};
+use proctor_project::ProjectError;
+use proctor_project::{ProjectSettings, SPECIFICATION_SEARCH, Specifications};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
 

@@ -3,10 +3,10 @@
 
 use crate::perform::Performer;
 use crate::perform::reviewing::ActiveReview;
-use crate::project::Progress;
-use crate::project::ProjectError;
 use proctor_evidence::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
 use proctor_model::{Action, Blocking, CategoryCode, EndedAction, Interpretation, Observation, SpawnFailure};
+use proctor_project::Progress;
+use proctor_project::ProjectError;
 use proctor_sandbox::process::clock;
 
 /// The attempts of an action that is not finished yet.

@@ -7,10 +7,10 @@
 use crate::perform::process::with_command_environment;
 use crate::perform::reports::{take_report, without_secrets};
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
-use crate::project::ProjectError;
 use proctor_evidence::report::ActionFiles;
 use proctor_evidence::{OutputDirectory, mint_nonce};
 use proctor_model::{Action, CategoryCode, ControlObservation, EvidenceFile, Interpretation};
+use proctor_project::ProjectError;
 use proctor_tools::{self as tools, ReportRequest};
 
 /// The result of a control, and its files.

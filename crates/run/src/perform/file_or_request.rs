@@ -1,6 +1,6 @@
 //! Actions without a process: the check of a file, and a request. They are carried out here and judged in `tools/`.
 
-use crate::project::ProjectError;
+use proctor_project::ProjectError;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use crate::followed_file::{FollowedPath, SeenFiles, in_environment_outside};
 use crate::http_client::{RequestBounds, send};
 use crate::nearest_file::nearest_file;
 use crate::perform::{Attempts, Performer, ended_without_process, skipped};
-use crate::project::Progress;
 use crate::stop_requests::skip_reason;
 use proctor_evidence::report::{
     ActionDisposition, ActionResult, ExecutedAction, NamedFile, ObservationFacts, ObservationFiles, exchange_record, file_record,
@@ -21,6 +20,7 @@ use proctor_model::{
     FileObservation, FileState, FileValidation, HttpRequest, Interpretation, LimitKind, Observation, StopReason, StopStage,
     Timestamp,
 };
+use proctor_project::Progress;
 use proctor_sandbox::process::clock::{self, Monotonic};
 use proctor_tools::{advise_file, interpret_exchange, interpret_file};
 

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::perform::reports::read_source;
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
-use crate::project::ProjectError;
 use proctor_evidence::OutputDirectory;
 use proctor_evidence::report::ActionFiles;
 use proctor_model::{Action, EvidenceFile, Plan};
+use proctor_project::ProjectError;
 use proctor_tools::{self as tools, ConfiguredFiles};
 use proctor_tree::TreeIndex;
 

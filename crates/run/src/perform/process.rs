@@ -18,7 +18,6 @@ use crate::perform::reports::{
 use crate::perform::{
     Attempts, JudgedAttempt, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of,
 };
-use crate::project::{Progress, ProjectError};
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
@@ -26,6 +25,7 @@ use proctor_model::{
     Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
     JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport,
 };
+use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
 use proctor_sandbox::{ChildEnvironment, Secrets};
 use proctor_tools::{self as tools, ReportRequest};

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::perform::Performer;
-use crate::project::{DigestCertainty, EnvironmentSurvey, ProjectError, Selection, SurveyedEnvironment, pinned};
 use crate::reuse::{
     CheckInputs, PresentConditions, RelevantTree, ReusableInputs, ReuseContext, earlier_verdict, may_reuse, relevant_tree,
     result_on_this_tree, without_needed_checks,
@@ -12,6 +11,7 @@ use crate::reuse::{
 use proctor_evidence::report::{ActionDisposition, ActionResult, ReusedAction};
 use proctor_model::{Action, ActionId};
 use proctor_plan::spec::check_digest;
+use proctor_project::{DigestCertainty, EnvironmentSurvey, ProjectError, Selection, SurveyedEnvironment, pinned};
 use proctor_tree::TreeIndex;
 
 impl Performer<'_, '_> {

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use crate::perform::reports::take_project_report;
 use crate::perform::{Attempts, Performer};
-use crate::project::ProjectError;
 use crate::review::{count_rejections, rejections_before};
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::{ActionFiles, excerpt, to_bytes};
@@ -20,6 +19,7 @@ use proctor_plan::review::{
     OUTPUT_CAP, ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault, ReviewerOutput, SplitEmphasis, announcement,
     parse_review, retry_warning,
 };
+use proctor_project::ProjectError;
 
 /// A review in progress: its settings, its input, and its attempts so far.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use nix::unistd::Pid;
 
 use crate::health::{Health, HealthCheckBounds, check_port};
 use crate::perform::{ended_without_launcher, limits_of};
-use crate::project::ProjectError;
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::ActionFiles;
 use proctor_model::{Action, ActionEnd, ActionPhase, DurationMs, EndedAction, PlanNote, Sandbox, Service, StopReason};
+use proctor_project::ProjectError;
 use proctor_sandbox::ChildEnvironment;
 use proctor_sandbox::process::{
     Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_strangers, supervise,

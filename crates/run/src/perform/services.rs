@@ -12,7 +12,6 @@ use std::time::Duration;
 use crate::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::perform::running_service::{RunningService, SLICE, ServiceLaunch};
 use crate::perform::{Attempts, JudgedAttempt, Performer, TimeBudget, ended_not_started, limits_of};
-use crate::project::{Progress, ProjectError};
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::stop_requests::{skip_reason, stop_reasons_for};
 use proctor_evidence::OutputDirectory;
@@ -22,6 +21,7 @@ use proctor_model::{
     HealthResult, Observation, PortObservation, ReadyCheck, ReportFileHistory, ResultType, Sandbox, Service, ServiceObservation,
     SpawnFailure, StopReason, ToolReport,
 };
+use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::clock::{self, Monotonic};
 use proctor_sandbox::process::{Sinks, SuperviseError, read_port_holders, supervise};
 use proctor_tools::{self as tools, ServiceInput, ServiceLife};

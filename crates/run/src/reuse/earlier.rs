@@ -1,6 +1,5 @@
 //! Finds the earlier result for a check, and verifies that its evidence is unchanged.
 
-use crate::project::{Evidence, RunRequest, run_on_inputs};
 use crate::reuse::inputs::RelevantTree;
 use crate::reuse::{ReuseCriteria, entry_to_reuse, judgement_from_entry};
 use proctor_evidence as evidence;
@@ -8,6 +7,7 @@ use proctor_evidence::Store;
 use proctor_evidence::report::{ExecutionReportV2, ReusedAction, parse_with_hash};
 use proctor_index::IndexedRun;
 use proctor_model::{Action, Digest, EvidenceFile, TreeDigest};
+use proctor_project::{Evidence, RunRequest, run_on_inputs};
 
 /// Returns the newest result of a check with these inputs; `None` if there is none, or something about it is doubtful.
 pub(crate) fn earlier_verdict(

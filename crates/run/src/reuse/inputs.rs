@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::project::path_filter;
-use crate::project::{SurveyedEnvironment, is_pinned};
 use proctor_evidence::report::{GENERATED_BY, ReusedAction};
 use proctor_model::{
     ActionId, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement, ProtectionMode,
     SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind,
 };
+use proctor_project::path_filter;
+use proctor_project::{SurveyedEnvironment, is_pinned};
 use proctor_tree::TreeIndex;
 
 /// The first part of every digest of inputs. When the way of computing it changes, this name changes too.

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::project::{ProjectError, RunRequest, Selection, run_of_ledger};
 use crate::reuse::earlier::{intact_report, intact_verdict};
 use crate::reuse::{PlaceOfCheck, ReuseCriteria};
 use proctor_evidence::Store;
 use proctor_evidence::report::{ExecutionReportV2, ReusedAction};
 use proctor_index::StoreIndex;
 use proctor_model::{Action, ActionId, Digest, KnownCheck, Plan, RunId, TreeDigest};
+use proctor_project::{ProjectError, RunRequest, Selection, run_of_ledger};
 
 /// Where a check works now, and with which tools, on which tree.
 #[derive(Debug, Clone, Copy)]

@@ -30,7 +30,7 @@ use proctor_api::{
 };
 use proctor_app::Environment;
 use proctor_model::{Asker, Digest, ProjectId, TaskId, shown_json};
-use proctor_run::project::PersonPresence;
+use proctor_project::PersonPresence;
 use proctor_sandbox::passed_on;
 use proctor_sandbox::process::{ActionSign, PeerOrigin, PeerProcess};
 

@@ -19,7 +19,7 @@ use proctor_api::{
 use proctor_app::Environment;
 use proctor_evidence::Store;
 use proctor_model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
-use proctor_run::project::{
+use proctor_project::{
     FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, outgoing_redactor, verify_run,
 };
 

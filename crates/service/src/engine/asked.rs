@@ -8,7 +8,7 @@ use crate::engine::round::{Round, RoundChecks};
 use crate::engine::stage::{LookPurpose, Stage, StopProgress};
 use crate::event::{Key, OsSignal};
 use proctor_model::{CommandExit, StopReason, TaskId, TriggerKind};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 impl Engine {
     pub(super) fn on_key(&mut self, key: Key) -> Vec<Effect> {

@@ -7,7 +7,7 @@ use crate::effect::{Effect, Notice};
 use crate::engine::stage::LookPurpose;
 use crate::engine::{Engine, Moment};
 use proctor_model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint, is_covered};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 /// A repetition that waits for its time. No run is under way meanwhile, so a hint reports a change from outside and cancels the
 /// repetition. The exception is a late report of the run's own changes.

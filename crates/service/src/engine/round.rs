@@ -6,7 +6,7 @@ use crate::effect::Effect;
 use crate::engine::Engine;
 use crate::engine::stage::LookPurpose;
 use proctor_model::{TaskId, TreeDigest, TreePath, TriggerKind};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 /// What the engine remembers about a task.
 #[derive(Debug, Clone, Default)]

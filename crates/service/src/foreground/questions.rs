@@ -4,7 +4,7 @@
 use crate::foreground::{Foreground, Screen};
 use crate::worker::{FinishedRun, RunFailure};
 use proctor_model::{ApprovalWay, TaskId, UnapprovedPlan};
-use proctor_run::project::{ApprovalQuestion, RunOutcome};
+use proctor_project::{ApprovalQuestion, RunOutcome};
 
 /// The number of a question. Its answer carries the same number, so an answer that comes late answers no other question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

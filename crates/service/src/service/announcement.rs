@@ -7,7 +7,7 @@ use proctor_api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use proctor_app::health::chain;
 use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, count_checks};
 use proctor_model::{CommandExit, HelperDeath, OverallResult, ProjectId, shown_line};
-use proctor_run::project::{RunOutcome, SealedReport};
+use proctor_project::{RunOutcome, SealedReport};
 
 /// What the client that asked for a run, the subscribers and the log are told about the end of the run.
 #[derive(Debug)]

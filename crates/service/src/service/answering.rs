@@ -6,7 +6,7 @@ use crate::worker::{OpenFailure, OpenFailureKind};
 use proctor_api::{AnswerV1, ErrorKindV1, ErrorV1, ProjectStatusV1};
 use proctor_app::health::chain;
 use proctor_model::{CommandExit, ProjectStatus, ServiceTrouble, Serving};
-use proctor_run::project::{ProjectError, RetestRefusal};
+use proctor_project::{ProjectError, RetestRefusal};
 use proctor_sandbox::process::clock;
 
 /// Sends a client the state of the project, and what keeps the service from judging it. The task that the client asked about

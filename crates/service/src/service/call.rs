@@ -10,7 +10,7 @@ use crate::service::pending_changes::LookCare;
 use crate::service::subscribers::Subscription;
 use proctor_api::{AddedV1, AnswerV1, CycleV1, ErrorV1, PathHistoryV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
 use proctor_model::{Asker, ProjectId, TaskId, TreePath};
-use proctor_run::project::ProjectError;
+use proctor_project::ProjectError;
 use proctor_sandbox::process::PeerProcess;
 
 /// Sends the answer to the client. If the client has closed its connection, the answer is dropped.

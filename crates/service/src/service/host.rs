@@ -40,7 +40,7 @@ use proctor_app::Environment;
 use proctor_app::health::{chain, problem_behind};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
-use proctor_run::project::{Progress, ProjectError, RefusedRequests, StoreReader};
+use proctor_project::{Progress, ProjectError, RefusedRequests, StoreReader};
 use proctor_sandbox::process::{open_files_left, raise_open_files_limit};
 use proctor_tree::watch::WatchHub;
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Sender;
 use crate::service::call::Call;
 use proctor_api::{DoingV1, EventV1, ListedV1, ProjectV1, RunOutcomeV1, WatchingV1};
 use proctor_model::{Activity, Approval, CheckCounts, CommandExit, OverallResult, OverallStatus, ProjectId, Sequence, TaskId};
-use proctor_run::project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
+use proctor_project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
 use proctor_sandbox::process::clock;
 use proctor_tree::watch::{FollowedFile, WatchHub};
 

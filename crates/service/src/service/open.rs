@@ -9,7 +9,7 @@ use crate::service::waiters::PlannedRun;
 use crate::worker::LookTicket;
 use proctor_api::{ErrorV1, EventV1, RunAnswerV1};
 use proctor_model::{Activity, HealthProblem, TaskId, TriggerKind};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 /// The state of a project that is watched and whose checks are run.
 pub(super) struct OpenProject {

@@ -10,7 +10,7 @@ use crate::worker::{OpenFailure, OpenFailureKind, OpenedProject, watched_tasks};
 use proctor_app::Environment;
 use proctor_app::health::{chain, problem_of, problem_of_watcher};
 use proctor_model::{Asker, HealthProblem, ProjectId, Serving};
-use proctor_run::project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, Workspace, record_serving};
+use proctor_project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, Workspace, record_serving};
 use proctor_tree::TreeHints;
 use proctor_tree::ignore::Matcher;
 use proctor_tree::watch::{WatchError, WatchHub, Watcher};

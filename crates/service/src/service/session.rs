@@ -26,7 +26,7 @@ use proctor_api::{AddedV1, AnswerV1, ErrorV1, EventV1, ProjectV1};
 use proctor_app::health::health;
 use proctor_git::read_git_index;
 use proctor_model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 use proctor_sandbox::process::clock;
 
 /// The pause before another attempt to open a project that could not be opened.

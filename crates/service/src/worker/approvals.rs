@@ -3,7 +3,7 @@
 
 use crate::worker::{MissingPlan, RunFailure, Worker, WorkerState, WorkerTask};
 use proctor_model::{Plan, TaskId};
-use proctor_run::project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectSettings};
+use proctor_project::{ApprovalQuestion, ApprovedBy, PersonPresence, ProjectSettings};
 use proctor_tree::TreeHints;
 
 impl Worker {

@@ -4,8 +4,8 @@
 use crate::project_source::ProjectDefinition;
 use crate::worker::{RunFailure, WorkerReport, WorkerState};
 use proctor_model::{Plan, TaskId, Trigger};
+use proctor_project::{MissingOwnPlan, PlanlessReason, ProjectError, TaskError};
 use proctor_run::RefusedRequest;
-use proctor_run::project::{MissingOwnPlan, PlanlessReason, ProjectError, TaskError};
 use proctor_tree::TreeHints;
 
 /// Why a task has no plan, in lines for people.
@@ -65,7 +65,7 @@ impl WorkerState {
         let ProjectDefinition { settings, configuration, .. } = reloaded;
         let refusal = RefusedRequest { task, scope: &self.scope, settings, configuration, trigger };
         let report = &self.report;
-        let sealed = self.workspace.refuse(&refusal, &mut |progress| {
+        let sealed = proctor_run::refuse(&mut self.workspace, &refusal, &mut |progress| {
             let _gone = report(WorkerReport::Progress(progress));
         });
         match sealed {

@@ -8,7 +8,7 @@ use crate::effect::Order;
 use crate::errand::ErrandTrouble;
 use crate::event::RunFinish;
 use crate::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
-use proctor_run::project::{ProjectError, RunOutcome};
+use proctor_project::{ProjectError, RunOutcome};
 
 impl FinishedRun {
     /// Returns the end of a run that was not carried out.

@@ -8,7 +8,7 @@ use crate::worker::places::PlaceKind;
 use crate::worker::queue::{NextTask, TaskQueue};
 use crate::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
 use proctor_model::StopReason;
-use proctor_run::project::ProjectError;
+use proctor_project::ProjectError;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
 /// earlier.
@@ -42,7 +42,7 @@ impl WorkerState {
             self.workspace.save_trees();
             self.workspace.keep_to_limits();
             if let Some(control) = queue.begin_idle_work() {
-                self.workspace.compile_modules(COMPILING_WHEN_IDLE, &control);
+                proctor_run::compile_modules(&mut self.workspace, COMPILING_WHEN_IDLE, &control);
                 queue.end_idle_work();
             }
             if has_run && self.ready.is_none() {

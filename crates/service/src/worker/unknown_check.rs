@@ -2,7 +2,7 @@
 
 use proctor_model::Plan;
 use proctor_plan::config::nearest;
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 /// A name that is no check of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]

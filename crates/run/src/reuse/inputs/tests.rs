@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::project::new_matcher;
 use proctor_model::Timestamp;
+use proctor_project::new_matcher;
 use proctor_tree::ignore::MatcherSettings;
 
 fn write(root: &Path, name: &str, text: &str) {

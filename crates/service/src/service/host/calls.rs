@@ -7,7 +7,7 @@ use crate::service::host::{ServiceHost, ServiceStep};
 use crate::service::open::RunCall;
 use proctor_api::{CycleV1, ErrorKindV1, ErrorV1};
 use proctor_model::{ProjectId, TaskId};
-use proctor_run::project::Selection;
+use proctor_project::Selection;
 
 impl ServiceHost {
     pub(super) fn called(&mut self, now: Moment, call: Call) {

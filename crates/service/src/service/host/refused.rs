@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::engine::Moment;
 use crate::service::host::ServiceHost;
-use proctor_run::project::RefusedBefore;
+use proctor_project::RefusedBefore;
 use proctor_sandbox::process::{PeerOrigin, PeerProcess};
 
 /// After a refused process whose project is unknown was named in the log, no other such process is named for this

@@ -14,7 +14,7 @@ use proctor_api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, PathEventV1, PathHisto
 use proctor_app::health::chain;
 use proctor_model::{Asker, ProjectId, Serving, TreePath};
 use proctor_plan::config::Configuration;
-use proctor_run::project::{ProjectError, ProjectScope, record_serving};
+use proctor_project::{ProjectError, ProjectScope, record_serving};
 use proctor_tree::ignore::{Explanation, IgnoreVerdict};
 use proctor_tree::watch::PathEvent;
 

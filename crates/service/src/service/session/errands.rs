@@ -9,7 +9,7 @@ use crate::service::open::SessionMessage;
 use crate::service::session::{ProjectSession, Stage};
 use proctor_api::{ErrorKindV1, ErrorV1};
 use proctor_model::{Activity, TaskId};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 
 /// The most errands that may wait for their turn.
 const MOST_ERRANDS: usize = 16;

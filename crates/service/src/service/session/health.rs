@@ -10,7 +10,7 @@ use crate::service::session::{ProjectSession, Stage};
 use crate::worker::LookTicket;
 use proctor_api::{EventV1, HealthV1};
 use proctor_model::{Activity, ServiceTrouble, TaskId};
-use proctor_run::project::StoreReader;
+use proctor_project::StoreReader;
 
 impl ProjectSession {
     /// Notes that proctor itself could not judge the project. The log and the subscribers are told only if the problem is new.

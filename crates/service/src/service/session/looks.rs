@@ -19,7 +19,7 @@ use crate::worker::{LookTicket, OpenFailureKind};
 use proctor_api::{AnswerV1, DoingV1, ErrorKindV1, ErrorV1, ListedV1, WatchingV1};
 use proctor_app::health::{chain, health_of};
 use proctor_model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId, VerdictStatus, WaitStep, WatchHint};
-use proctor_run::project::{ProjectError, StoreReader};
+use proctor_project::{ProjectError, StoreReader};
 use proctor_sandbox::process::clock;
 use proctor_tree::watch::WatcherHandle;
 

@@ -15,7 +15,7 @@ use proctor_api::{ErrorKindV1, ErrorV1, EventV1, RunOutcomeV1};
 use proctor_app::health::{health, health_of};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Activity, HealthProblem, ServiceTrouble};
-use proctor_run::project::{Progress, RunOutcome, StoreReader};
+use proctor_project::{Progress, RunOutcome, StoreReader};
 use proctor_sandbox::process::clock;
 
 /// How many times at most a requested run is started again because a save stopped it.

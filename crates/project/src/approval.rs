@@ -1,0 +1,500 @@
+//! Whether a task's plan is approved (S7). The plan is compared with the last approved plan of the task. The first plan
+//! of a task, and a plan that weakens nothing, are approved automatically by a line of the ledger. A plan that weakens
+//! something waits for a person. Registering a project approves the first plan of its own checks. A plan for a command
+//! that was typed on the command line needs no approval.
+
+use std::collections::BTreeSet;
+
+use crate::approval_request::approval_request;
+use crate::cycle::PersonPresence;
+use crate::error::ProjectError;
+use crate::evidence::Evidence;
+use crate::known_approvals::KnownApproval;
+use crate::progress::Progress;
+use crate::protected::{approvable, approved_by_rule, change_texts, protected_files};
+use crate::request::{ProjectScope, ProjectSettings, RunRequest};
+use crate::runner::Runner;
+use crate::same_program::ProgramSearch;
+use crate::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
+use crate::trees::Trees;
+use crate::workspace::Workspace;
+use proctor_evidence::{Ledger, approving_signer};
+use proctor_index::StoreIndex;
+use proctor_model::{
+    ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
+    JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
+    TreeDigest, UnapprovedPlan, plan_subject,
+};
+use proctor_plan::spec::{
+    plan_digest, plan_terms, renamings, strengthenings, terms_by_rule, weakenings, weaker_actions, with_free_corrections,
+    with_same_programs,
+};
+use proctor_tree::{self as tree, TreeHints};
+
+/// The file that configures the project's own checks, relative to the project's root.
+pub const CONFIGURATION_FILE: &str = "proctor.toml";
+
+/// How a plan compares with the last approved plan of its task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Decision {
+    /// The plan is equal to the last approved plan.
+    Approved,
+    /// No plan of the task was ever approved.
+    New,
+    /// The plan differs from the last approved plan, and asks for at least as much.
+    WeakensNothing,
+    /// The plan asks for less than the last approved plan in at least one point; the difference lists these points.
+    Weakens(Difference),
+}
+
+/// The differences between two plans, in words for people, sorted by their effect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Difference {
+    names: Vec<String>,
+    weakened: Vec<String>,
+    strengthened: Vec<String>,
+    neutral: Vec<String>,
+}
+
+/// What a person has to approve, and the bytes to sign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalQuestion {
+    /// The plan that is not approved.
+    pub unapproved: UnapprovedPlan,
+    /// The bytes to sign for an approval.
+    pub request: Vec<u8>,
+    /// Whether the plan can be approved only by a signature; if false, an answer at a terminal is enough.
+    pub require_signature: bool,
+    /// The keys whose signatures count as an approval. If the list is empty, the plan cannot be approved by a
+    /// signature.
+    pub signers: Vec<AllowedSigner>,
+}
+
+/// How a person approves a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovedBy {
+    /// By an answer, which requires a person at a terminal.
+    Answer(PersonPresence),
+    /// By a signature, as `ssh-keygen -Y sign` writes it.
+    Signature(String),
+}
+
+impl Workspace {
+    /// Approves a task's plan on behalf of a person.
+    ///
+    /// # Errors
+    ///
+    /// When the person did not approve in the required way, when the plan, the protected files or the approved plan
+    /// changed since the question was shown, or when the ledger cannot be written.
+    pub fn approve(
+        &mut self,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
+        plan: &Plan,
+        shown: &ApprovalQuestion,
+        by: ApprovedBy,
+    ) -> Result<(), ProjectError> {
+        let task = || plan.task.clone();
+        let signature = match by {
+            ApprovedBy::Answer(_) if shown.require_signature => {
+                return Err(ProjectError::ApprovalNeedsSignature { task: task() });
+            }
+            ApprovedBy::Answer(PersonPresence::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
+            ApprovedBy::Answer(PersonPresence::Person) => None,
+            ApprovedBy::Signature(signature) => {
+                let signer = approving_signer(&shown.request, &signature, &shown.signers);
+                signer.ok_or_else(|| ProjectError::ApprovalSignature { task: task() })?;
+                Some(signature)
+            }
+        };
+        let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
+        // What a person decides can be recorded on a full disk too.
+        let _reserve = self.evidence.store.use_reserve().map_err(ProjectError::Evidence)?;
+        let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
+        let Some((question, record, tree)) = weighed(&mut self.evidence, &mut self.trees, &self.runner, scope, settings, plan)?
+        else {
+            // No person is needed any more: somebody else approved the plan, or it was corrected. If the corrected plan
+            // has no approval yet, its next run approves it automatically.
+            return Ok(());
+        };
+        if question.request != shown.request {
+            return Err(ProjectError::ApprovedMeanwhile { task: task() });
+        }
+        let record = ApprovalRecord { signature, ..record };
+        self.evidence.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))?;
+        self.evidence.approved_trees.keep_approved_tree(&self.evidence.store, scope, &tree);
+        Ok(())
+    }
+
+    /// Returns what a person would have to approve for a task; `None` if nothing has to be approved.
+    ///
+    /// # Errors
+    ///
+    /// When the tree, the ledger or the index cannot be read.
+    pub fn approval_question(
+        &mut self,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
+        plan: &Plan,
+    ) -> Result<Option<ApprovalQuestion>, ProjectError> {
+        Ok(weighed(&mut self.evidence, &mut self.trees, &self.runner, scope, settings, plan)?.map(|(question, ..)| question))
+    }
+}
+
+/// Approves a plan automatically before its run if the rules allow that. Otherwise returns what the plan weakens;
+/// the caller must then not run the plan.
+pub fn approve_by_rule(
+    evidence: &mut Evidence,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+    digest: Digest,
+    tree: &tree::TreeIndex,
+    ledger: &mut Ledger,
+    show: &mut dyn FnMut(Progress),
+) -> Result<Option<UnapprovedPlan>, ProjectError> {
+    let (plan, scope) = (request.plan, request.scope);
+    let combined = digest_with_settings(digest, &plan.settings);
+    let left = evidence.approved_trees.files_that_left(&evidence.store, scope, request.settings, tree);
+    if left.is_empty() && evidence.approvals.holds(&scope.project, &plan.task, combined, ledger.next_sequence()) {
+        return Ok(None);
+    }
+    let judgement =
+        ApprovalJudgement { left, ..ApprovalJudgement::read(&evidence.index, &scope.project, plan, digest, programs)? };
+    if judgement.is_weaker() {
+        return Ok(Some(judgement.into_unapproved(plan)));
+    }
+    let ApprovalJudgement { known, decision, settings, .. } = judgement;
+    let Some(file) = file_of(plan) else { return Ok(None) };
+    let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
+    let reason = match decision {
+        Decision::Approved if is_looked_at && settings.is_recorded => None,
+        Decision::New => Some(ApprovalReason::NewTask),
+        Decision::WeakensNothing | Decision::Approved | Decision::Weakens(_) => Some(ApprovalReason::WeakensNothing),
+    };
+    if let Some(reason) = reason {
+        let globs = &plan.approval.protect;
+        let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
+        let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
+        let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
+        let on = Some(tree.digest());
+        let mut record = ApprovalRecord { protected, ..record(plan, programs, on, file, digest, reason, settings.by_rule) };
+        if let Some(known) = &known {
+            record.terms = terms_by_rule(&known.terms, record.terms);
+        }
+        evidence.append(ledger, scope, LedgerBody::Approval(Box::new(record)))?;
+        show(Progress::Note(said));
+    }
+    let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
+    evidence.approvals.learn(KnownApproval { project, task, plan: combined, next });
+    Ok(None)
+}
+
+/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
+/// typed command.
+pub fn unchanged_since_approval(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+    tree: TreeDigest,
+) -> Result<BTreeSet<ActionId>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
+    Ok(unchanged.unwrap_or_default())
+}
+
+/// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
+/// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
+fn weighed(
+    evidence: &mut Evidence,
+    trees: &mut Trees,
+    runner: &Runner,
+    scope: &ProjectScope,
+    settings: &ProjectSettings,
+    plan: &Plan,
+) -> Result<Option<(ApprovalQuestion, ApprovalRecord, tree::TreeIndex)>, ProjectError> {
+    evidence.catch_up(&scope.project)?;
+    let digest = plan_digest(plan);
+    let tree = trees.known.scan(&evidence.store, settings, scope, &TreeHints::Everything)?;
+    let left = evidence.approved_trees.files_that_left(&evidence.store, scope, settings, &tree);
+    let Some(weighed) = weigh_plan(&evidence.index, &scope.project, plan, &tree, left, runner.program_search(scope, settings))?
+    else {
+        return Ok(None);
+    };
+    let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
+    let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
+    let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
+    let programs = runner.program_search(scope, settings);
+    let now = Some(plan.settings.now.clone());
+    let record =
+        ApprovalRecord { weakened, protected, ..record(plan, programs, None, &file, digest, ApprovalReason::Person, now) };
+    let rules = &held.terms.approval;
+    let question = ApprovalQuestion {
+        unapproved,
+        request: approval_request(&scope.project, &held, &record),
+        require_signature: rules.require_signature,
+        signers: rules.signers.clone(),
+    };
+    Ok(Some((question, record, tree)))
+}
+
+/// A plan that a person has to approve, with everything that an approval of it needs.
+pub(crate) struct WeighedPlan {
+    pub(crate) unapproved: UnapprovedPlan,
+    /// Whether something of the task itself waits: its plan or its protected files. If not, only the project's settings or
+    /// files that left the tree wait, and these are approved for all tasks together.
+    pub(crate) concerns_task: bool,
+    /// The approval that an approval by a person replaces.
+    held: CurrentApproval,
+    /// The protected files as they are now; `None` if the plan protects none.
+    protected: Option<ProtectedFiles>,
+    /// The file that the approval names.
+    file: String,
+}
+
+/// Compares a plan, the project's settings and the protected files with what was approved. `left` has the files that left
+/// the tree, in words for people. Returns `None` if no person is needed. The index must be up to date.
+pub(crate) fn weigh_plan(
+    index: &StoreIndex,
+    project: &ProjectId,
+    plan: &Plan,
+    tree: &tree::TreeIndex,
+    left: Vec<String>,
+    programs: ProgramSearch<'_>,
+) -> Result<Option<WeighedPlan>, ProjectError> {
+    let digest = plan_digest(plan);
+    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(index, project, plan, digest, programs)? };
+    let Some(file) = file_of(plan) else { return Ok(None) };
+    let held = judgement.held_or_first(plan, digest);
+    let weakens_plan = judgement.weakens_plan();
+    let mut unapproved = judgement.into_unapproved(plan);
+    let globs = &plan.approval.protect;
+    let mut protected = None;
+    if !globs.is_empty() {
+        let now = protected_files(tree, globs);
+        if held.protected.is_some() {
+            // A file that this plan protects for the first time was in no earlier approval, so it does not count as
+            // changed.
+            let approved = approved_by_rule(Some(&held), now.clone(), globs);
+            unapproved.protected = change_texts(&approved.changes_to(&now));
+        }
+        protected = Some(approvable(now)?);
+    }
+    if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
+        return Ok(None);
+    }
+    let concerns_task = weakens_plan || !unapproved.protected.is_empty();
+    Ok(Some(WeighedPlan { unapproved, concerns_task, held, protected, file: file.to_owned() }))
+}
+
+/// Returns the message for people about an automatic approval. `looked_at` has the protected files if this approval
+/// records them for the first time.
+fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
+    let subject = plan_subject(&plan.task, file);
+    let files = looked_at.map(|protected| protected.files.len());
+    let why = match (reason, files) {
+        (ApprovalReason::NewTask, None) => "is new here; its plan is approved by this run".to_owned(),
+        (ApprovalReason::NewTask, Some(files)) => {
+            format!("is new here; its plan and {files} protected file(s) are approved by this run")
+        }
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person, None) => {
+            "asks for nothing less than before; its plan is approved by that".to_owned()
+        }
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person, Some(files)) => {
+            format!("asks for nothing less than before; its plan and {files} protected file(s) are approved by this run")
+        }
+    };
+    format!("{subject} {why} ({}…)", digest.short())
+}
+
+/// Returns what a person has to approve before the plan may run, by what the index has; `None` if no person is needed.
+pub(crate) fn unapproved_in(
+    index: &StoreIndex,
+    project: &ProjectId,
+    plan: &Plan,
+    digest: Digest,
+    programs: ProgramSearch<'_>,
+) -> Result<Option<UnapprovedPlan>, ProjectError> {
+    let judgement = ApprovalJudgement::read(index, project, plan, digest, programs)?;
+    Ok(judgement.is_weaker().then(|| judgement.into_unapproved(plan)))
+}
+
+/// Returns the terms that registering a project with this plan approves. Returns `None` if the plan is not for the
+/// project's own checks, or if the plan weakens the approved plan of these checks: registering the project again cannot
+/// approve a weakening. Settings that open more than the default are left out of the terms. `tree` is the tree that is
+/// registered; `None` if it cannot be read.
+pub(crate) fn terms_of_registration(
+    index: &StoreIndex,
+    project: &ProjectId,
+    plan: &Plan,
+    digest: Digest,
+    programs: ProgramSearch<'_>,
+    tree: Option<TreeDigest>,
+) -> Result<Option<Box<PlanTerms>>, ProjectError> {
+    let is_own = match plan.origin {
+        PlanOrigin::Configured | PlanOrigin::Discovered => true,
+        PlanOrigin::CommandLine | PlanOrigin::Specification => false,
+    };
+    let judgement = ApprovalJudgement::read(index, project, plan, digest, programs)?;
+    if !is_own || judgement.weakens_plan() {
+        return Ok(None);
+    }
+    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, tree, plan_terms(plan)) };
+    Ok(Some(Box::new(match &judgement.known {
+        Some(known) => terms_by_rule(&known.terms, terms),
+        None => terms,
+    })))
+}
+
+/// Returns what an approval of this plan names as the plan's file; `None` if there is nothing to name, as for a typed
+/// command, which needs no approval.
+fn file_of(plan: &Plan) -> Option<&str> {
+    match plan.origin {
+        PlanOrigin::Configured => Some(CONFIGURATION_FILE),
+        PlanOrigin::Discovered => Some(FOUND_IN_PROJECT),
+        PlanOrigin::CommandLine => None,
+        PlanOrigin::Specification => plan.specification.as_ref().map(|source| source.file.as_str()),
+    }
+}
+
+/// Compares a plan with the approved one. `history` returns what the project's runs recorded of programs; it is called only if
+/// a question may depend on it.
+fn decide(
+    known: Option<&CurrentApproval>,
+    plan: &Plan,
+    digest: Digest,
+    programs: ProgramSearch<'_>,
+    history: impl FnOnce() -> Result<ProgramHistory, ProjectError>,
+) -> Result<Decision, ProjectError> {
+    Ok(match known {
+        None => Decision::New,
+        Some(held) if held.plan_digest == digest => Decision::Approved,
+        Some(held) => {
+            let (before, now) = (&held.terms, plan_terms(plan));
+            if weakenings(before, &now).is_empty() {
+                return Ok(Decision::WeakensNothing);
+            }
+            let before = &with_same_programs(before, &now, &|id, old, word| programs.is_same(plan, id, old, word));
+            if weakenings(before, &now).is_empty() {
+                return Ok(Decision::WeakensNothing);
+            }
+            let before = &with_free_corrections(before, &now, &history()?);
+            match weakenings(before, &now) {
+                weakened if weakened.is_empty() => Decision::WeakensNothing,
+                weakened => Decision::Weakens(Difference {
+                    names: weaker_actions(before, &now),
+                    weakened,
+                    strengthened: strengthenings(before, &now),
+                    neutral: renamings(before, &now),
+                }),
+            }
+        }
+    })
+}
+
+fn record(
+    plan: &Plan,
+    programs: ProgramSearch<'_>,
+    tree: Option<TreeDigest>,
+    file: &str,
+    plan_digest: Digest,
+    reason: ApprovalReason,
+    settings: Option<JudgedSettings>,
+) -> ApprovalRecord {
+    ApprovalRecord {
+        task: plan.task.clone(),
+        file: file.to_owned(),
+        plan_digest,
+        reason,
+        weakened: Vec::new(),
+        terms: PlanTerms { settings, ..programs.record(plan, tree, plan_terms(plan)) },
+        protected: None,
+        signature: None,
+    }
+}
+
+/// How a plan and the project's settings compare with what was approved.
+struct ApprovalJudgement {
+    /// The task's current approval; `None` if no plan of the task was approved.
+    known: Option<CurrentApproval>,
+    /// The newest approval that holds settings of the project; `None` if no settings were approved.
+    held_settings: Option<CurrentApproval>,
+    decision: Decision,
+    settings: SettingsDecision,
+    /// The files that have left the tree, in words for people. Only a caller that has read the tree fills it.
+    left: Vec<String>,
+}
+
+impl ApprovalJudgement {
+    fn read(
+        index: &StoreIndex,
+        project: &ProjectId,
+        plan: &Plan,
+        digest: Digest,
+        programs: ProgramSearch<'_>,
+    ) -> Result<Self, ProjectError> {
+        let held_settings = index.approved_settings(project).map_err(ProjectError::Index)?;
+        let settings = decide_settings(held_settings.as_ref().and_then(|held| held.terms.settings.as_ref()), &plan.settings);
+        // A typed command has no plan that could be approved, but it runs under the settings of the project.
+        let known = match file_of(plan) {
+            Some(_) => index.approval(project, &plan.task).map_err(ProjectError::Index)?,
+            None => None,
+        };
+        let decision = match file_of(plan) {
+            Some(_) => {
+                let history = || index.programs(project).map_err(ProjectError::Index);
+                decide(known.as_ref(), plan, digest, programs, history)?
+            }
+            None => Decision::Approved,
+        };
+        Ok(Self { known, held_settings, decision, settings, left: Vec::new() })
+    }
+
+    fn weakens_plan(&self) -> bool {
+        match self.decision {
+            Decision::Weakens(_) => true,
+            Decision::Approved | Decision::New | Decision::WeakensNothing => false,
+        }
+    }
+
+    fn is_weaker(&self) -> bool {
+        self.weakens_plan() || !self.settings.weakened.is_empty() || !self.left.is_empty()
+    }
+
+    /// Returns the approval that an approval by a person replaces. For the first plan of a task this is the approval
+    /// that holds the project's settings, so that its rules about signatures apply. If no settings were approved
+    /// either, a first approval is made from the plan, with the sequence number 0.
+    fn held_or_first(&self, plan: &Plan, plan_digest: Digest) -> CurrentApproval {
+        let first = || CurrentApproval { sequence: Sequence(0), plan_digest, terms: plan_terms(plan), protected: None };
+        let settings = || Some(CurrentApproval { protected: None, ..self.held_settings.clone()? });
+        self.known.clone().or_else(settings).unwrap_or_else(first)
+    }
+
+    fn into_unapproved(self, plan: &Plan) -> UnapprovedPlan {
+        let asks_for = if self.weakens_plan() || !self.left.is_empty() { AsksFor::Less } else { self.settings.asks_for };
+        let held = self.known.as_ref().or(self.held_settings.as_ref());
+        let needs_signature = held.is_some_and(|held| held.terms.approval.require_signature);
+        let difference = match self.decision {
+            Decision::Weakens(difference) => difference,
+            Decision::Approved | Decision::New | Decision::WeakensNothing => {
+                Difference { names: Vec::new(), weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() }
+            }
+        };
+        let is_typed = plan.origin == PlanOrigin::CommandLine;
+        UnapprovedPlan {
+            // A typed command runs under the settings of the project's own checks, so the question names their task.
+            task: if is_typed { TaskId::default_task() } else { plan.task.clone() },
+            file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
+            asks_for,
+            weakened: [self.settings.weakened, self.left, difference.weakened].concat(),
+            names: [self.settings.names, difference.names].concat(),
+            protected: Vec::new(),
+            strengthened: [self.settings.strengthened, difference.strengthened].concat(),
+            neutral: difference.neutral,
+            way: if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer },
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The failures of proctor itself. A tool that fails is a result of a run and never one of these errors (house style
+//! S6).
+
+use std::error::Error;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nix::libc;
+
+use crate::retest_refusal::RetestRefusal;
+use proctor_evidence::{EvidenceError, LockError};
+use proctor_index::IndexError;
+use proctor_model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, approve_command};
+use proctor_sandbox::SandboxError;
+use proctor_sandbox::process::{ControlError, LauncherError, SuperviseError};
+use proctor_sandbox::snapshot::SnapshotError;
+use proctor_tree::TreeError;
+
+/// An operation that proctor could not do.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// The project's evidence could not be locked, for example because another process held the lock for too long.
+    #[error("failed to lock the project's evidence")]
+    Lock(#[source] LockError),
+    /// The user or a signal stopped proctor while it waited for another run of the project.
+    #[error("stopped while waiting for another run of this project; nothing was run")]
+    StoppedWaiting(StopReason),
+    /// No slot of the machine-wide queue became free in time.
+    #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
+    Queue { under_way: usize, wait: Duration },
+    /// Evidence could not be written, or the store could not be read.
+    #[error("failed to keep the evidence")]
+    Evidence(#[source] EvidenceError),
+    /// Files of a sealed run could not be read.
+    #[error("the evidence of run {run_id} {}", if *is_gone { "is gone" } else { "cannot be read" })]
+    RunEvidence {
+        run_id: RunId,
+        /// Whether another program removed the run's directory.
+        is_gone: bool,
+        #[source]
+        source: EvidenceError,
+    },
+    /// The index over the ledgers could not be used.
+    #[error("failed to use the index")]
+    Index(#[source] IndexError),
+    /// The tree could not be read.
+    #[error("failed to read the project's tree")]
+    Tree(#[source] TreeError),
+    /// The patterns of `watch.ignore` or `watch.include` are wrong.
+    #[error("the configuration is wrong: {0}")]
+    Patterns(String),
+    /// The launcher, the helper process that starts actions, could not be started.
+    #[error("failed to start the launcher")]
+    Launcher(#[source] LauncherError),
+    /// The thread that carries out a project's requests could not be started.
+    #[error("failed to start the project's thread")]
+    WorkerThread {
+        #[source]
+        source: io::Error,
+    },
+    /// The pipe by which a run can be stopped could not be made.
+    #[error("failed to prepare a run")]
+    Control(#[source] ControlError),
+    /// It could not be determined which files an action sees.
+    #[error("failed to settle what an action sees of the file system")]
+    Sandbox(#[source] SandboxError),
+    /// The project could not be read while it was copied for a snapshot.
+    #[error("failed to make a snapshot of the project")]
+    Snapshot(#[source] SnapshotError),
+    /// The files that an action wrote in its snapshot could not be listed.
+    #[error("failed to read what `{action}` wrote in its snapshot")]
+    WrittenLayer {
+        action: String,
+        #[source]
+        source: io::Error,
+    },
+    /// The settings require a snapshot, and none can be made.
+    #[error("no snapshot can be made: {reason}; nothing was run, because of `snapshot = \"require\"`")]
+    SnapshotRequired { reason: String },
+    /// A command could not be supervised. The command itself is never the reason.
+    #[error("failed to supervise `{action}`")]
+    Supervise {
+        action: String,
+        #[source]
+        source: SuperviseError,
+    },
+    /// A helper process of proctor (the launcher, or the keeper of one action) died before the run began.
+    #[error("proctor's own fault, so nothing was run: while `{action}` was made ready, {why}")]
+    HelperDied { action: String, why: String },
+    /// A service process did not end after it was told to stop, for an unknown reason.
+    #[error("gave up waiting for the end of the service `{action}`")]
+    ServiceStuck { action: String },
+    /// The thread that supervises a service process could not be started.
+    #[error("failed to supervise the service `{action}`")]
+    ServiceThread {
+        action: String,
+        #[source]
+        source: io::Error,
+    },
+    /// The thread that supervises an action in parallel with others could not be started.
+    #[error("failed to supervise `{action}` beside other actions")]
+    LaneThread {
+        action: String,
+        #[source]
+        source: io::Error,
+    },
+    /// A file descriptor for an action's files could not be created.
+    #[error("failed to open the files of `{action}`")]
+    Descriptor {
+        action: String,
+        #[source]
+        source: io::Error,
+    },
+    /// The project's directory could not be read.
+    #[error("failed to look at `{path}`")]
+    Project {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// The report file of an earlier run could not be moved away before a tool writes its new report.
+    #[error("failed to put the old report `{path}` aside")]
+    OldReport {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    /// A stored report file cannot be read, or differs from the report that was sealed.
+    #[error("the report of run {run_id} cannot be read: {problem}")]
+    Report { run_id: RunId, problem: String },
+    /// The files of the run are gone, because a limit on kept evidence was exceeded.
+    #[error("run {run_id} was pruned: its files are gone")]
+    Pruned { run_id: RunId, why: PruneReason },
+    /// The specification of a task cannot be found, or a proposed specification cannot be read.
+    #[error("{problem}")]
+    Specification { problem: String },
+    /// An agent's request for a retest is refused.
+    #[error(transparent)]
+    Retest(RetestRefusal),
+    /// Only a person may decide where a task continues.
+    #[error("task `{task}` waits for a person: only one can go on with it")]
+    PersonNeeded { task: TaskId },
+    /// Only a person may approve a plan that weakens something.
+    #[error("task `{task}` asks for less than was approved: only a person can approve that")]
+    ApprovalNeedsPerson { task: TaskId },
+    /// More files are protected than an approval can list.
+    #[error("`protect` names {count} files, and at most {most} can be protected")]
+    ProtectedTooMany {
+        /// The number of protected files.
+        count: usize,
+        /// The largest allowed number.
+        most: usize,
+    },
+    /// The plan can be approved only by a signature.
+    #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
+    ApprovalNeedsSignature { task: TaskId },
+    /// The given signature does not approve the plan.
+    #[error(
+        "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
+    )]
+    ApprovalSignature { task: TaskId },
+    /// The plan, or what was approved of it, changed after the plan was shown to the person.
+    #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
+    ApprovedMeanwhile { task: TaskId },
+    /// The change of the TDD cycle is not possible in its current state.
+    #[error(transparent)]
+    Cycle(proctor_plan::routing::TransitionError),
+}
+
+/// Returns the first error number of the system (`errno(3)`) among an error and its causes; `None` if the system is not the
+/// reason.
+pub fn system_error_behind(error: &(dyn Error + 'static)) -> Option<i32> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let number = system_error(error);
+        if number.is_some() {
+            return number;
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn system_error(error: &(dyn Error + 'static)) -> Option<i32> {
+    if let Some(error) = error.downcast_ref::<IndexError>() {
+        return error.system_error();
+    }
+    let error = error.downcast_ref::<io::Error>()?;
+    let by_kind = || KINDS.iter().find(|(kind, _)| *kind == error.kind()).map(|(_, number)| *number);
+    error.raw_os_error().or_else(by_kind)
+}
+
+/// Kinds of errors that may come without a number, with the numbers that they stand for.
+const KINDS: [(io::ErrorKind, i32); 3] = [
+    (io::ErrorKind::StorageFull, libc::ENOSPC),
+    (io::ErrorKind::QuotaExceeded, libc::EDQUOT),
+    (io::ErrorKind::OutOfMemory, libc::ENOMEM),
+];
+
+impl ProjectError {
+    /// Returns whether the disk, or the user's quota on it, is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(system_error_behind(self), Some(libc::ENOSPC | libc::EDQUOT))
+    }
+
+    /// Returns the exit code of a command that fails with this error (G5).
+    pub fn exit(&self) -> CommandExit {
+        match self {
+            Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } | Self::SnapshotRequired { .. } => {
+                CommandExit::NoFreshVerdict
+            }
+            Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
+            Self::StoppedWaiting(
+                StopReason::Interrupted
+                | StopReason::Superseded
+                | StopReason::HelperDied
+                | StopReason::ServiceEnded
+                | StopReason::ChecksOver,
+            ) => CommandExit::Interrupted,
+            Self::Cycle(_) | Self::Specification { .. } | Self::Pruned { .. } => CommandExit::Usage,
+            Self::Retest(refusal) => refusal.exit(),
+            Self::PersonNeeded { .. }
+            | Self::ApprovalNeedsPerson { .. }
+            | Self::ApprovalNeedsSignature { .. }
+            | Self::ApprovalSignature { .. }
+            | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
+            Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
+            Self::Report { .. } => CommandExit::EvidenceWrong,
+            Self::Evidence(error) | Self::RunEvidence { source: error, .. } if error.is_changed_evidence() => {
+                CommandExit::EvidenceWrong
+            }
+            Self::Sandbox(error) if error.is_of_settings() => CommandExit::SpecificationWrong,
+            Self::Lock(_)
+            | Self::Evidence(_)
+            | Self::RunEvidence { .. }
+            | Self::Index(_)
+            | Self::Tree(_)
+            | Self::Snapshot(_)
+            | Self::WrittenLayer { .. }
+            | Self::Launcher(_)
+            | Self::WorkerThread { .. }
+            | Self::Control(_)
+            | Self::Sandbox(_)
+            | Self::Supervise { .. }
+            | Self::HelperDied { .. }
+            | Self::ServiceStuck { .. }
+            | Self::ServiceThread { .. }
+            | Self::LaneThread { .. }
+            | Self::Descriptor { .. }
+            | Self::Project { .. }
+            | Self::OldReport { .. } => CommandExit::OwnFault,
+        }
+    }
+
+    /// Returns advice on what to do next.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Lock(error) => error.hint().to_owned(),
+            Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait".to_owned(),
+            Self::Queue { .. } => {
+                "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`".to_owned()
+            }
+            Self::RunEvidence { run_id, is_gone: true, .. } => {
+                format!("put its directory back from a backup or an export; `proctor verify {run_id}` says what else is missing")
+            }
+            Self::Evidence(EvidenceError::NotAsSealed { run_id, .. })
+            | Self::RunEvidence { source: EvidenceError::NotAsSealed { run_id, .. }, .. } => {
+                format!("`proctor verify {run_id}` says what else was changed; put the file back from a backup or an export")
+            }
+            Self::Evidence(error) | Self::RunEvidence { source: error, .. } => error.hint().to_owned(),
+            Self::Index(error) => error.hint().to_owned(),
+            Self::Tree(error) => error.hint(),
+            Self::Sandbox(error) => error.hint().to_owned(),
+            Self::Snapshot(error) if error.is_disk_full() => "free some space there and run the command again".to_owned(),
+            Self::Snapshot(_) | Self::WrittenLayer { .. } => {
+                "see whether the project can be read and the disk has space, then run the command again".to_owned()
+            }
+            Self::SnapshotRequired { .. } => {
+                "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then".to_owned()
+            }
+            Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
+            Self::HelperDied { .. } => HelperDeath::HINT.to_owned(),
+            Self::ServiceStuck { .. } => {
+                "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
+            }
+            Self::ServiceThread { .. } | Self::LaneThread { .. } | Self::WorkerThread { .. } | Self::Control(_) => {
+                "check the limits on processes and open files (`ulimit -u -n`)".to_owned()
+            }
+            Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
+            Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
+            Self::ProtectedTooMany { .. } => {
+                "name fewer in `protect` of `[approval]`: the tests, and what runs beside them".to_owned()
+            }
+            Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
+            Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
+            Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
+            Self::Pruned { why, .. } => {
+                format!("its files are gone because {}; `proctor log` lists what is there", why.because())
+            }
+            Self::Launcher(_) => {
+                "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
+            }
+            Self::Specification { .. } => {
+                "`proctor check` names the specifications of the project and what is wrong with them".to_owned()
+            }
+            Self::Retest(refusal) => refusal.hint().to_owned(),
+            Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
+            Self::ApprovalNeedsPerson { task } => format!("run `{}` yourself on a terminal", approve_command(task)),
+            Self::ApprovalNeedsSignature { task } | Self::ApprovalSignature { task } => {
+                let approve = approve_command(task);
+                format!(
+                    "sign what `{approve} --print` prints now (`ssh-keygen -Y sign -n proctor-approval -f KEY FILE`), then \
+                     `{approve} --signature FILE.sig`"
+                )
+            }
+            Self::ApprovedMeanwhile { task } => format!("run `{}` again", approve_command(task)),
+            Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
+        };
+        Some(hint)
+    }
+}

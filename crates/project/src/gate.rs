@@ -1,0 +1,324 @@
+//! Reads what `proctor gate` judges from: the commit and the trusted commit from git's objects, and the runs on the commit's tree from
+//! the ledger, as claims.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::approval::CONFIGURATION_FILE;
+use crate::checked_index::{catch_up, catch_up_and_name};
+use crate::error::ProjectError;
+use crate::store_reader::StoreReader;
+use proctor_evidence::LedgerLookup;
+use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
+use proctor_index::IndexedProject;
+use proctor_model::{
+    CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
+    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreeFormat, TreePath,
+};
+
+/// The repository that contains a project, and the project's place in it.
+#[derive(Debug)]
+pub struct ProjectRepository {
+    pub storage: GitStorage,
+    /// The project's directory, relative to the root of the repository's working tree.
+    pub below: TreePath,
+}
+
+/// What a commit has in the place of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommittedFile {
+    Absent,
+    /// A regular file, by the name of its blob.
+    Regular(ObjectId),
+    /// A link, a directory, a submodule, or something behind a link or in a submodule. A checkout may have any content there.
+    Other,
+}
+
+/// What a path leads to in a commit.
+enum PlaceInCommit {
+    /// Nothing is there.
+    Empty,
+    Entry(EntryKind, ObjectId),
+    /// The path leads through a link or to a submodule.
+    Elsewhere,
+}
+
+/// What the ledgers of this store say of the sealed runs on one tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimsOnTree {
+    /// The runs, newest first.
+    pub claims: Vec<GateClaim>,
+    /// The projects of the runs that are not of the project itself.
+    pub elsewhere: BTreeMap<RunId, ProjectId>,
+    /// Whether the newest run of the project names its tree in an earlier format, which cannot be compared.
+    pub has_other_format: bool,
+}
+
+impl ProjectRepository {
+    /// Opens the repository that contains a project; `None` if the project is in no git repository.
+    ///
+    /// # Errors
+    /// When the repository cannot be read or has a format that is not supported.
+    pub fn open(root: &Path) -> Result<Option<Self>, GitReadError> {
+        let Some(location) = proctor_git::find_git_location(root) else { return Ok(None) };
+        let Some((git_directory, common)) = proctor_git::find_git_directories(root) else { return Ok(None) };
+        let Ok(below) = TreePath::below(&location.work_tree, root) else { return Ok(None) };
+        let storage = GitStorage::open(&git_directory, &common)?.with_work_tree(location.work_tree);
+        Ok(Some(Self { storage, below }))
+    }
+
+    /// Returns what a commit has in the place of a file, by the file's path from the project's root.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn file_of(&self, commit: ObjectId, path: &str) -> Result<CommittedFile, GitReadError> {
+        Ok(match self.look_up(commit, path)? {
+            PlaceInCommit::Empty => CommittedFile::Absent,
+            PlaceInCommit::Entry(EntryKind::File | EntryKind::Executable, blob) => CommittedFile::Regular(blob),
+            PlaceInCommit::Entry(EntryKind::Directory | EntryKind::Link, _) | PlaceInCommit::Elsewhere => CommittedFile::Other,
+        })
+    }
+
+    /// Returns the tree of the project's directory in a commit; `None` if the commit has no such directory.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn project_tree_of(&self, commit: ObjectId) -> Result<Option<ObjectId>, GitReadError> {
+        Ok(match self.look_up(commit, "")? {
+            PlaceInCommit::Entry(EntryKind::Directory, id) => Some(id),
+            PlaceInCommit::Entry(EntryKind::Link | EntryKind::File | EntryKind::Executable, _)
+            | PlaceInCommit::Empty
+            | PlaceInCommit::Elsewhere => None,
+        })
+    }
+
+    /// Returns whether a commit has something at a path from the project's root, also in a submodule. Links are not followed. What
+    /// cannot be read may be there.
+    pub fn may_have(&self, commit: ObjectId, path: &str) -> bool {
+        let written = self.below.as_bytes().split(|byte| *byte == b'/').chain(path.as_bytes().split(|byte| *byte == b'/'));
+        let names: Vec<&[u8]> = written.filter(|name| !name.is_empty()).collect();
+        self.storage.tree_of(commit).and_then(|root| has_entry(&self.storage, root, &names)).unwrap_or(true)
+    }
+
+    fn look_up(&self, commit: ObjectId, path: &str) -> Result<PlaceInCommit, GitReadError> {
+        let mut names: Vec<&[u8]> = Vec::new();
+        let written = self.below.as_bytes().split(|byte| *byte == b'/').chain(path.as_bytes().split(|byte| *byte == b'/'));
+        for name in written.filter(|name| !name.is_empty() && *name != b".") {
+            match name {
+                b".." if names.pop().is_none() => return Ok(PlaceInCommit::Empty),
+                b".." => {}
+                name => names.push(name),
+            }
+        }
+        let mut at = (EntryKind::Directory, self.storage.tree_of(commit)?);
+        for name in names {
+            match at.0 {
+                EntryKind::Directory => {}
+                EntryKind::Link => return Ok(PlaceInCommit::Elsewhere),
+                EntryKind::File | EntryKind::Executable => return Ok(PlaceInCommit::Empty),
+            }
+            let entries = self.storage.entries(at.1)?;
+            let Some(entry) = entries.into_iter().find(|entry| entry.name == name) else { return Ok(PlaceInCommit::Empty) };
+            let Some(GitEntryKind::Own(kind)) = entry.kind() else { return Ok(PlaceInCommit::Elsewhere) };
+            at = (kind, entry.id);
+        }
+        Ok(PlaceInCommit::Entry(at.0, at.1))
+    }
+
+    /// Returns the content of the project's `proctor.toml` in a commit; `None` if the commit has no regular file there.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn configuration_of(&self, commit: ObjectId) -> Result<Option<Vec<u8>>, GitReadError> {
+        match self.file_of(commit, CONFIGURATION_FILE)? {
+            CommittedFile::Regular(blob) => self.storage.blob(blob).map(Some),
+            CommittedFile::Absent | CommittedFile::Other => Ok(None),
+        }
+    }
+}
+
+/// Returns whether a tree, or a submodule in it, has an entry at this path. A submodule whose objects are not here has every entry.
+fn has_entry(storage: &GitStorage, root: ObjectId, names: &[&[u8]]) -> Result<bool, GitReadError> {
+    let mut at = root;
+    for (position, name) in names.iter().enumerate() {
+        let (path, below) = names.split_at(position + 1);
+        let Some(entry) = storage.entries(at)?.into_iter().find(|entry| entry.name == **name) else { return Ok(false) };
+        match entry.kind() {
+            Some(GitEntryKind::Own(EntryKind::Directory)) => at = entry.id,
+            Some(GitEntryKind::Own(EntryKind::Link | EntryKind::File | EntryKind::Executable)) | None => {
+                return Ok(below.is_empty());
+            }
+            Some(GitEntryKind::Submodule) if below.is_empty() => return Ok(true),
+            Some(GitEntryKind::Submodule) => {
+                let modules = SubmoduleNames::of_commit(storage, root)?.unwrap_or_default();
+                let Some(module) = storage.submodule(&modules, &path.join(&b'/'), entry.id) else { return Ok(true) };
+                return has_entry(&module, module.tree_of(entry.id)?, below);
+            }
+        }
+    }
+    Ok(true)
+}
+
+impl StoreReader {
+    /// Returns the registered projects whose directories are in the repository that contains `root`: its other worktrees, and other
+    /// directories of them. A directory may be gone by now.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn projects_of_repository(&mut self, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
+        let Some(common) = proctor_git::git_common_directory(root) else { return Ok(Vec::new()) };
+        catch_up_and_name(&self.store, &mut self.index)?;
+        let projects = self.index.projects().map_err(ProjectError::Index)?.into_iter();
+        let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
+        Ok(projects.filter(is_here).map(|project| project.id).collect())
+    }
+
+    /// Returns what the ledgers say of the sealed runs on a tree, newest first: the runs of the project itself, and those of `others`
+    /// that were made in the same directory of a working tree. Another directory with the same content is another project, whose
+    /// checks may be others. Each line of a ledger is checked that is read.
+    ///
+    /// The index tells only how far back a ledger must be read. Another program that removes rows from it can so hide runs, and the
+    /// tree then counts as not tested; it cannot hide a failure and leave an older success of the same project.
+    ///
+    /// # Errors
+    /// When a ledger or the index cannot be read, or a line is not as proctor wrote it.
+    pub fn claims_on_tree(
+        &mut self,
+        own: Option<&ProjectId>,
+        (others, root): (&[ProjectId], &Path),
+        tree: TreeDigest,
+    ) -> Result<ClaimsOnTree, ProjectError> {
+        let mut found = ClaimsOnTree { claims: Vec::new(), elsewhere: BTreeMap::new(), has_other_format: false };
+        if let Some(own) = own {
+            let (runs, has_other_format) = self.runs_on_tree(own, tree)?;
+            found.has_other_format = has_other_format;
+            found.claims.extend(runs.iter().map(|run| to_claim(run, &runs)));
+        }
+        let directory = directory_in_repository(root);
+        for other in others.iter().filter(|other| Some(*other) != own) {
+            let (runs, _) = self.runs_on_tree(other, tree)?;
+            let is_there = |run: &&RunRecord| {
+                directory.is_some() && run.conditions.as_ref().is_some_and(|conditions| conditions.directory == directory)
+            };
+            found.elsewhere.extend(runs.iter().filter(is_there).map(|run| (run.run_id.clone(), other.clone())));
+            found.claims.extend(runs.iter().filter(is_there).map(|run| to_claim(run, &runs)));
+        }
+        if !others.is_empty() {
+            found.claims.sort_by_key(|claim| Reverse(claim.origin.ended));
+        }
+        Ok(found)
+    }
+
+    /// Returns the sealed runs of a project on a tree, newest first, and whether the project's newest run names its tree in an earlier
+    /// format, which cannot be compared.
+    fn runs_on_tree(&mut self, project: &ProjectId, tree: TreeDigest) -> Result<(Vec<RunRecord>, bool), ProjectError> {
+        catch_up(&self.store, &mut self.index, project)?;
+        let oldest = self.index.oldest_run_on_tree(project, tree).map_err(ProjectError::Index)?;
+        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let (mut found, mut has_other_format, mut is_newest) = (Vec::new(), false, true);
+        for line in ledger.newest() {
+            let line = line.map_err(ProjectError::Evidence)?;
+            // Without a run on this tree, only the newest run is of interest, for its format.
+            if oldest.map_or(!is_newest, |oldest| line.sequence < oldest) {
+                break;
+            }
+            let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
+            if is_newest {
+                has_other_format = record.tree_format != TreeFormat::CURRENT && record.tree_digest.is_some();
+                is_newest = false;
+            }
+            if record.tree_digest == Some(tree) && record.tree_format == TreeFormat::CURRENT {
+                found.push(record.clone());
+            }
+        }
+        Ok((found, has_other_format))
+    }
+}
+
+/// Returns the directory of a project in git's working tree, empty for the root of the working tree; `None` outside of a repository.
+pub fn directory_in_repository(root: &Path) -> Option<String> {
+    let location = proctor_git::find_git_location(root)?;
+    let below = root.strip_prefix(location.work_tree).ok()?;
+    Some(below.to_string_lossy().into_owned())
+}
+
+/// Returns what the ledger claims of a run. `runs` are the runs of the same project on the same tree: the origin of a reused result is
+/// among them.
+fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
+    let verdict = match record.overall_status {
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => record.overall_result,
+        OverallStatus::SpecificationError | OverallStatus::Interrupted | OverallStatus::Superseded | OverallStatus::Moved => None,
+    };
+    let checks =
+        record.results.as_ref().map(|records| records.iter().map(|check| to_claimed_check(record, check, runs)).collect());
+    GateClaim {
+        run: record.run_id.clone(),
+        task: record.task.clone(),
+        plan: record.plan_digest,
+        verdict,
+        exit: record.exit,
+        checks,
+        origin: to_origin(record),
+    }
+}
+
+fn to_claimed_check(record: &RunRecord, check: &CheckRecord, runs: &[RunRecord]) -> ClaimedCheck {
+    let result = match &check.outcome {
+        CheckOutcome::CarriedOut { blocking } => {
+            Some(ClaimedResult { blocking: *blocking, succeeded: check.succeeded, origin: Some(to_origin(record)) })
+        }
+        CheckOutcome::Reused { blocking, run_id, other_tree: None } => {
+            let is_own =
+                |other: &&CheckRecord| matches!(other.outcome, CheckOutcome::CarriedOut { .. }) && other.name == check.name;
+            let carried_out =
+                |run: &&RunRecord| run.run_id == *run_id && run.results.iter().flatten().any(|other| is_own(&other));
+            let origin = runs.iter().find(carried_out).map(to_origin);
+            Some(ClaimedResult { blocking: *blocking, succeeded: check.succeeded, origin })
+        }
+        CheckOutcome::Reused { other_tree: Some(_), .. } | CheckOutcome::LeftOut | CheckOutcome::Skipped => None,
+    };
+    ClaimedCheck { name: check.name.clone(), result }
+}
+
+fn to_origin(record: &RunRecord) -> ClaimOrigin {
+    ClaimOrigin {
+        run: record.run_id.clone(),
+        signer: ClaimSigner::OwnStore,
+        level: record.isolation.unwrap_or(IsolationLevel::Namespace),
+        ended: record.ended,
+        conditions: record.conditions.as_deref().cloned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_model::{ActionId, Blocking, Digest, TaskId, Timestamp};
+
+    fn run(number: u64, outcome: CheckOutcome, isolation: IsolationLevel) -> RunRecord {
+        let time = Timestamp::from_millis(i64::try_from(number).expect("small") * 1000);
+        let check = CheckRecord { id: ActionId::numbered("STEP", 1), name: "tests".to_owned(), outcome, succeeded: None };
+        let (id, status) = (RunId::new(Timestamp::from_millis(0), number), OverallStatus::Success);
+        RunRecord {
+            results: Some(vec![check]),
+            isolation: Some(isolation),
+            ..RunRecord::without_verdict(id, TaskId::default_task(), Digest::of(b"report"), status, (time, time))
+        }
+    }
+
+    #[test]
+    fn a_reused_result_is_one_of_the_run_that_carried_the_check_out() {
+        let blocking = Blocking::Allowed;
+        let first = run(1, CheckOutcome::CarriedOut { blocking }, IsolationLevel::ProcessGroup);
+        let reused = |from: &RunId| CheckOutcome::Reused { blocking, run_id: from.clone(), other_tree: None };
+        let second = run(2, reused(&first.run_id), IsolationLevel::Namespace);
+        let runs = [second.clone(), first.clone()];
+        let origin = |claim: &GateClaim| claim.checks.as_ref().and_then(|checks| checks[0].result.clone()?.origin);
+        let found = origin(&to_claim(&second, &runs)).expect("the run is known");
+        assert_eq!((found.run, found.level, found.ended), (first.run_id.clone(), IsolationLevel::ProcessGroup, first.ended));
+        assert_eq!(origin(&to_claim(&second, std::slice::from_ref(&second))), None, "an unknown run is no origin");
+        let third = run(3, reused(&second.run_id), IsolationLevel::Namespace);
+        assert_eq!(origin(&to_claim(&third, &[third.clone(), second, first])), None, "it did not carry the check out");
+    }
+}

@@ -1,0 +1,68 @@
+//! Whose signed statements about a commit count: this store's own keys, and the keys of the policy's file of signers.
+
+use crate::error::ProjectError;
+use crate::store_reader::StoreReader;
+use proctor_evidence::{KeyRing, KnownKey, PublicKey, read_key_ring};
+use proctor_model::{AllowedSigner, ClaimSigner, Digest, Timestamp};
+use proctor_plan::spec::StatementSigners;
+
+/// The keys whose statements count.
+#[derive(Debug)]
+pub struct GateSigners {
+    own: KeyRing,
+    allowed: StatementSigners,
+}
+
+impl StoreReader {
+    /// Returns the keys whose statements count: those of this store, and `allowed`, the keys of the policy's file
+    /// ([`proctor_plan::spec::statement_signers`]).
+    ///
+    /// # Errors
+    /// When the store's keys cannot be read.
+    pub fn gate_signers(&self, allowed: StatementSigners) -> Result<GateSigners, ProjectError> {
+        Ok(GateSigners { own: read_key_ring(&self.store).map_err(ProjectError::Evidence)?, allowed })
+    }
+}
+
+impl GateSigners {
+    /// Returns the keys of a file that a person named, and no others.
+    pub fn only(allowed: StatementSigners) -> Self {
+        Self { own: KeyRing::default(), allowed }
+    }
+
+    /// Returns whose word a statement is that was signed by the key with this id ([`PublicKey::id`]), about runs of which the last one
+    /// ended at `latest_end`. A key that was replaced counts for runs that ended before the next key was made. Of the keys of this store
+    /// the store alone says when that was, also if the file of signers names them. The caller has checked the signature with
+    /// [`Self::key`].
+    pub fn signer(&self, key: Digest, latest_end: Timestamp) -> ClaimSigner {
+        let not_allowed = ClaimSigner::NotAllowed { key: key.hex() };
+        if self.own.keys().iter().any(|own| own.id() == key) {
+            return if self.own.was_in_use(key, latest_end) { ClaimSigner::OwnStore } else { not_allowed };
+        }
+        let is_replaced = self.allowed.replaced.get(&key).is_some_and(|replaced| latest_end >= *replaced);
+        match self.named(key).filter(|_| !is_replaced) {
+            Some(signer) => ClaimSigner::Allowed { name: signer.principals.clone() },
+            None => not_allowed,
+        }
+    }
+
+    /// Returns the owner's name of a key that the file names and that is in use `now`; `None` if there is no such key. A key of this store
+    /// counts only if it is named there, because whoever changes how a commit is judged must not be who accepts that.
+    pub fn named_signer(&self, key: Digest, now: Timestamp) -> Option<String> {
+        let is_in_use =
+            !matches!(self.signer(key, now), ClaimSigner::NotAllowed { .. }) && !self.allowed.replaced.contains_key(&key);
+        self.named(key).filter(|_| is_in_use).map(|signer| signer.principals.clone())
+    }
+
+    fn named(&self, key: Digest) -> Option<&AllowedSigner> {
+        self.allowed.keys.iter().find(|signer| PublicKey::parse(&signer.key).is_ok_and(|parsed| parsed.id() == key))
+    }
+
+    /// Returns the public key with an id, among the keys whose statements count; `None` if none has it.
+    pub fn key(&self, id: Digest) -> Option<PublicKey> {
+        let own = self.own.keys().iter().map(KnownKey::public).find(|key| key.id() == id).cloned();
+        own.or_else(|| {
+            self.allowed.keys.iter().filter_map(|signer| PublicKey::parse(&signer.key).ok()).find(|parsed| parsed.id() == id)
+        })
+    }
+}

@@ -1,0 +1,97 @@
+//! What a new identity of a place inherits (S7): what was approved for the project that the place was before. It is written into the new
+//! ledger as a registration and approvals without a person, so nothing in it opens more of the machine than a first run may.
+
+use crate::approval::CONFIGURATION_FILE;
+use crate::error::ProjectError;
+use crate::former_identity::{FormerIdentity, former_identities};
+use crate::registration::RootDirectory;
+use proctor_evidence::{LedgerLookup, Store};
+use proctor_index::{self as index, StoreIndex};
+use proctor_model::{
+    ApprovalReason, ApprovalRecord, ApprovedProgram, ApprovingLine, CurrentApproval, Digest, JudgedSettings, PlanTerms,
+    ProjectId, TaskId,
+};
+use proctor_plan::spec::{first_settings, settings_by_rule};
+
+/// What was approved for a former identity, as a new one records it.
+#[derive(Debug)]
+pub(crate) struct Inheritance {
+    pub(crate) former: FormerIdentity,
+    /// The approved plan of the project's own checks: its digest and terms; `None` if none was approved.
+    pub(crate) own_checks: Option<(Digest, PlanTerms)>,
+    /// The approvals that no registration can hold: of the tasks, and of protected files.
+    pub(crate) approvals: Vec<ApprovalRecord>,
+}
+
+impl Inheritance {
+    /// Returns what a new identity of a directory inherits; `None` if nothing was approved for what the directory was before. The
+    /// index must be up to date.
+    ///
+    /// # Errors
+    /// When the index, or the ledger of a project that the directory may have been, cannot be read.
+    pub(crate) fn of(store: &Store, index: &StoreIndex, directory: &RootDirectory) -> Result<Option<Self>, ProjectError> {
+        for former in former_identities(store, index, directory)? {
+            let tasks = index.approved_tasks(&former.project).map_err(ProjectError::Index)?;
+            if !tasks.is_empty() {
+                return Self::from(store, index, former, tasks).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn from(store: &Store, index: &StoreIndex, former: FormerIdentity, tasks: Vec<TaskId>) -> Result<Self, ProjectError> {
+        let held = index.approved_settings(&former.project).map_err(ProjectError::Index)?;
+        let settings = held.and_then(|held| held.terms.settings).map(|settings| without_openings(&settings));
+        let ledger = LedgerLookup::open(store, &former.project).map_err(ProjectError::Evidence)?;
+        let (mut own_checks, mut approvals) = (None, Vec::new());
+        for task in tasks {
+            let Some(held) = index.approval(&former.project, &task).map_err(ProjectError::Index)? else { continue };
+            let CurrentApproval { sequence, plan_digest, terms, protected } = held;
+            let terms = inherited_terms(terms, settings.clone());
+            // The tests of another working tree may rightly be others: its first run approves them.
+            let protected = protected.filter(|_| former.likeness.is_same_place());
+            let is_own = task == TaskId::default_task();
+            if is_own {
+                own_checks = Some((plan_digest, terms.clone()));
+            }
+            if !is_own || protected.is_some() {
+                let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
+                let file = match line.as_ref().and_then(|line| line.body.approving()) {
+                    Some(ApprovingLine::Approved(record)) => record.file.clone(),
+                    Some(ApprovingLine::Registered(_)) | None => CONFIGURATION_FILE.to_owned(),
+                };
+                let reason = if is_own { ApprovalReason::WeakensNothing } else { ApprovalReason::NewTask };
+                let (weakened, signature) = (Vec::new(), None);
+                approvals.push(ApprovalRecord { task, file, plan_digest, reason, weakened, terms, protected, signature });
+            }
+        }
+        Ok(Self { former, own_checks, approvals })
+    }
+
+    /// Gives the new identity the approved tree of the former one, so that files cannot leave the tree by a change of identity.
+    pub(crate) fn copy_tree(&self, store: &Store, project: &ProjectId) {
+        if !self.former.likeness.is_same_place() {
+            return;
+        }
+        let Some(tree) = index::read_tree_index(&store.approved_tree_path(&self.former.project)) else { return };
+        if let Err(error) = index::write_tree_index(&store.approved_tree_path(project), &tree) {
+            tracing::warn!("the approved tree of the former identity was not saved: {error}");
+        }
+    }
+}
+
+/// Returns the settings without what opens more of the machine than a first run may. A person is asked about that again: a ledger that
+/// has no person's approval of it cannot say that there was one.
+fn without_openings(settings: &JudgedSettings) -> JudgedSettings {
+    settings_by_rule(&first_settings(settings), settings)
+}
+
+/// Returns terms as a new ledger records them. The runs of the former identity are not in it, so it cannot tell which commands never
+/// worked, and no correction of one is free.
+fn inherited_terms(mut terms: PlanTerms, settings: Option<JudgedSettings>) -> PlanTerms {
+    for action in terms.actions.values_mut() {
+        action.approved_on = None;
+        action.program.take_if(|program| *program == ApprovedProgram::Absent);
+    }
+    PlanTerms { settings, ..terms }
+}

@@ -1,0 +1,106 @@
+//! What a process knows of tools and installed packages: digests of their files, read once and kept for later runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::environment_digest::{
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyExtent, SurveySubject, SurveyedEnvironment,
+    file_digest, program_file,
+};
+use crate::error::ProjectError;
+use crate::request::RunRequest;
+use crate::tool_version::{ToolPlace, read_tool_version};
+use proctor_evidence::Store;
+use proctor_evidence::report::ProgramV1;
+use proctor_index::StoreIndex;
+use proctor_model::{Action, ProjectId};
+use proctor_sandbox::{home, search_path};
+use proctor_tree as tree;
+
+/// What a process knows of tools and installed packages.
+pub struct Installed {
+    digests: KnownDigests,
+    pub(crate) environments: KnownEnvironments,
+}
+
+impl Installed {
+    /// Reads the digests of programs that earlier processes computed.
+    pub(crate) fn read(index: &StoreIndex) -> Result<Self, ProjectError> {
+        let rows = index.file_digests().map_err(ProjectError::Index)?;
+        let known = rows
+            .into_iter()
+            .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
+        Ok(Self { digests: known.collect(), environments: KnownEnvironments::default() })
+    }
+
+    /// Begins to read a plan's tools and the installed packages in the background. `shown` are the environments in the project
+    /// that the checks' snapshot shows; `None` if the checks run in the project.
+    pub fn begin_environment_survey(
+        &self,
+        store: &Store,
+        ambient: &BTreeMap<OsString, OsString>,
+        request: &RunRequest<'_>,
+        index: &tree::TreeIndex,
+        shown: Option<Vec<PathBuf>>,
+        extent: SurveyExtent,
+    ) -> EnvironmentSurvey {
+        let subject = SurveySubject {
+            plan: request.plan.clone(),
+            index: index.clone(),
+            shown,
+            path_variable: search_path(ambient),
+            home: home(ambient).map(Path::to_owned),
+            programs: self.digests.clone(),
+            files: self.environments.source(store, &request.scope.project),
+            extent,
+        };
+        EnvironmentSurvey::begin(store.background(), subject)
+    }
+
+    /// Remembers the digests that a survey computed, so that unchanged files are not read again.
+    pub fn remember_digests(
+        &mut self,
+        index: &mut StoreIndex,
+        project: &ProjectId,
+        surveyed: &SurveyedEnvironment,
+    ) -> Result<(), ProjectError> {
+        if let Some(looked) = &surveyed.looked {
+            self.environments.remember(project, Arc::clone(&looked.known));
+        }
+        let learnt = &surveyed.learnt;
+        let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
+        let rows: Vec<_> = new
+            .iter()
+            .map(|(file, digest)| (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), **digest))
+            .collect();
+        self.digests.extend(learnt.iter().map(|(file, digest)| (file.clone(), *digest)));
+        if rows.is_empty() { Ok(()) } else { index.remember_file_digests(&rows).map_err(ProjectError::Index) }
+    }
+
+    /// Returns the real path, digest and version of an action's program; `None` if the program file cannot be found.
+    pub fn program_facts(
+        &mut self,
+        index: &mut StoreIndex,
+        ambient: &BTreeMap<OsString, OsString>,
+        action: &Action,
+        root: &Path,
+        directory: &Path,
+        program: &Path,
+    ) -> Option<ProgramV1> {
+        let file = program_file(program)?;
+        let known = self.digests.get(&file).copied();
+        let sha256 = known.or_else(|| {
+            let digest = file_digest(&file.real_path)?;
+            self.digests.insert(file.clone(), digest);
+            let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
+            // If the digest cannot be stored in the index, the next process computes it again.
+            let _forgotten = index.remember_file_digests(&[row]);
+            Some(digest)
+        });
+        let place = ToolPlace { program, directory, root, home: home(ambient) };
+        let version = read_tool_version(action.tool, &place);
+        Some(ProgramV1 { path: file.real_path.display().to_string(), sha256, version })
+    }
+}

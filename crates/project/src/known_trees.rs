@@ -1,0 +1,155 @@
+//! The last known tree of each project, in memory and saved on disk for the next start.
+//!
+//! A remembered tree only makes the next reading faster. A complete reading compares the stamp of every file. So a
+//! saved tree index that is old, damaged or missing costs time, but never leads to a wrong digest.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::error::ProjectError;
+use crate::request::{ProjectScope, ProjectSettings};
+use proctor_evidence::Store;
+use proctor_index as store;
+use proctor_model::ProjectId;
+use proctor_sandbox::process::clock;
+use proctor_tree::ignore::{Matcher, MatcherSettings};
+use proctor_tree::{TreeHints, TreeIndex};
+
+/// A tree index is saved again when this many files changed since the last time, plus one for every [`WORTH_SAVING_OF`]
+/// files of the tree. If proctor started again with the old saved index, it would have to read all changed files.
+const WORTH_SAVING: u64 = 16;
+/// In a large tree more files must have changed before the index is saved again: one more for each 64 files. See
+/// [`WORTH_SAVING`].
+const WORTH_SAVING_OF: u64 = 64;
+
+/// The most paths that are remembered for the next reading of ignored inputs; with more, all inputs are read. Where
+/// no snapshot is made, the ignored inputs are never read, and the paths would be collected without end.
+const MOST_UNREAD: usize = 8192;
+
+/// The trees that this process has read, by the root directory of their project.
+#[derive(Default)]
+pub struct KnownTrees {
+    trees: BTreeMap<PathBuf, KnownTree>,
+}
+
+struct KnownTree {
+    project: ProjectId,
+    /// The settings that decide which files belong to the tree. If they change, the tree is read again, and only the
+    /// stamps of files are reused.
+    settings: MatcherSettings,
+    matcher: Matcher,
+    index: TreeIndex,
+    /// Where the project may have changed since [`KnownTrees::take_unread_inputs`] was last called.
+    unread_inputs: TreeHints,
+    /// The index as it was last saved on disk. In memory it shares unchanged parts with `index`.
+    saved: Option<TreeIndex>,
+}
+
+impl KnownTrees {
+    /// Reads a tree. If the tree is known, only the paths in `hints` are read. Otherwise the whole tree is read,
+    /// starting from a saved index if there is one.
+    ///
+    /// # Errors
+    ///
+    /// When the root cannot be read, or a pattern of the settings is wrong.
+    pub fn scan(
+        &mut self,
+        store: &Store,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
+        hints: &TreeHints,
+    ) -> Result<TreeIndex, ProjectError> {
+        let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
+        let Some(known) = known else {
+            let matcher = settings.new_matcher()?;
+            let saved = read(store, &scope.project, &scope.root);
+            let index = begin(saved.as_ref(), &scope.root, &matcher)?;
+            let (project, settings) = (scope.project.clone(), settings.matcher.clone());
+            let unread_inputs = TreeHints::Everything;
+            let known = KnownTree { project, settings, matcher, index: index.clone(), unread_inputs, saved };
+            self.trees.insert(scope.root.clone(), known);
+            return Ok(index);
+        };
+        let is_new = known.settings != settings.matcher;
+        if is_new {
+            (known.matcher, known.settings) = (settings.new_matcher()?, settings.matcher.clone());
+        }
+        // Every reading of the tree uses up its hints. The ignored inputs are read by runs only, so the hints are
+        // also kept for the next run.
+        known.unread_inputs.add(if is_new { TreeHints::Everything } else { hints.clone() });
+        if matches!(&known.unread_inputs, TreeHints::Only(paths) if paths.len() > MOST_UNREAD) {
+            known.unread_inputs = TreeHints::Everything;
+        }
+        let looked = match hints {
+            TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
+            TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
+        };
+        known.index = looked.map_err(ProjectError::Tree)?;
+        Ok(known.index.clone())
+    }
+
+    /// Returns the tree of a project as it was last read.
+    pub(crate) fn index_of(&self, scope: &ProjectScope) -> Option<TreeIndex> {
+        self.trees.get(&scope.root).filter(|known| known.project == scope.project).map(|known| known.index.clone())
+    }
+
+    /// Returns where the ignored inputs of a project may have changed since the last call, and forgets these places.
+    /// They come from the hints of every [`Self::scan`] since that call.
+    pub fn take_unread_inputs(&mut self, scope: &ProjectScope) -> TreeHints {
+        let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
+        known.map_or(TreeHints::Everything, |known| std::mem::replace(&mut known.unread_inputs, TreeHints::nothing()))
+    }
+
+    /// Saves every tree index with enough unsaved changes. Writing takes some milliseconds, so the caller does it in
+    /// idle time and not between the save of a source file and its verdict.
+    pub(crate) fn save(&mut self, store: &Store) {
+        for known in self.trees.values_mut() {
+            let is_worth_it = match &known.saved {
+                Some(saved) => known.index.count_outdated(saved) >= WORTH_SAVING + known.index.files() / WORTH_SAVING_OF,
+                None => true,
+            };
+            if !is_worth_it {
+                continue;
+            }
+            // The index counts as saved even if writing fails, so a failure is not repeated after every run. The next
+            // start then reads the files instead.
+            known.saved = Some(known.index.clone());
+            let path = store.tree_index_path(&known.project);
+            if let Err(error) = store::write_tree_index(&path, &known.index.to_bytes()) {
+                tracing::warn!("the tree's index was not saved: {error}");
+            }
+        }
+    }
+}
+
+/// Reads a tree that is needed only once, starting from a saved index if there is one.
+///
+/// # Errors
+///
+/// When the root cannot be read, or a pattern of the settings is wrong.
+pub(crate) fn scan_once(
+    store: &Store,
+    settings: &ProjectSettings,
+    project: Option<&ProjectId>,
+    root: &Path,
+) -> Result<TreeIndex, ProjectError> {
+    let saved = project.and_then(|project| read(store, project, root));
+    begin(saved.as_ref(), root, &settings.new_matcher()?)
+}
+
+fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, ProjectError> {
+    let looked = match saved {
+        Some(saved) => saved.rescan(matcher, clock::now()),
+        None => TreeIndex::scan(root, matcher, clock::now()),
+    };
+    looked.map_err(ProjectError::Tree)
+}
+
+fn read(store: &Store, project: &ProjectId, root: &Path) -> Option<TreeIndex> {
+    let bytes = store::read_tree_index(&store.tree_index_path(project))?;
+    let index = TreeIndex::from_bytes(root, &bytes);
+    if index.is_none() {
+        tracing::warn!("the saved index of `{}` is damaged or of another version: every file is read", root.display());
+    }
+    index
+}

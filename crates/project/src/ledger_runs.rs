@@ -1,0 +1,207 @@
+//! Runs as lines of the ledger describe them. Every line was checked: its signature and its place in the chain.
+//!
+//! The seal of the index does not cover the rows of older runs, so another program may have added, changed or removed such rows.
+//! What decides something is therefore read here. The index only tells where a line may be.
+
+use std::collections::BTreeMap;
+
+use crate::error::ProjectError;
+use proctor_evidence::report::{ExecutionReportV2, parse, report_hash};
+use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, NewestLines, Store};
+use proctor_index::{self as store, IndexedRun, line_mark};
+use proctor_model::{Digest, LedgerLine, OverallStatus, ProjectId, PruneReason, RunId, RunLine, RunRecord, Sequence, TaskId};
+
+/// The runs of a ledger, newest first. The iterator ends after the first error.
+pub struct LedgerRuns<'a> {
+    lines: NewestLines<'a>,
+    pruned: BTreeMap<RunId, PruneReason>,
+}
+
+impl<'a> LedgerRuns<'a> {
+    pub fn newest(ledger: &'a LedgerLookup) -> Self {
+        Self { lines: ledger.newest(), pruned: BTreeMap::new() }
+    }
+
+    /// Returns the limit because of which a run was pruned. This is known of every run that the iterator has returned, and of
+    /// every older run that was pruned after that: a run is pruned by a line that comes after its own.
+    pub fn pruned(&self, run_id: &RunId) -> Option<PruneReason> {
+        self.pruned.get(run_id).copied()
+    }
+}
+
+impl Iterator for LedgerRuns<'_> {
+    type Item = Result<IndexedRun, ProjectError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let line = match self.lines.next()? {
+                Ok(line) => line,
+                Err(error) => return Some(Err(ProjectError::Evidence(error))),
+            };
+            if let Some(RunLine::Pruned(runs)) = line.body.about_runs() {
+                self.pruned.extend(runs.iter().map(|run| (run.run_id.clone(), run.why)));
+            }
+            if let Some(run) = IndexedRun::of_line(&line) {
+                return Some(Ok(run));
+            }
+        }
+    }
+}
+
+/// Returns the newest run that was not superseded, and the limit because of which it was pruned.
+///
+/// # Errors
+/// When the ledger cannot be read, or a line is not as proctor wrote it.
+pub(crate) fn newest_sealed_run(ledger: &LedgerLookup) -> Result<Option<(IndexedRun, Option<PruneReason>)>, ProjectError> {
+    let mut runs = LedgerRuns::newest(ledger);
+    while let Some(run) = runs.next().transpose()? {
+        if run.status != OverallStatus::Superseded {
+            let why = runs.pruned(&run.run_id);
+            return Ok(Some((run, why)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the run with this number; `None` if the ledger has no such run.
+///
+/// A run has the number that the next line had when it began, and a project has one run at a time. So its line is the first line
+/// about a run from the line with this number on, and only a few lines are read.
+///
+/// # Errors
+/// When the ledger cannot be read, or a line is not as proctor wrote it.
+pub(crate) fn run_with_number(
+    store: &Store,
+    ledger: &LedgerLookup,
+    project: &ProjectId,
+    number: u64,
+) -> Result<Option<IndexedRun>, ProjectError> {
+    let found = ledger.find_with_end(Sequence(number)).map_err(ProjectError::Evidence)?;
+    let Some((end, first)) = found else { return Ok(None) };
+    let numbered = |line: &LedgerLine| IndexedRun::of_line(line).filter(|run| run.run_id.number() >= number);
+    let is_wanted = |run: &IndexedRun| run.run_id.number() == number;
+    if let Some(run) = numbered(&first) {
+        return Ok(Some(run).filter(is_wanted));
+    }
+    let is_first = |line: &LedgerLine| line_mark(line) == line_mark(&first);
+    let following = evidence::read_signed_lines(store, project, end, is_first).map_err(ProjectError::Evidence)?;
+    for line in following {
+        let (_, line) = line.map_err(ProjectError::Evidence)?;
+        if let Some(run) = numbered(&line) {
+            return Ok(Some(run).filter(is_wanted));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the run with this id; `None` if the ledger has no such run.
+///
+/// # Errors
+/// As for [`run_with_number`].
+pub fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, ProjectError> {
+    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    Ok(run_with_number(store, &ledger, project, run_id.number())?.filter(|run| run.run_id == *run_id))
+}
+
+/// Returns whether a row of the index says of a run what the ledger says.
+///
+/// # Errors
+/// When the ledger cannot be read, or the line is not as proctor wrote it.
+pub fn is_as_in_ledger(ledger: &LedgerLookup, row: &IndexedRun) -> Result<bool, ProjectError> {
+    let line = ledger.find(row.sequence).map_err(ProjectError::Evidence)?;
+    let of_line = line.as_ref().and_then(IndexedRun::of_line).map(|run| IndexedRun { checks: None, ..run });
+    Ok(of_line.as_ref() == Some(&IndexedRun { checks: None, ..row.clone() }))
+}
+
+/// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that may be reused.
+/// The index tells where the run's line is. `None` if the index does not know such a run, or says something that the ledger does
+/// not say.
+///
+/// # Errors
+/// When the ledger or the index cannot be read, or a line is not as proctor wrote it.
+pub fn run_on_inputs(
+    store: &Store,
+    index: &store::StoreIndex,
+    project: &ProjectId,
+    task: &TaskId,
+    check: &str,
+    inputs: Digest,
+) -> Result<Option<IndexedRun>, ProjectError> {
+    let Some(row) = index.run_on_inputs(project, task, check, inputs).map_err(ProjectError::Index)? else { return Ok(None) };
+    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    let found = ledger.find_with_end(row.sequence).map_err(ProjectError::Evidence)?;
+    let has_inputs = |line: &LedgerLine| has_inputs(line, task, check, inputs);
+    let Some((end, line)) = found.filter(|(_, line)| has_inputs(line)) else { return Ok(None) };
+    // Another program may have changed the row so that it names an earlier run on the same inputs, which had another result.
+    // These lines are bound to the newest one by the chain, and the newest one was checked when the index was updated.
+    for later in evidence::read_lines(store, project, end).map_err(ProjectError::Evidence)? {
+        let (_, later) = later.map_err(ProjectError::Evidence)?;
+        if has_inputs(&later) {
+            return Ok(None);
+        }
+    }
+    Ok(IndexedRun::of_line(&line))
+}
+
+fn has_inputs(line: &LedgerLine, task: &TaskId, check: &str, inputs: Digest) -> bool {
+    let is_executed = |record: &RunRecord| record.task == *task && record.inputs.get(check) == Some(&inputs);
+    match line.body.about_runs() {
+        Some(RunLine::Sealed(record)) => is_executed(record),
+        Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => false,
+    }
+}
+
+/// Returns why a run was pruned, from the ledger's lines after the run's own; `None` if no line says that it was.
+///
+/// # Errors
+/// When the ledger cannot be read, or a line is not as proctor wrote it.
+pub(crate) fn pruned_since(store: &Store, project: &ProjectId, run: &RunId) -> Result<Option<PruneReason>, ProjectError> {
+    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    let mut runs = LedgerRuns::newest(&ledger);
+    while let Some(found) = runs.next().transpose()? {
+        if found.run_id == *run {
+            break;
+        }
+    }
+    Ok(runs.pruned(run))
+}
+
+/// Reads a report and verifies it against the ledger.
+///
+/// # Errors
+///
+/// When the report cannot be read, or its hash is not the one in the ledger.
+pub fn sealed_report(
+    store: &Store,
+    project: &ProjectId,
+    task: &TaskId,
+    run_id: &RunId,
+) -> Result<ExecutionReportV2, ProjectError> {
+    let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
+    let bytes = evidence::read_report(store, project, task, run_id);
+    let bytes = bytes.map_err(|error| unread_run(store, project, task, run_id, error))?;
+    // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
+    let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+    let known = run_of_ledger(store, project, run_id)?.and_then(|run| run.sealed);
+    if known.map(|hashes| hashes.report) != Some(report_hash(value)) {
+        return Err(wrong("it is not the one the ledger knows".to_owned()));
+    }
+    parse(&bytes).map_err(|error| wrong(error.to_string()))
+}
+
+/// Returns the error to report where files of a sealed run cannot be read.
+pub(crate) fn unread_run(
+    store: &Store,
+    project: &ProjectId,
+    task: &TaskId,
+    run_id: &RunId,
+    source: EvidenceError,
+) -> ProjectError {
+    let places = [store.run_directory(project, task, run_id), store.archive_path(project, task, run_id)];
+    let is_gone = places.iter().all(|place| matches!(place.try_exists(), Ok(false)));
+    ProjectError::RunEvidence { run_id: run_id.clone(), is_gone, source }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests change a ledger as another program may")]
+mod tests;

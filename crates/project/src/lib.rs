@@ -1,0 +1,149 @@
+//! One project in the store: its registration, its approvals, the freshness of its verdict, and the stored runs.
+//!
+//! A [`Workspace`] holds the owners of everything that a process keeps between runs (`evidence`, `trees`, `installed`, `runner`), and a
+//! [`StoreReader`] reads sealed runs. Nothing is run here: `proctor-run` runs plans with a `Workspace`, and asks this crate for data that
+//! outlives a run.
+//!
+//! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
+//! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
+//! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `archiving` and
+//! `retention` archive and remove old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
+//! `proctor doctor`; `gate` reads what `proctor gate` judges from; `known_trees` holds the last known tree index of each project;
+//! `test_history` tells the past of tests.
+
+mod approval;
+mod approval_request;
+mod approved_tree;
+mod archiving;
+mod checked_index;
+mod checked_trees;
+mod committed_files;
+mod cycle;
+mod deciding_files;
+mod dependency;
+mod environment_digest;
+mod error;
+mod evidence;
+mod examination;
+mod former_identity;
+mod freshness;
+mod gate;
+mod gate_signers;
+mod hidden_files;
+mod ignored_files;
+mod inheritance;
+mod installed;
+mod kept_paths;
+mod known_approvals;
+mod known_trees;
+mod ledger_runs;
+mod machine;
+mod made_for_plan;
+mod own_caches;
+mod progress;
+mod project_copies;
+mod protected;
+mod proving_runs;
+mod purge;
+mod python;
+mod refused_requests;
+mod refuted_claims;
+mod registration;
+mod repaired_index;
+mod request;
+mod retention;
+mod retest_refusal;
+mod run_preparation;
+mod runner;
+mod same_program;
+mod selection;
+mod settings_approval;
+mod shared_run;
+mod snapshot_storage;
+mod snapshot_trial;
+mod specifications;
+mod store_reader;
+mod task_error;
+mod task_history;
+mod task_list;
+mod task_order;
+mod test_history;
+mod tool_version;
+mod tracked_outside;
+mod trees;
+mod unapproved_settings;
+mod verification;
+mod waiting_approvals;
+mod waiting_tasks;
+mod workspace;
+
+pub use approval::{ApprovalQuestion, ApprovedBy};
+pub use approval::{CONFIGURATION_FILE, approve_by_rule, unchanged_since_approval};
+pub use approval_request::{approval_counts, approval_faults};
+pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
+pub use checked_index::check_ledgers;
+pub use committed_files::CommittedFiles;
+pub use cycle::PersonPresence;
+pub use deciding_files::DecidingFilesBefore;
+pub use deciding_files::decides_the_verdict;
+pub use dependency::unmet_dependencies;
+pub use dependency::{UnmetDependency, UnmetReason};
+pub use environment_digest::LookedEnvironments;
+pub use environment_digest::{
+    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, is_pinned, pinned,
+};
+pub use error::{ProjectError, system_error_behind};
+pub use evidence::StepObserver;
+pub use evidence::{Evidence, HeldLedger};
+pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
+pub use former_identity::checkouts_directory;
+pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
+pub use gate::directory_in_repository;
+pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
+pub use gate_signers::GateSigners;
+pub use ignored_files::ignored_in_project;
+pub use installed::Installed;
+pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
+pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
+pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
+pub use made_for_plan::{MadeForPlan, outputs_of_prerequisites};
+pub use own_caches::{ActionPlace, OwnCachesRequest, prepare_own_caches};
+pub use progress::Progress;
+pub use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
+pub use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};
+pub use proving_runs::ProvingRun;
+pub use purge::{purge, survey_purge};
+pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_packages};
+pub use refused_requests::{RefusedBefore, RefusedRequests};
+pub use refuted_claims::record_claim;
+pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
+pub use registration::{has_link, restore_link};
+pub use repaired_index::Announce;
+pub use request::{
+    ExportSettings, ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher,
+};
+pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
+pub use retest_refusal::RetestRefusal;
+pub use run_preparation::park_for_the_next_run;
+pub use runner::Runner;
+pub use selection::Selection;
+pub use selection::{SelectedChecks, path_filter, select_checks};
+pub use shared_run::SharedRun;
+pub use snapshot_storage::{
+    RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, remove_snapshots, snapshot_usage,
+};
+pub use snapshot_trial::try_snapshot;
+pub use snapshot_trial::{obstacle_of_settings, try_mount};
+pub use specifications::SPECIFICATION_SEARCH;
+pub use specifications::{Specifications, SpecifiedTask, read_specification_file, read_text};
+pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
+pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
+pub use task_list::keep_task_list;
+pub use task_list::{read_debt, update_task_list};
+pub use test_history::last_test_record;
+pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
+pub use trees::Trees;
+pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
+pub use waiting_approvals::WaitingApprovals;
+pub use workspace::LastRuns;
+pub use workspace::Workspace;

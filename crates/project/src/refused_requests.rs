@@ -1,0 +1,103 @@
+//! The launchers of a project, and the requests that their actions made to the service, which refuses them. The service's
+//! loop records the requests, and the run that ends next reports them.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use proctor_model::PlanNote;
+
+/// The most processes that a report names.
+const MOST_NAMED: usize = 8;
+
+/// The requests of one project's actions that the service has refused since the last report.
+#[derive(Debug, Default)]
+pub struct RefusedRequests(Mutex<Refused>);
+
+#[derive(Debug, Default)]
+struct Refused {
+    /// The process ids of the project's launchers, the processes that start actions.
+    launchers: BTreeSet<i32>,
+    /// The process ids of the processes whose requests were refused, at most [`MOST_NAMED`].
+    processes: BTreeSet<i32>,
+    count: u64,
+}
+
+/// Whether the service tells people of a refused request. It tells of the first one of every run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusedBefore {
+    /// The request is the first one that was refused since the last report.
+    First,
+    /// Another request was refused since the last report, and people were told of it.
+    Again,
+}
+
+impl RefusedRequests {
+    /// Registers a launcher: what descends from it is an action of this project.
+    pub fn register_launcher(&self, process: i32) {
+        self.locked().launchers.insert(process);
+    }
+
+    /// Forgets the launchers, which have ended: other processes may get their ids.
+    pub(crate) fn forget_launchers(&self) {
+        self.locked().launchers.clear();
+    }
+
+    /// Returns whether this launcher is one of the project's.
+    pub fn has_launcher(&self, process: i32) -> bool {
+        self.locked().launchers.contains(&process)
+    }
+
+    /// Records a refused request of an action.
+    pub fn record(&self, process: i32) -> RefusedBefore {
+        let mut refused = self.locked();
+        refused.count += 1;
+        if refused.processes.len() < MOST_NAMED {
+            refused.processes.insert(process);
+        }
+        if refused.count == 1 { RefusedBefore::First } else { RefusedBefore::Again }
+    }
+
+    /// Returns the note about the requests since the last report, and forgets them.
+    pub fn take_note(&self) -> Option<PlanNote> {
+        let mut refused = self.locked();
+        let (count, processes) = (std::mem::take(&mut refused.count), std::mem::take(&mut refused.processes));
+        if count == 0 {
+            return None;
+        }
+        let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
+        let times = if count == 1 { "a request".to_owned() } else { format!("{count} requests") };
+        Some(PlanNote {
+            subject: "control socket".to_owned(),
+            message: format!(
+                "an action of this run sent {times} to proctor's service, which answers no action: refused (process {})",
+                processes.join(", ")
+            ),
+        })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Refused> {
+        // The data is valid after every step, so a panic of another thread does not matter.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_counts_what_was_refused_since_the_last_one() {
+        let requests = RefusedRequests::default();
+        requests.register_launcher(10);
+        assert!(requests.has_launcher(10) && !requests.has_launcher(11));
+        assert_eq!(requests.take_note(), None);
+        assert_eq!((requests.record(7), requests.record(7)), (RefusedBefore::First, RefusedBefore::Again));
+        assert!((20..40).all(|process| requests.record(process) == RefusedBefore::Again));
+        let note = requests.take_note().map(|note| note.message).unwrap_or_default();
+        assert!(note.contains("22 requests") && note.contains("(process 7, 20, 21, 22, 23, 24, 25, 26)"), "{note}");
+        assert_eq!(requests.take_note(), None);
+        assert_eq!(requests.record(7), RefusedBefore::First);
+        let note = requests.take_note().map(|note| note.message).unwrap_or_default();
+        assert!(note.contains("sent a request to"), "{note}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Claims of agents that the verdict contradicts: they are lines of the ledger.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::checked_index::{apply_written, catch_up};
+use crate::error::ProjectError;
+use crate::evidence::lock_within;
+use crate::repaired_index::open_index;
+use crate::request::ProjectScope;
+use crate::store_reader::StoreReader;
+use proctor_evidence::{Ledger, LedgerLookup, Store};
+use proctor_model::{ClaimRecord, LedgerBody, ProjectId, Timestamp};
+use proctor_sandbox::process::clock;
+
+/// How many lines of a ledger are searched for claims, from its end.
+const SEARCHED_LINES: usize = 500;
+
+/// Records in the ledger that an agent made a claim that the verdict contradicts. A claim that the last line already records is not
+/// recorded again.
+///
+/// # Errors
+///
+/// When another process locks the project's evidence for longer than `wait`, or the ledger or the index cannot be written.
+pub fn record_claim(state_root: &Path, scope: &ProjectScope, claim: ClaimRecord, wait: Duration) -> Result<(), ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let lock = lock_within(&store, &scope.project, wait)?;
+    let mut index = open_index(&store)?.index;
+    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    catch_up(&store, &mut index, &scope.project)?;
+    let last = LedgerLookup::open(&store, &scope.project).map_err(ProjectError::Evidence)?.newest().next();
+    if let Some(Ok(line)) = last
+        && line.body == LedgerBody::Claim(claim.clone())
+    {
+        return Ok(());
+    }
+    let line = ledger.append(LedgerBody::Claim(claim), &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+    apply_written(&store, &mut index, &scope.project, &[(ledger.length(), line)])
+}
+
+impl StoreReader {
+    /// Returns the claims that the newest lines of a project's ledger record, newest first, with their times. Each line's signature and
+    /// its place in the chain are checked.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read, or a line is not as proctor wrote it.
+    pub fn refuted_claims(&self, project: &ProjectId) -> Result<Vec<(Timestamp, ClaimRecord)>, ProjectError> {
+        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let mut claims = Vec::new();
+        for line in ledger.newest().take(SEARCHED_LINES) {
+            let line = line.map_err(ProjectError::Evidence)?;
+            if let LedgerBody::Claim(record) = line.body {
+                claims.push((line.time, record));
+            }
+        }
+        Ok(claims)
+    }
+}

@@ -1,0 +1,88 @@
+//! Prepares in idle time what the next run needs: the directory that its actions share, and the isolation of its first
+//! action.
+
+use crate::error::ProjectError;
+use crate::runner::Runner;
+use proctor_evidence::{ProjectLock, ScratchDirectory, Store};
+use proctor_model::Access;
+use proctor_sandbox::process::Isolation;
+use proctor_sandbox::snapshot::RunLayers;
+
+/// What is prepared before a run and kept until the run ends.
+#[derive(Debug, Default)]
+pub struct RunPreparation {
+    scratch: Option<ScratchDirectory>,
+    /// The number of directories made so far. It is part of the next directory's name, so that no name is used twice.
+    made: u64,
+    /// The isolation of the last run's first check. The next run's first check will probably have the same.
+    first_step: Option<Isolation>,
+}
+
+impl RunPreparation {
+    /// Returns the directory that the run's actions share.
+    pub fn scratch(&self) -> Option<&ScratchDirectory> {
+        self.scratch.as_ref()
+    }
+
+    /// Creates the shared directory for a run, unless it was prepared after the last run.
+    pub fn open(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
+        self.first_step = None;
+        if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
+            scratch.hand_over_prepared_files(lock);
+            return Ok(());
+        }
+        self.made += 1;
+        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(ProjectError::Evidence)?);
+        Ok(())
+    }
+
+    /// Creates the files that the next run needs first.
+    fn make_ready(&mut self) {
+        // If this fails, the files are created when they are needed, and a failure is reported then.
+        let _not_ready = self.scratch.as_mut().map(ScratchDirectory::prepare_files);
+    }
+
+    /// Records how a check is isolated, if it is the first one of the run.
+    pub fn note_step(&mut self, isolation: &Isolation) {
+        self.first_step.get_or_insert_with(|| Isolation { snapshot: None, ..isolation.clone() });
+    }
+
+    /// Removes the shared directory of a finished run.
+    pub fn close(&mut self) {
+        if let Some(scratch) = self.scratch.take() {
+            scratch.remove();
+        }
+    }
+}
+
+/// Removes a directory that was prepared for a run that never came.
+impl Drop for RunPreparation {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Removes the shared directory of the finished run, and prepares the directory and the isolation for the next one.
+pub fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectLock) -> Result<(), ProjectError> {
+    let preparation = &mut runner.preparation;
+    let first_step = preparation.first_step.take();
+    let old = preparation.scratch().map(|scratch| scratch.path().to_owned());
+    preparation.close();
+    preparation.open(lock)?;
+    preparation.make_ready();
+    // If this fails, the layers are made when they are needed, and a failure is reported then.
+    let _not_ready = RunLayers::prepare(&store.snapshot_directory(lock.project()));
+    if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, preparation.scratch()) {
+        isolation.output = None;
+        for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
+            if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access
+                && let Ok(below) = shared.strip_prefix(&old)
+            {
+                *shared = new.path().join(below);
+            }
+        }
+        // The launcher sets up this isolation in advance, for the action that probably starts next.
+        runner.launcher()?.park(&isolation);
+    }
+    Ok(())
+}

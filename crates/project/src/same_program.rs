@@ -1,0 +1,104 @@
+//! Whether a command starts the program that was approved, and what an approval records of programs (S7). Reads the file
+//! system, and starts nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest as _, Sha256};
+
+use proctor_model::{Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, SpawnFailure, TreeDigest};
+use proctor_sandbox::process::resolve_program;
+use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
+
+/// The size in bytes of the largest program whose content is recorded.
+const LARGEST_PROGRAM: u64 = 64 << 20;
+
+/// Where the programs of a plan are searched.
+#[derive(Debug, Clone, Copy)]
+pub struct ProgramSearch<'a> {
+    pub(crate) root: &'a Path,
+    /// The environment of proctor itself.
+    pub(crate) ambient: &'a BTreeMap<OsString, OsString>,
+    /// What the settings add to the environment of every action; `None` if the settings cannot be read. No two words
+    /// name the same program then.
+    pub(crate) additions: Option<&'a EnvironmentAdditions>,
+}
+
+impl ProgramSearch<'_> {
+    /// Returns whether an action of the plan starts the approved action's program by another word: the same file under the
+    /// same path. The new word must be a path. Where a plain name leads depends on the search path of whoever runs proctor
+    /// now, and not of the person who approved it. So for an approved plain name, the path that the approval recorded
+    /// counts, and the file there must still have the content that was approved.
+    ///
+    /// Paths are compared as they are written, not after links are resolved. A Python program finds its packages by its
+    /// path, so another path to the same file may lead to other packages.
+    pub(crate) fn is_same(&self, plan: &Plan, id: &ActionId, approved: &ActionTerms, new: &str) -> bool {
+        let Some(old) = approved.words.as_ref().and_then(|words| words.command.first()) else { return false };
+        let Some(action) = plan.steps.iter().find(|action| action.id == *id) else { return false };
+        let Some(now) = self.resolve(action, new).and_then(Result::ok).filter(|_| new.contains('/')) else { return false };
+        if old.contains('/') {
+            return self.resolve(action, old).and_then(Result::ok) == Some(now);
+        }
+        match &approved.program {
+            Some(ApprovedProgram::Found { path, content: Some(content) }) => {
+                *path == now.to_string_lossy() && content_of(&now) == Some(*content)
+            }
+            Some(ApprovedProgram::Found { content: None, .. } | ApprovedProgram::Absent) | None => false,
+        }
+    }
+
+    /// Adds to the terms of a plan what is found of the programs of its checks now, and the tree for which a rule approves
+    /// them; `None` if a person does.
+    pub(crate) fn record(&self, plan: &Plan, tree: Option<TreeDigest>, mut terms: PlanTerms) -> PlanTerms {
+        for action in &plan.steps {
+            let Some(recorded) = terms.actions.get_mut(&action.id) else { continue };
+            recorded.program = self.approved_program(action);
+            recorded.approved_on = tree;
+        }
+        terms
+    }
+
+    /// Returns the checks of a plan of which nothing changed since a rule approved their commands: neither the tree nor the
+    /// program. A usage error of such a check shows that its command is wrong. On another tree, the cause may be a setting of
+    /// the tool, or a directory that was moved.
+    pub fn unchanged_since_approval(&self, plan: &Plan, approved: &PlanTerms, tree: TreeDigest) -> BTreeSet<ActionId> {
+        let is_unchanged = |action: &&Action| {
+            let terms = approved.actions.get(&action.id);
+            let terms = terms.filter(|terms| terms.approved_on == Some(tree) && terms.program.is_some());
+            terms.is_some_and(|terms| self.approved_program(action) == terms.program)
+        };
+        plan.steps.iter().filter(is_unchanged).map(|action| action.id.clone()).collect()
+    }
+
+    /// Returns what is found of the program of an action; `None` if the action has no command, or if it is not sure whether
+    /// there is a program.
+    fn approved_program(&self, action: &Action) -> Option<ApprovedProgram> {
+        match self.resolve(action, action.command.argv.first()?)? {
+            Ok(path) => Some(ApprovedProgram::Found { content: content_of(&path), path: path.to_str()?.to_owned() }),
+            Err(SpawnFailure::ProgramNotFound { .. }) => Some(ApprovedProgram::Absent),
+            Err(_) => None,
+        }
+    }
+
+    fn resolve(&self, action: &Action, program: &str) -> Option<Result<PathBuf, SpawnFailure>> {
+        let environment = ChildEnvironment::build(self.ambient, self.additions?, action, Path::new("/"));
+        Some(resolve_program(program, &self.root.join(&action.directory), &environment.search_path()))
+    }
+}
+
+fn content_of(path: &Path) -> Option<Digest> {
+    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
+    let mut file = file.take(LARGEST_PROGRAM + 1);
+    let (mut hasher, mut buffer) = (Sha256::new(), vec![0; 64 << 10]);
+    loop {
+        let length = file.read(&mut buffer).ok()?;
+        if length == 0 {
+            break;
+        }
+        hasher.update(&buffer[..length]);
+    }
+    (file.limit() > 0).then(|| Digest::from_hasher(hasher))
+}

@@ -1,0 +1,87 @@
+//! What is known of the projects' files: the trees as they were last read, and what follows from them.
+
+use std::path::PathBuf;
+
+use crate::checked_trees::CheckedTrees;
+use crate::error::ProjectError;
+use crate::known_trees::KnownTrees;
+use crate::request::{ProjectScope, ProjectSettings, RunRequest};
+use crate::selection::Selection;
+use crate::specifications::Specifications;
+use crate::tracked_outside::TrackedOutside;
+use proctor_evidence::Store;
+use proctor_index::StoreIndex;
+use proctor_model::{Digest, PlanNote, TreePath};
+use proctor_tree::{self as tree, TreeHints, TreeIndex};
+
+/// The tree of the last verdict, and the project and plan that the verdict is for.
+struct VerdictTree {
+    root: PathBuf,
+    plan: Digest,
+    index: TreeIndex,
+}
+
+/// What a process knows of the trees of its projects.
+#[derive(Default)]
+pub struct Trees {
+    pub known: KnownTrees,
+    pub(crate) checked: CheckedTrees,
+    pub(crate) specifications: Specifications,
+    tracked_outside: TrackedOutside,
+    verdict: Option<VerdictTree>,
+}
+
+impl Trees {
+    /// Returns the test specifications in the current tree.
+    pub(crate) fn read_specifications(
+        &mut self,
+        store: &Store,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
+        hints: &TreeHints,
+    ) -> Result<&Specifications, ProjectError> {
+        let index = self.known.scan(store, settings, scope, hints)?;
+        self.specifications.update(&scope.root, &index, &settings.specification);
+        Ok(&self.specifications)
+    }
+
+    /// Remembers the tree of a verdict, if the plan has checks that only some changes trigger.
+    ///
+    /// A run of checks that were selected by name keeps the remembered tree, because the other checks did not run on
+    /// this tree.
+    pub fn keep_verdict_tree(&mut self, index: &StoreIndex, request: &RunRequest<'_>, plan: Digest, tree: &TreeIndex) {
+        self.keep_checked_tree(index, request, tree);
+        let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
+        match request.checks {
+            Selection::All | Selection::Missing | Selection::Triggered { .. } => {
+                let kept = || VerdictTree { root: request.scope.root.clone(), plan, index: tree.clone() };
+                self.verdict = is_needed.then(kept);
+            }
+            Selection::Named(_) => {}
+        }
+    }
+
+    /// Remembers the tree of a run, so that the state of the project can say how many files have changed since each check ran.
+    fn keep_checked_tree(&mut self, index: &StoreIndex, request: &RunRequest<'_>, tree: &TreeIndex) {
+        let (scope, plan) = (request.scope, request.plan);
+        // All checks of a plan with one check ran on the tree of the last verdict.
+        if plan.steps.len() > 1
+            && let Ok(checks) = index.checks(&scope.project, &plan.task)
+        {
+            self.checked.keep(&scope.root, &plan.task, tree.clone(), &checks);
+        }
+    }
+
+    /// Returns every path that differs from the tree of the last verdict on the same plan; `None` if there is no such
+    /// verdict.
+    pub fn changed_since_verdict(&self, request: &RunRequest<'_>, plan: Digest, now: &TreeIndex) -> Option<Vec<TreePath>> {
+        let last = self.verdict.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
+        Some(tree::changed_paths(&last.index, now))
+    }
+
+    /// Returns a note about the tracked files of the run's project that belong to no tree.
+    pub fn note_tracked_outside(&mut self, scope: &ProjectScope) -> Option<PlanNote> {
+        let index = self.known.index_of(scope)?;
+        self.tracked_outside.note(&index)
+    }
+}
