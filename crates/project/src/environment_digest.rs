@@ -77,6 +77,7 @@ pub(crate) struct ProgramFile {
 /// The known digests of program files, by path and stamp.
 pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 
+/// The installed packages, tools and configuration that a run's checks use, as a look at them found them.
 #[derive(Debug, Clone)]
 pub struct SurveyedEnvironment {
     pub digest: Digest,

@@ -22,6 +22,7 @@ const NAMED: usize = 20;
 /// The most changed files that the report lists. The count beside the list includes all changed files.
 const LISTED: usize = 200;
 
+/// How the protected files of a tested tree compare with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProtectedFilesStatus {
     pub(crate) approved: ProtectedFiles,
