@@ -38,6 +38,9 @@ fn state(project: &Project) -> Value {
 #[test]
 fn a_weaker_plan_waits_also_where_the_directory_was_replaced() {
     let project = Project::new().toml(&format!("{UNIT}{LINT}"));
+    // It is made before any directory is removed, because it could get the number of that one.
+    let elsewhere = project.root().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("it is ours");
     git(&project, &["init", "--quiet"]);
     commit(&project, "shop.txt", "good\n");
     project.proctor(["run"]).success();
@@ -54,8 +57,6 @@ fn a_weaker_plan_waits_also_where_the_directory_was_replaced() {
     // A second change of identity changes nothing, and neither does a project that is registered elsewhere and moved to the place.
     replace(&project);
     refused_anew(&project, &[]);
-    let elsewhere = project.root().join("elsewhere");
-    fs::create_dir(&elsewhere).expect("it is ours");
     fs::write(elsewhere.join("proctor.toml"), WEAK).expect("it is ours");
     project.proctor(["run", "../elsewhere"]).success();
     fs::remove_dir_all(project.path()).expect("it is ours");

@@ -1,6 +1,7 @@
 //! The target of the attacks: a store with evidence and a key, a home with secrets, a project, and a process that plays the daemon.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Stdio};
@@ -71,7 +72,11 @@ impl Victim {
         let mut command = user.command(supervised.tool());
         command.arg("__victim").arg(store.join("key/signing.key")).arg(store.join("run/control.sock")).arg(&abstract_name);
         command.current_dir(&store).stdin(Stdio::piped()).stdout(fs::File::create(supervised.path("ready")).expect("our own"));
-        let mut daemon = command.spawn().expect("the victim starts");
+        // A child that another thread forked meanwhile may still have the tool's file open for writing (`ETXTBSY`).
+        let mut daemon = poll(BOUND, "the victim to start", || match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => Err(error.to_string()),
+            started => Ok(started.expect("the victim starts")),
+        });
         let stdin = daemon.stdin.take();
         poll(BOUND, "the victim to be ready", || {
             fs::read_to_string(supervised.path("ready")).ok().filter(|said| said == "ready\n")

@@ -367,6 +367,7 @@ mod tests {
             RouteName::Matrix,
             RouteName::Trends,
             RouteName::Verification,
+            RouteName::Gate,
             RouteName::Page,
             RouteName::Events,
         ];
