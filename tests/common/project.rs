@@ -68,15 +68,16 @@ pub(crate) fn fake_tool() -> &'static Path {
 ///
 /// A check has a `/tmp` of its own. Of the shared one it sees its own program, and what the `PATH` of the user's shell names, so these
 /// directories are put there. A clone can then lie anywhere.
-fn build_below_temporary_directories() -> Option<[PathBuf; 2]> {
-    let programs = Path::new(env!("CARGO_BIN_EXE_fake-tool")).parent()?;
+fn build_below_temporary_directories() -> Vec<PathBuf> {
+    let programs = fake_tool().parent().expect("a file lies in a directory");
     if !TEMPORARY.iter().any(|temporary| programs.starts_with(temporary)) {
-        return None;
+        return Vec::new();
     }
     let tools = tools_directory();
-    // A directory that is missing when a check starts is not shown to it.
-    fs::create_dir_all(&tools).expect("the build directory is writable");
-    Some([programs.to_owned(), tools])
+    // A directory that is missing when a check starts is not shown to it. Another user, who plays a part of a test on a copy of the programs,
+    // may reach no build, and runs none of the real tools.
+    let has_tools = fs::create_dir_all(&tools).is_ok();
+    [programs.to_owned()].into_iter().chain(has_tools.then_some(tools)).collect()
 }
 
 /// A project, with its own home, state, run-time and temporary directories.
@@ -116,7 +117,8 @@ impl Project {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> =
             KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
-        if let Some(build) = build_below_temporary_directories() {
+        let build = build_below_temporary_directories();
+        if !build.is_empty() {
             let path = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
             let joined = env::join_paths(env::split_paths(&path).chain(build)).expect("no colon in our paths");
             environment.insert("PATH".into(), joined);
