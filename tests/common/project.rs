@@ -69,10 +69,10 @@ pub(crate) fn fake_tool() -> &'static Path {
 /// A check has a `/tmp` of its own. Of the shared one it sees its own program, and what the `PATH` of the user's shell names, so these
 /// directories are put there. A clone can then lie anywhere.
 fn build_below_temporary_directories() -> Vec<PathBuf> {
-    let programs = fake_tool().parent().expect("a file lies in a directory");
-    if !TEMPORARY.iter().any(|temporary| programs.starts_with(temporary)) {
+    if !TEMPORARY.iter().any(|temporary| Path::new(env!("CARGO_BIN_EXE_fake-tool")).starts_with(temporary)) {
         return Vec::new();
     }
+    let programs = fake_tool().parent().expect("a file lies in a directory");
     let tools = tools_directory();
     // A directory that is missing when a check starts is not shown to it. Another user, who plays a part of a test on a copy of the programs,
     // may reach no build, and runs none of the real tools.
