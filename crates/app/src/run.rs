@@ -223,7 +223,7 @@ fn follow_moved_run(repetitions: &mut Repetitions, sealed: &SealedReport) -> Aft
     after
 }
 
-/// Returns the paths that changed during a run, at most [`SHOWN_PATHS`] of them.
+/// Returns the paths that changed during a run, at most five of them.
 pub fn moved_paths(report: &ExecutionReportV2) -> Vec<String> {
     let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
     moved.iter().take(SHOWN_PATHS).cloned().collect()

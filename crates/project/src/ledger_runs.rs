@@ -97,7 +97,7 @@ pub(crate) fn run_with_number(
 /// Returns the run with this id; `None` if the ledger has no such run.
 ///
 /// # Errors
-/// As for [`run_with_number`].
+/// When the ledger cannot be read.
 pub fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, ProjectError> {
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
     Ok(run_with_number(store, &ledger, project, run_id.number())?.filter(|run| run.run_id == *run_id))
