@@ -16,7 +16,7 @@ import sys
 LIMITS = {
     "api": 2_000,
     "app": 7_600,
-    "evidence": 17_730,
+    "evidence": 17_740,
     "git": 1_900,
     "govern": 2_400,
     "index": 3_450,

@@ -172,8 +172,8 @@ pub use transparency::{
 };
 pub use verification::{
     EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys, check_anchor,
-    check_consistency_proof, check_store_access, check_store_entries, ledger_file, line_from_the_future, name_links, names_a_key,
-    sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
+    check_consistency_proof, check_store_access, check_store_entries, is_ahead, ledger_file, line_from_the_future, name_links,
+    names_a_key, sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
 };
 pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};
 pub use workflow_lock::WorkflowLock;

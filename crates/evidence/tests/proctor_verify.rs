@@ -191,6 +191,15 @@ fn what_cannot_be_answered_is_an_error_with_the_next_step() {
         assert_eq!(answer.status, Some(2), "{arguments:?}: {}", answer.text);
         assert!(answer.text.starts_with("error: "), "{}", answer.text);
     }
+    let (bundle, key) = (empty.join("bundle.json"), empty.join("key.pub"));
+    fs::write(&bundle, "{\"schema\":\"proctor-attestation-bundle-v1\",\"envelopes\":[]}").unwrap();
+    fs::write(&key, STRANGE_KEY).unwrap();
+    let store = empty.join("store");
+    Store::open(&store).unwrap();
+    for (what, answer) in [("attestation", with_key(&bundle, &key)), ("project", proctor_verify(&[&store]))] {
+        assert_eq!(answer.status, Some(2), "{what}: {}", answer.text);
+        assert!(answer.text.contains(&format!("has no {what}, so there is nothing to verify")), "{}", answer.text);
+    }
     let help = proctor_verify(&[Path::new("--help")]);
     assert_eq!(help.status, Some(0));
     assert!(help.text.starts_with("usage: "), "{}", help.text);

@@ -102,6 +102,7 @@ fn wait(told: &Receiver<SentRequest>, agent: Agent, begun: Monotonic, bounds: &R
     }
 }
 
+#[cfg_attr(not(feature = "tls"), expect(unused_variables, reason = "only TLS has something to ask of a request"))]
 fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
     let config = Agent::config_builder()
         .proxy(None)

@@ -10,7 +10,7 @@ use crate::gate::errors::from_git_read_error;
 use crate::gate::policy::is_in_own_repository;
 use proctor_evidence::{
     ATTESTATIONS, AcceptedChanges, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS,
-    ReadAttestation, parse_attestation_bundle, read_attestation_notes, read_regular_file,
+    ReadAttestation, is_ahead, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
 use proctor_git::{ObjectId, find_git_location};
 use proctor_model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
@@ -22,8 +22,6 @@ use proctor_project::{GateSigners, ProjectRepository};
 const LONGEST_FILE: u64 = 1 << 20;
 /// The largest bundle, in bytes.
 const LONGEST_BUNDLE: u64 = 16 << 20;
-/// How far the clock of another machine may be ahead, in milliseconds.
-const AHEAD: i64 = 10 * 60 * 1000;
 /// The most refused attestations that are named.
 const NAMED: usize = 20;
 
@@ -173,11 +171,6 @@ pub(super) fn read(
         read_attestation_notes(storage, git_tree, &mut judge_note).map_err(|error| from_git_read_error(storage, &error))?;
     }
     Ok(found)
-}
-
-/// Returns whether a time is still to come, whatever the clock of another machine says.
-fn is_ahead(time: Timestamp, now: Timestamp) -> bool {
-    time.as_millis() > now.as_millis().saturating_add(AHEAD)
 }
 
 /// Returns why the policy does not accept what the notes claim, where they prove nothing.

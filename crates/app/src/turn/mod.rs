@@ -233,7 +233,7 @@ impl Hook<'_> {
         Some(ProjectAnswer { root: key, decision, before })
     }
 
-    /// Adds the line for `proctor hook report`. A block that was not said is none.
+    /// Adds the line for `proctor hook report`. A block of which the agent was told nothing counts as a red end.
     fn log(&self, about: &ProjectAnswer, is_unsaid: bool) {
         let ProjectAnswer { root, decision, .. } = about;
         let is_silent_block = is_unsaid && decision.outcome == HookOutcome::Blocked;

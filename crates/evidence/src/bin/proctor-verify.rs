@@ -14,9 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proctor_evidence::{
     AcceptedKeys, AttestationReader, AttestationRefusal, CommitClaim, EvidenceError, EvidenceFault, FaultKind, KeyRing,
     MANIFEST_NAME, ReadAttestation, Store, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys,
-    check_store_access, check_store_entries, is_archive_name, ledger_file, line_from_the_future, list_projects, name_links,
-    parse_attestation_bundle, projects_with_evidence, read_regular_file, read_regular_text, sort_by_cause, verify_copy,
-    verify_keys, verify_project, verify_steadily,
+    check_store_access, check_store_entries, is_ahead, is_archive_name, ledger_file, line_from_the_future, list_projects,
+    name_links, parse_attestation_bundle, projects_with_evidence, read_regular_file, read_regular_text, sort_by_cause,
+    verify_copy, verify_keys, verify_project, verify_steadily,
 };
 use proctor_model::{CommandExit, OverallResult, Timestamp, shown_line};
 
@@ -74,7 +74,7 @@ fn parse(arguments: &[OsString]) -> Result<(PathBuf, Option<PathBuf>), String> {
 fn verify(path: &Path, key: Option<&Path>) -> Result<Answer, String> {
     let keys = key.map(read_keys).transpose()?;
     let metadata = path.metadata().map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    if metadata.is_dir() && path.join("ledger").is_dir() && path.join("keys").is_dir() {
+    if metadata.is_dir() && path.join("ledger").is_dir() && path.join("evidence").is_dir() {
         return verify_store(path, keys.as_ref());
     }
     let keys = keys.ok_or("no key is named: whoever made it prints it with `proctor key export`; name that file with --key")?;
@@ -99,6 +99,9 @@ fn verify_store(root: &Path, keys: Option<&AcceptedKeys>) -> Result<Answer, Stri
     let once = || verify_store_once(&store, keys);
     let mut answer =
         verify_steadily(root, once, |answer: &mut Answer| &mut answer.faults).map_err(|error| with_causes(&error))?;
+    if answer.lines.is_empty() && answer.faults.is_empty() {
+        return Err(format!("`{}` has no project, so there is nothing to verify", root.display()));
+    }
     answer.faults.extend(check_store_access(root));
     name_links(root, &mut answer.faults);
     Ok(answer)
@@ -124,7 +127,9 @@ fn verify_store_once(store: &Store, keys: Option<&AcceptedKeys>) -> Result<Answe
     let known = ring.current().map_or_else(|| "none".to_owned(), |key| key.id().hex());
     let trusted =
         if keys.is_some() { "which the named keys vouch for" } else { "which the store itself names: compare it with --key" };
-    answer.lines.push(format!("key in use: {known}, {trusted}"));
+    if !answer.lines.is_empty() {
+        answer.lines.push(format!("key in use: {known}, {trusted}"));
+    }
     Ok(answer)
 }
 
@@ -158,13 +163,16 @@ fn verify_bundle(path: &Path, keys: &AcceptedKeys) -> Result<Answer, String> {
             ReadAttestation::Refused(refusal) => answer.refuse(path, &refusal),
         }
     }
+    if answer.lines.is_empty() && answer.faults.is_empty() {
+        return Err(format!("`{}` has no attestation, so there is nothing to verify", path.display()));
+    }
     Ok(answer)
 }
 
 /// Returns the refusal of a claim that ended in the future, or whose key was replaced before that end.
 fn retired(claim: &CommitClaim, keys: &AcceptedKeys) -> Option<AttestationRefusal> {
     let ended = claim.latest_end();
-    if ended > now() {
+    if is_ahead(ended, now()) {
         return Some(AttestationRefusal::FutureDated);
     }
     match keys {

@@ -39,7 +39,7 @@ pub use check_anchor::{check_anchor, check_consistency_proof};
 pub use check_links::name_links;
 pub use check_store::{check_store_access, check_store_entries};
 pub use fault::{EvidenceFault, FaultKind, sort_by_cause};
-pub use steadily::{ledger_file, line_from_the_future, verify_steadily};
+pub use steadily::{is_ahead, ledger_file, line_from_the_future, verify_steadily};
 pub use unfinished::{UnfinishedKind, UnfinishedWork};
 pub use verify_copy::{names_a_key, verify_copy};
 pub use verify_store::{VerificationResult, VerificationScope, VerifiedKeys, verify_keys, verify_project};

@@ -7,7 +7,7 @@ use crate::verification::{EvidenceFault, FaultKind};
 use crate::{Store, read_store_activity};
 use proctor_model::{LedgerLine, ProjectId, Timestamp};
 
-/// How far, in milliseconds, a line may be ahead of this machine's clock: another machine's clock may have written it.
+/// How far, in milliseconds, a time may be ahead of this machine's clock: another machine's clock may have written it.
 const CLOCK_TOLERANCE_MS: i64 = 10 * 60 * 1000;
 /// The pauses before a store that others write to is looked at again.
 const PAUSES: [Duration; 6] = [
@@ -50,10 +50,14 @@ pub fn verify_steadily<T, E>(
     Ok(found)
 }
 
+/// Returns whether a time is still to come, whatever the clock of another machine says.
+pub fn is_ahead(time: Timestamp, now: Timestamp) -> bool {
+    time.as_millis() > now.as_millis().saturating_add(CLOCK_TOLERANCE_MS)
+}
+
 /// Reports the first line that is dated ahead of `now`, the time of this machine.
 pub fn line_from_the_future(ledger: &Path, lines: &[(u64, LedgerLine)], now: Timestamp) -> Option<EvidenceFault> {
-    let latest = Timestamp::from_millis(now.as_millis().saturating_add(CLOCK_TOLERANCE_MS));
-    let line = lines.iter().map(|(_, line)| line).find(|line| line.time > latest)?;
+    let line = lines.iter().map(|(_, line)| line).find(|line| is_ahead(line.time, now))?;
     let detail = format!("line {}: it is of {}, and now is {now}", line.sequence.0, line.time);
     Some(EvidenceFault::new(FaultKind::TimeAhead, ledger, detail))
 }
