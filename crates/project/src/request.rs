@@ -9,7 +9,7 @@ use crate::selection::Selection;
 use proctor_evidence::report::{ExecutionReportV2, OutgoingRedactor};
 use proctor_model::{
     Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan,
-    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreePath,
+    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreeFormat, TreePath,
     Trigger, TriggerKind, UnapprovedPlan,
 };
 use proctor_plan::config::SpecificationSettings;
@@ -197,6 +197,11 @@ pub struct SealedReport {
 }
 
 impl ProjectSettings {
+    /// Returns the format of the tree's digest.
+    pub fn tree_format(&self) -> TreeFormat {
+        if self.matcher.inputs.is_empty() { TreeFormat::V2 } else { TreeFormat::V3 }
+    }
+
     /// Returns a matcher, which decides which files belong to the tree, for one walk of the tree. The tree index and
     /// the file watcher need one matcher each, because a matcher remembers the rules files (`.gitignore`) that it has
     /// read.

@@ -364,6 +364,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             // No other action gets the socket.
             settings.sockets.push(socket.clone());
         }
+        let inputs: Vec<PathBuf> = request.settings.matcher.inputs.iter().map(|input| input.path.clone()).collect();
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
@@ -377,7 +378,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &settings,
             own_caches: Some(&own_caches),
             guarded: &guarded,
-            inputs: &[],
+            inputs: &inputs,
             missing: MissingDirectories::Create,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)

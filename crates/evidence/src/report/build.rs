@@ -15,7 +15,7 @@ use crate::report::{
     RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, UnenforcedLimitV2,
 };
 use proctor_model::{
-    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor, TreeFormat,
+    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor,
     TreeIssue, UnenforcedLimit,
 };
 
@@ -193,7 +193,7 @@ fn build_tree(facts: &TreeFacts) -> TreeV2 {
     let comparison = facts.comparison.as_ref();
     let moved = comparison.map(|comparison| comparison.moved.as_slice()).unwrap_or_default();
     TreeV2 {
-        format: TreeFormat::CURRENT,
+        format: facts.format,
         before: facts.before,
         after: comparison.map(|comparison| comparison.after),
         moved: moved.iter().take(LISTED_MOVED_PATHS).map(ToString::to_string).collect(),

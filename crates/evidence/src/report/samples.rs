@@ -351,6 +351,7 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         criteria: None,
         trigger: Trigger { kind: TriggerKind::Save, paths: vec!["quotes/quote.py".to_owned()] },
         tree: TreeFacts {
+            format: TreeFormat::V2,
             before: tree,
             comparison: Some(TreeComparison { after: tree, moved: Vec::new(), files: 22 }),
             issues: vec![TreeIssue {

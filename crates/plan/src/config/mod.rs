@@ -44,7 +44,7 @@ pub use paths::read_writes_pattern;
 pub use policy::strategy_word;
 pub use read::{LONGEST_TEXT, read};
 pub use settings::{
-    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, ModelSettings,
+    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings, ModelSettings,
     PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SpecifiedTasks, TaskSettings,
     WarningOverride, WatchSettings, WatchedTasks,
 };
