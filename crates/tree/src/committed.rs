@@ -42,7 +42,8 @@ pub struct CommittedTree {
     pub files: u64,
 }
 
-/// Computes the tree digest of a commit, as [`crate::TreeIndex::scan`] computes it for a clean checkout.
+/// Computes the tree digest of a commit, as [`crate::TreeIndex::scan`] computes it for a clean checkout. Inputs beside the project that
+/// lie in the repository have the content of the commit, others the content that they have now.
 ///
 /// `root` is the commit's tree, and `below` the project's directory in it, which is empty for the root of the repository. Only the
 /// settings of the matcher are used.
