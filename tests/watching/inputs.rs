@@ -19,7 +19,8 @@ fn watched() -> Watched {
         fs::create_dir_all(base.join(name).parent().expect("a parent")).expect("a writable directory");
         fs::write(base.join(name), text).expect("a writable file");
     }
-    let inputs = ["shared", "base.json", "none/later"].map(|name| InputPlace { name: format!("../{name}"), path: base.join(name) });
+    let inputs =
+        ["shared", "base.json", "none/later"].map(|name| InputPlace { name: format!("../{name}"), path: base.join(name) });
     let settings = MatcherSettings { inputs: inputs.to_vec(), ..MatcherSettings::default() };
     let matcher = Matcher::new(&settings).expect("good patterns");
     let (sender, hints) = channel();
@@ -40,7 +41,10 @@ fn a_save_in_an_input_is_a_save_and_one_beside_it_is_not() {
     fs::create_dir(watched.outside.join("shared/deep/__pycache__")).expect("a writable directory");
     write("shared/deep/conv.py");
     let before = watched.wait_for(&saved(&watched, "shared/deep/conv.py"));
-    assert!(before.iter().all(|hint| matches!(hint, WatchHint::Writing(path) if path.to_string() == "../shared/deep/conv.py")), "{before:?}");
+    assert!(
+        before.iter().all(|hint| matches!(hint, WatchHint::Writing(path) if path.to_string() == "../shared/deep/conv.py")),
+        "{before:?}"
+    );
     // An editor saves by a rename, after which the old inode tells nothing.
     for text in ["3", "4"] {
         fs::write(watched.outside.join("base.json.new"), text).expect("a writable file");

@@ -102,6 +102,7 @@ fn facts_beside_others(
     facts.notes.extend(earlier.notes);
     facts.notes.extend(runner.refused_requests.take_note());
     facts.notes.extend(trees.note_tracked_outside(request.scope));
+    facts.notes.extend(request.settings.input_notes());
     if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
         files.tests = earlier.tests;
     }

@@ -111,9 +111,7 @@ fn read_input(path: &Path, matcher: &Matcher, now: Timestamp, known: Option<&Inp
         Some(InputContent::File(leaf)) if leaf.trust == Trust::Settled && leaf.stamp == EntryStamp::of(&stat) => {
             Ok(InputContent::File(*leaf))
         }
-        Some(_) | None => {
-            read_file(directory.as_fd(), &name, &stat, now, &mut vec![0; BUFFER_BYTES]).map(InputContent::File)
-        }
+        Some(_) | None => read_file(directory.as_fd(), &name, &stat, now, &mut vec![0; BUFFER_BYTES]).map(InputContent::File),
     }
 }
 

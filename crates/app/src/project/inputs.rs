@@ -8,8 +8,7 @@ use crate::project::setup::CONFIGURATION_FILE;
 use proctor_git::find_git_location;
 use proctor_model::CommandExit;
 use proctor_plan::config::Configuration;
-use proctor_project::{InputSearch, without_nested};
-use proctor_tree::InputPlace;
+use proctor_project::{FoundInputs, InputSearch, without_nested};
 
 /// Returns how many directories lie above a project in its git repository; 0 if it is in none, or if the repository's root is HOME or
 /// above it.
@@ -21,22 +20,21 @@ pub(super) fn levels_in_repository(environment: &Environment, root: &Path) -> us
     if is_around_home { 0 } else { below.components().count() }
 }
 
-/// Returns the inputs that the settings name.
+/// Returns the inputs that the settings name and those that the project's files lead to, and what these lead to besides.
 ///
 /// # Errors
 /// When no check may see one of them.
-pub(super) fn inputs(
-    environment: &Environment,
-    root: &Path,
-    configuration: &Configuration,
-) -> Result<Vec<InputPlace>, CommandError> {
+pub(super) fn inputs(environment: &Environment, root: &Path, configuration: &Configuration) -> Result<FoundInputs, CommandError> {
     let home = environment.variable("HOME").map(Path::new);
     let search = InputSearch { root, home, store: environment.state_root() };
     let named = configuration.inputs.named.iter().map(|name| {
         search.place(name).map_err(|refusal| {
             let message = format!("{CONFIGURATION_FILE}: project.inputs: `{name}` cannot be an input: {refusal}");
-            CommandError::new(CommandExit::SpecificationWrong, message).hint("name the files and directories that the checks read")
+            CommandError::new(CommandExit::SpecificationWrong, message)
+                .hint("name the files and directories that the checks read")
         })
     });
-    Ok(without_nested(named.collect::<Result<_, _>>()?))
+    let named = named.collect::<Result<Vec<_>, _>>()?;
+    let found = search.find(&named);
+    Ok(FoundInputs { taken: without_nested([named, found.taken].concat()), left_out: found.left_out })
 }

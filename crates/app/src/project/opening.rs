@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::environment::{self, Environment};
 use crate::error::{CommandError, from_run_error};
 use crate::logging;
-use crate::project::{env_file, inputs};
 use crate::project::setup::LoadedProject;
+use crate::project::{env_file, inputs};
 use proctor_evidence::evidence_directory;
 use proctor_model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
 use proctor_plan::config::{Configuration, EnvironmentSettings};
@@ -139,9 +139,15 @@ pub fn settings_of(
     configuration: &Configuration,
 ) -> Result<ProjectSettings, CommandError> {
     let from_file = variables_of_file(root, &configuration.environment)?;
+    let inputs = inputs::inputs(environment, root, configuration)?;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
-        matcher: matcher_settings_with_inputs(environment, root, configuration)?,
+        matcher: MatcherSettings {
+            inputs: inputs.taken,
+            ..matcher_settings(Some(environment.state_root()), Some(root), configuration)
+        },
+        named_inputs: configuration.inputs.named.clone(),
+        left_out: inputs.left_out,
         routing: configuration.routing.clone(),
         environment: EnvironmentAdditions {
             pass: configuration.environment.pass_environment.clone(),
@@ -206,7 +212,7 @@ fn matcher_settings_with_inputs(
     configuration: &Configuration,
 ) -> Result<MatcherSettings, CommandError> {
     let settings = matcher_settings(Some(environment.state_root()), Some(root), configuration);
-    Ok(MatcherSettings { inputs: inputs::inputs(environment, root, configuration)?, ..settings })
+    Ok(MatcherSettings { inputs: inputs::inputs(environment, root, configuration)?.taken, ..settings })
 }
 
 /// Returns a matcher for these settings. The error names every wrong pattern.

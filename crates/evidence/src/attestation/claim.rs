@@ -144,8 +144,7 @@ impl CommitClaim {
         }
         let named = text("/subject/1/name")?;
         let computed = [TreeFormat::V2, TreeFormat::V3].into_iter();
-        let (tree_format, below) =
-            computed.filter_map(|format| Some((format, named.strip_prefix(tree_name(format))?))).next()?;
+        let (tree_format, below) = computed.filter_map(|format| Some((format, named.strip_prefix(tree_name(format))?))).next()?;
         let result = match text("/predicate/result")? {
             "PASSED" | "WARNED" => OverallResult::Passed,
             "FAILED" => OverallResult::Failed,

@@ -15,8 +15,8 @@ use crate::report::{
     RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, UnenforcedLimitV2,
 };
 use proctor_model::{
-    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor,
-    TreeIssue, UnenforcedLimit,
+    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor, TreeIssue,
+    UnenforcedLimit,
 };
 
 /// The version of the report's format. A report of any other version is refused when it is read.

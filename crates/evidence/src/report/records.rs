@@ -9,9 +9,7 @@ use crate::report::{
     ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, OutputV1, ProjectV2, RecordAuthenticityV1,
     RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, environment_record, excerpt,
 };
-use proctor_model::{
-    Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure,
-};
+use proctor_model::{Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure};
 
 /// The `schema` of `run.json`: the name and version of its format.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";

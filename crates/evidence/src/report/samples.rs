@@ -18,7 +18,7 @@ use proctor_model::{
     PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType,
     RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
     TaskStatus, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
-    TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use proctor_model::{
     BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,

@@ -40,8 +40,10 @@ pub(super) fn input(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> 
     let is_absolute = path.starts_with('/');
     let is_whole = parts.iter().all(|part| *part == "..") || parts == ["~"];
     if is_whole && (is_absolute || path.starts_with(['.', '~'])) && (is_absolute || !parts.is_empty()) {
-        return Err(WrongValue::new(format!("`{path}` is too much: an input never holds the project, a home or the whole machine"))
-            .hint("name the files and directories that the checks read"));
+        return Err(WrongValue::new(format!(
+            "`{path}` is too much: an input never holds the project, a home or the whole machine"
+        ))
+        .hint("name the files and directories that the checks read"));
     }
     if parts.contains(&"..") && (is_absolute || parts[0] == "~") {
         return Err(WrongValue::new(format!("`{path}` leads up from where it begins")).example(INPUTS));
