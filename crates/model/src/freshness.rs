@@ -271,7 +271,7 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
 /// Returns what changed since the verdict was made; `None` if tree and plan are still the same.
 fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<StaleReason> {
     let Some(plan) = plan else { return Some(StaleReason::TaskGone) };
-    if verdict.tree.is_some() && verdict.tree_format != TreeFormat::CURRENT {
+    if verdict.tree.is_some() && !verdict.tree_format.is_computed() {
         return Some(StaleReason::DigestVersion);
     }
     // If the tree's digest was not computed, the tree cannot be taken for unchanged.

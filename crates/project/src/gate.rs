@@ -14,7 +14,7 @@ use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNam
 use proctor_index::IndexedProject;
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
-    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreeFormat, TreePath,
+    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreePath,
 };
 
 /// The repository that contains a project, and the project's place in it.
@@ -225,10 +225,10 @@ impl StoreReader {
             }
             let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
             if is_newest {
-                has_other_format = record.tree_format != TreeFormat::CURRENT && record.tree_digest.is_some();
+                has_other_format = !record.tree_format.is_computed() && record.tree_digest.is_some();
                 is_newest = false;
             }
-            if record.tree_digest == Some(tree) && record.tree_format == TreeFormat::CURRENT {
+            if record.tree_digest == Some(tree) && record.tree_format.is_computed() {
                 found.push(record.clone());
             }
         }

@@ -21,7 +21,7 @@ use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, rem
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
     EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
-    StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
+    StopReason, TaskStatus, TddState, Timestamp,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -102,6 +102,7 @@ fn facts_beside_others(
     facts.notes.extend(earlier.notes);
     facts.notes.extend(runner.refused_requests.take_note());
     facts.notes.extend(trees.note_tracked_outside(request.scope));
+    facts.notes.extend(request.settings.input_notes());
     if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
         files.tests = earlier.tests;
     }
@@ -307,6 +308,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         criteria: decided.criteria.clone(),
         trigger: request.trigger.clone(),
         tree: TreeFacts {
+            format: request.settings.tree_format(),
             before: context.before,
             comparison: Some(run_end.after.comparison.clone()),
             issues: context.issues.clone(),
@@ -383,7 +385,7 @@ fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement
         report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
         manifest_hash: Digest::of(b""),
         tree_digest: Some(context.before),
-        tree_format: TreeFormat::CURRENT,
+        tree_format: context.request.settings.tree_format(),
         tested: Some(run_end.after.snapshot.tested),
         environment_digest: Some(run_end.after.surveyed.digest),
         plan_digest: Some(context.plan_digest),

@@ -17,6 +17,7 @@ use proctor_project::{
     EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
     SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
 };
+use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex, compare};
 
 /// What is looked at while the actions are carried out.
@@ -138,12 +139,15 @@ fn tree_after(
     prepared: PreparedTree,
     before: &TreeIndex,
 ) -> Result<TreeAfter, ProjectError> {
+    // Checks see inputs beside the project where they lie, also when they run on a snapshot.
+    let with_inputs = |tree: &TreeIndex| Ok(tree.with_inputs_of_now(&request.settings.new_matcher()?, clock::now()));
     let tree = match prepared {
-        PreparedTree::AsDigested => {
+        PreparedTree::AsDigested if request.settings.matcher.inputs.is_empty() => {
             let comparison = TreeComparison { after: before.digest(), moved: Vec::new(), files: before.files() };
             return Ok(TreeAfter { comparison, tree: before.clone() });
         }
-        PreparedTree::ReadAgain(after) => *after,
+        PreparedTree::AsDigested => with_inputs(before)?,
+        PreparedTree::ReadAgain(after) => with_inputs(&after)?,
         PreparedTree::InUse => trees.known.scan(store, request.settings, request.scope, &TreeHints::Everything)?,
     };
     Ok(TreeAfter { comparison: compare(before, &tree), tree })

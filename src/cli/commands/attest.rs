@@ -190,6 +190,7 @@ fn to_commit_claim(
         commit,
         below: below.clone(),
         tree,
+        tree_format: run.record.tree_format,
         report: run.record.report_hash,
         key,
         result,
