@@ -157,6 +157,29 @@ pub struct Sandbox {
     /// their own, but for those that a person opened.
     #[serde(with = "os_text::list")]
     pub second_paths: Vec<PathBuf>,
+    /// What the action sees outside of the project that users can write: toolchains, installed packages, caches of packages.
+    /// A verdict names their content.
+    #[serde(skip)]
+    pub visible: Vec<VisibleDirectory>,
+}
+
+/// A directory outside of the project that an action sees.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VisibleDirectory {
+    /// The absolute path without links.
+    pub path: PathBuf,
+    pub kind: VisibleKind,
+}
+
+/// Why an action sees a directory outside of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VisibleKind {
+    /// Programs and what they consist of: an interpreter with its libraries, a compiler, a directory of `PATH`.
+    Toolchain,
+    /// Installed packages that the project's programs load: a virtual environment, `node_modules`, `site-packages`.
+    Environment,
+    /// Packages that a package manager downloaded, and data that a tool keeps like that.
+    PackageCache,
 }
 
 /// A place in an action's file system with its own access rule.

@@ -104,6 +104,7 @@ pub(crate) fn trial_launch<'r>(
         settings: request.settings,
         own_caches: None,
         guarded: &[],
+        inputs: &[],
         missing: MissingDirectories::Leave,
     })
     .map_err(ProjectError::Sandbox)?;

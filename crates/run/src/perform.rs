@@ -377,6 +377,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &settings,
             own_caches: Some(&own_caches),
             guarded: &guarded,
+            inputs: &[],
             missing: MissingDirectories::Create,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)

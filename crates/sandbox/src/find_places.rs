@@ -249,6 +249,9 @@ impl PlaceFinder<'_, '_> {
             let path = self.checked("sockets", &path)?;
             self.add(&path, PlaceRule::Setting, Access::Writable);
         }
+        for path in self.request.inputs {
+            self.add(path, PlaceRule::Visible, Access::ReadOnly);
+        }
         for written in &settings.visible {
             let path = real_path(&self.expand("visible", written)?);
             if self.survey.store_around(&path).is_some() {

@@ -66,6 +66,9 @@ pub struct SandboxRequest<'a> {
     pub own_caches: Option<&'a Path>,
     /// Files and directories of the project that the action may only read, as absolute paths.
     pub guarded: &'a [PathBuf],
+    /// Files and directories outside of the project that belong to what is tested (`[project] inputs`), as absolute paths
+    /// without links. The action may only read them.
+    pub inputs: &'a [PathBuf],
     pub missing: MissingDirectories,
 }
 
@@ -90,7 +93,7 @@ pub enum MissingDirectories {
 pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
     let survey = find_places::find_places(request)?;
     let places = arrange::arrange(&survey);
-    Ok(Sandbox { places, store: survey.store, hidden: survey.hidden, second_paths: survey.second_paths })
+    Ok(Sandbox { places, store: survey.store, hidden: survey.hidden, second_paths: survey.second_paths, visible: Vec::new() })
 }
 
 /// Returns a view of the file system that is read-only and hides the store alone.
@@ -101,7 +104,8 @@ pub fn hide_store_alone(store: &Path) -> io::Result<Sandbox> {
     let store = store.canonicalize()?;
     let second_paths = second_paths_of(&store)?;
     let hidden = |path: &PathBuf| Place { path: path.clone(), access: Access::Hidden, identity: (0, 0) };
-    Ok(Sandbox { places: second_paths.iter().map(hidden).collect(), hidden: vec![store.clone()], store, second_paths })
+    let places = second_paths.iter().map(hidden).collect();
+    Ok(Sandbox { places, hidden: vec![store.clone()], store, second_paths, ..Sandbox::default() })
 }
 
 /// Returns the other paths at which a mount shows a file or directory, or something in it. The path must contain no links.

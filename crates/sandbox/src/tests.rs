@@ -22,6 +22,7 @@ struct World {
     ambient: BTreeMap<OsString, OsString>,
     settings: SandboxSettings,
     guarded: Vec<PathBuf>,
+    inputs: Vec<PathBuf>,
     missing: MissingDirectories,
     phase: ActionPhase,
     program: PathBuf,
@@ -41,6 +42,7 @@ impl World {
             ambient: BTreeMap::new(),
             settings: Configuration::default().sandbox,
             guarded: Vec::new(),
+            inputs: Vec::new(),
             missing: MissingDirectories::Create,
             phase: ActionPhase::Step,
             program: root.join("bin/tool"),
@@ -101,6 +103,7 @@ impl World {
             settings: &self.settings,
             own_caches: None,
             guarded: &self.guarded,
+            inputs: &self.inputs,
             missing: self.missing,
         })
     }

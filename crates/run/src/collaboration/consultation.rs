@@ -219,6 +219,7 @@ fn model_isolation(
         settings: &settings,
         own_caches: None,
         guarded: &[],
+        inputs: &[],
         missing: MissingDirectories::Create,
     };
     let mut isolation =

@@ -272,12 +272,8 @@ mod tests {
     fn names_that_are_not_utf_8_survive_the_wire() {
         let odd = OsString::from_vec(vec![b'a', 0xff, b'\n', 0x80]);
         let place = Place { path: odd.clone().into(), access: Access::Private { source: odd.clone().into() }, identity: (1, 2) };
-        let sandbox = Sandbox {
-            places: vec![place],
-            store: odd.clone().into(),
-            hidden: vec![odd.clone().into()],
-            second_paths: Vec::new(),
-        };
+        let sandbox =
+            Sandbox { places: vec![place], store: odd.clone().into(), hidden: vec![odd.clone().into()], ..Sandbox::default() };
         let request = LauncherRequest::Start(Box::new(StartAction {
             number: ActionNumber(7),
             child: LaunchedChild {
