@@ -26,12 +26,14 @@ mod error;
 mod evidence;
 mod examination;
 mod former_identity;
+mod found_inputs;
 mod freshness;
 mod gate;
 mod gate_signers;
 mod hidden_files;
 mod ignored_files;
 mod inheritance;
+mod inputs;
 mod installed;
 mod kept_paths;
 mod known_approvals;
@@ -90,18 +92,20 @@ pub use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;
 pub use environment_digest::{
-    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, is_pinned, pinned,
+    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, configures_tools, is_pinned, pinned,
 };
 pub use error::{ProjectError, system_error_behind};
 pub use evidence::StepObserver;
 pub use evidence::{Evidence, HeldLedger};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use former_identity::checkouts_directory;
+pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub use gate::directory_in_repository;
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
 pub use gate_signers::GateSigners;
 pub use ignored_files::ignored_in_project;
+pub use inputs::{InputRefusal, InputSearch, without_nested};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};

@@ -37,6 +37,7 @@ mod followed_file;
 mod guarded_files;
 mod health;
 mod hidden_caches;
+mod hidden_inputs;
 mod http_client;
 mod judge_and_seal;
 mod kept_files;

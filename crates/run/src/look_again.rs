@@ -9,6 +9,7 @@ use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_s
 use crate::kept_files::{KeptOutcome, copy_out};
 use crate::missing_root::require_root;
 use crate::perform_all::PreparedTree;
+use crate::rewritten_files::RewrittenFiles;
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
@@ -17,6 +18,7 @@ use proctor_project::{
     EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
     SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
 };
+use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex, compare};
 
 /// What is looked at while the actions are carried out.
@@ -51,6 +53,8 @@ pub(crate) struct ProjectAfter {
     pub(crate) snapshot: SnapshotV2,
     /// What the results may depend on beside the tree.
     pub(crate) conditions: RunConditions,
+    /// Whether a check left other content in its copy of the tree than the tree has.
+    pub(crate) is_tree_rewritten: bool,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
 }
@@ -112,7 +116,8 @@ pub(crate) fn look_again(
     }
     let snapshot = place.facts(&in_place);
     let conditions = looks.ignored.conditions(request, place, index);
-    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, kept })
+    let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
+    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }
 
 /// Waits for the survey of the environment, and begins the second one.
@@ -138,12 +143,15 @@ fn tree_after(
     prepared: PreparedTree,
     before: &TreeIndex,
 ) -> Result<TreeAfter, ProjectError> {
+    // Checks see inputs beside the project where they lie, also when they run on a snapshot.
+    let with_inputs = |tree: &TreeIndex| Ok(tree.with_inputs_of_now(&request.settings.new_matcher()?, clock::now()));
     let tree = match prepared {
-        PreparedTree::AsDigested => {
+        PreparedTree::AsDigested if request.settings.matcher.inputs.is_empty() => {
             let comparison = TreeComparison { after: before.digest(), moved: Vec::new(), files: before.files() };
             return Ok(TreeAfter { comparison, tree: before.clone() });
         }
-        PreparedTree::ReadAgain(after) => *after,
+        PreparedTree::AsDigested => with_inputs(before)?,
+        PreparedTree::ReadAgain(after) => with_inputs(&after)?,
         PreparedTree::InUse => trees.known.scan(store, request.settings, request.scope, &TreeHints::Everything)?,
     };
     Ok(TreeAfter { comparison: compare(before, &tree), tree })

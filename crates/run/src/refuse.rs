@@ -56,6 +56,7 @@ pub fn refuse(
         errors: faults.iter().map(SpecificationErrorV2::of).collect(),
         actions: actions.into_iter().map(|action| refused_action(action, &faults)).collect(),
         tree,
+        tree_format: settings.tree_format(),
         issues,
         trigger: trigger.clone(),
         started,

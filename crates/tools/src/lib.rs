@@ -28,6 +28,7 @@ mod json_schema;
 mod jsonc;
 mod launch_failure;
 mod launchers;
+mod leads_out;
 mod linter;
 mod located;
 mod mending;
@@ -73,6 +74,10 @@ pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
+pub use leads_out::{
+    dependencies_of_package, is_configuration_above, may_lead_out, members_of_cargo_workspace, paths_of_environment_file,
+    paths_that_lead_out,
+};
 pub use linter::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
 };

@@ -46,8 +46,6 @@ struct TreeIssueV1 {
     path: String,
 }
 
-const FORMAT: TreeFormat = TreeFormat::CURRENT;
-
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(environment, &root)?;
@@ -57,7 +55,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     let issues = index.issues();
     if options.json {
         let document = TreeDocumentV1 {
-            format: FORMAT,
+            format: index.format(),
             root: root.display().to_string(),
             digest: index.digest(),
             files: index.files(),

@@ -28,6 +28,7 @@ const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sa
 type Row = (&'static str, fn(&Configuration) -> SettingValue);
 
 const ROWS: &[Row] = &[
+    ("project.inputs", |all| list(&all.inputs.outside())),
     ("watch.ignore", |all| list(&all.watch.ignore)),
     ("watch.include", |all| list(&all.watch.include)),
     ("evidence.keep_runs", |all| limit(all.evidence.limits.runs.map(u64::from))),

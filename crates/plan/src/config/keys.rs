@@ -115,7 +115,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             table("specification"),
         ],
     ),
-    ("project", &[never("name", "it is shown to people and judges nothing")]),
+    ("project", &[never("name", "it is shown to people and judges nothing"), wide("inputs", Added)]),
     (
         "check",
         &[

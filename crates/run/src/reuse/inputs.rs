@@ -121,6 +121,12 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
         }
         is_any_named |= is_named;
     }
+    // `paths` are patterns of the tree, so every check depends on all inputs beside it.
+    for (name, kind, digest) in index.digested_inputs() {
+        part(&mut hasher, name.as_bytes());
+        part(&mut hasher, kind_word(kind));
+        part(&mut hasher, digest.map_or_else(Vec::new, |digest| digest.as_bytes().to_vec()).as_slice());
+    }
     // If no file matches `paths`, no change of a file would alter the digest, and the check would never be carried out
     // again.
     is_any_named.then(|| RelevantTree::Files(Digest::from_hasher(hasher)))

@@ -14,6 +14,7 @@ use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList,
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
 use crate::ignore::shown_outputs::ShownOutputs;
+use crate::inputs::InputPlace;
 use proctor_git::TrackedPaths;
 use proctor_model::{Digest, TreePath};
 
@@ -33,6 +34,8 @@ pub struct MatcherSettings {
     pub selects: Selects,
     /// The ignored outputs of builds that checks see all the same, because a prerequisite makes them.
     pub outputs: ShownOutputs,
+    /// The files and directories beside the tree by whose content its digest is named too.
+    pub inputs: Vec<InputPlace>,
 }
 
 /// The entries that a matcher selects.
@@ -53,6 +56,14 @@ impl MatcherSettings {
     }
 }
 
+/// Returns the inputs in the order in which they are digested. The ignored files of a project, which are read by themselves, have none.
+fn inputs_of(settings: &MatcherSettings) -> Vec<InputPlace> {
+    let mut inputs = if settings.selects == Selects::Tree { settings.inputs.clone() } else { Vec::new() };
+    inputs.sort();
+    inputs.dedup_by(|left, right| left.name == right.name);
+    inputs
+}
+
 /// Decides whether paths belong to the tree. Cheap to clone; contains no absolute path.
 #[derive(Debug, Clone)]
 pub struct Matcher {
@@ -63,6 +74,7 @@ pub struct Matcher {
     task_list: Option<String>,
     selects: Selects,
     outputs: ShownOutputs,
+    inputs: Arc<[InputPlace]>,
     /// The rules files, by the path of their directory.
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
     tracked: Arc<TrackedPaths>,
@@ -106,7 +118,20 @@ impl Matcher {
         let (own_link, store, task_list) = (settings.own_link.clone(), settings.store.clone(), settings.task_list.clone());
         let (selects, outputs) = (settings.selects, settings.outputs.clone());
         let (rules, tracked) = Default::default();
-        Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, rules, tracked })
+        let inputs = Arc::from(inputs_of(settings));
+        Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, inputs, rules, tracked })
+    }
+
+    /// Returns the inputs beside the tree, in ascending order of their names' bytes.
+    pub fn inputs(&self) -> &[InputPlace] {
+        &self.inputs
+    }
+
+    /// Returns the matcher for a directory that is an input. Only the rules files in it decide, because `watch.ignore` and the like are
+    /// relative to the project's root.
+    pub(crate) fn for_input(&self) -> Self {
+        let settings = MatcherSettings { own_link: self.own_link.clone(), ..MatcherSettings::default() };
+        Self::new(&settings).expect("without patterns none is wrong")
     }
 
     /// Sets the text of a rules file. Returns the lines that cannot be used; if the text is the same as before, nothing

@@ -110,6 +110,7 @@ const ROWS: &[Row] = &[
     Row("evidence.max_bytes", CHECK, "", "[evidence]\nmax_bytes = \"1MiB\""),
     Row("environment.pass_environment", CHECK, "", "[environment]\npass_environment = [\"GITHUB_TOKEN\"]"),
     Row("environment.env_file", CHECK, "", "[environment]\nenv_file = \".env\""),
+    Row("project.inputs", CHECK, "", "[project]\ninputs = [\"../shared\"]"),
     Row("sandbox.mode", CHECK, "", "[sandbox]\nmode = \"off\""),
     Row("sandbox.writable", CHECK, "", "[sandbox]\nwritable = [\"~/.config\"]"),
     Row("sandbox.sockets", CHECK, "", "[sandbox]\nsockets = [\"/run/docker.sock\"]"),
