@@ -96,6 +96,13 @@ pub enum LimitSetting {
 /// The beginning of the obstacle that stands beside a verdict if an action could use the socket of a container engine.
 pub const ENGINE_SOCKET_OPEN: &str = "engine socket open";
 
+/// How the name of the open channel begins by which every file of the user decides, and no verdict names it. A run with such a
+/// channel proves nothing at the gate, unless the policy accepts an open world.
+pub const OPEN_WORLD: &str = "open world";
+
+/// How the names of open channels begin by which an action reads certain files that no verdict names.
+pub const UNNAMED_FILES: &str = "files that no digest names: ";
+
 impl LimitSetting {
     /// Returns the key's name in `[sandbox]`.
     pub fn key(self) -> &'static str {

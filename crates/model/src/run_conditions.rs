@@ -34,6 +34,9 @@ pub struct RunConditions {
     /// between is not known. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
+    /// The open channels by which checks read files that no digest names: an open world, and what the settings show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unnamed: Vec<String>,
 }
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
@@ -127,6 +130,7 @@ mod tests {
             caches: None,
             rewritten: Vec::new(),
             restored: Vec::new(),
+            unnamed: Vec::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

@@ -64,6 +64,16 @@ pub enum World {
     Open,
 }
 
+impl World {
+    /// Returns the word of the settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+        }
+    }
+}
+
 /// What happens when an action writes to HOME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeAccess {

@@ -43,7 +43,7 @@ impl IgnoredBefore {
         let platform = RunConditions::platform_here();
         let directory = directory_in_repository(&request.scope.root);
         let (rewritten, restored) = place.rewritten().map(|files| (files.rewritten(), files.restored())).unwrap_or_default();
-        RunConditions { platform, directory, ignored, caches, rewritten, restored }
+        RunConditions { platform, directory, ignored, caches, rewritten, restored, unnamed: Vec::new() }
     }
 }
 

@@ -20,8 +20,8 @@ use proctor_evidence::report::{
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, OverallResult, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry,
-    RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
+    EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OverallResult, OverallStatus, PartialReason, PlanNote,
+    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, UNNAMED_FILES,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -309,6 +309,12 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
     let request = context.request;
     let verdict = &decided.verdict;
     let counts = verdict.overall_status.counts();
+    let isolation = isolation::facts(
+        run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
+        &request.settings.sandbox,
+        run_end.after.snapshot.tested,
+    );
+    run_end.after.conditions.unnamed = unnamed_files(isolation.as_ref());
     RunFacts {
         run_id: context.run_id.clone(),
         project_id: request.scope.project.clone(),
@@ -338,11 +344,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
             issues: context.issues.clone(),
             snapshot: Some(run_end.after.snapshot.clone()),
         },
-        isolation: isolation::facts(
-            run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
-            &request.settings.sandbox,
-            run_end.after.snapshot.tested,
-        ),
+        isolation,
         environment: environment(run_end),
         configuration_changed: changed_between(before, &run_end.after.surveyed.configuration),
         tests_modified: run_end.after.protected.as_ref().map(|seen| seen.to_report(request.plan)),
@@ -355,6 +357,12 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         // This line moves the actions out of `run_end`, so it must come after everything that reads them.
         actions: std::mem::take(&mut run_end.performed),
     }
+}
+
+/// Returns the open channels by which checks read files that no digest names.
+fn unnamed_files(isolation: Option<&IsolationFacts>) -> Vec<String> {
+    let channels = isolation.into_iter().flat_map(|isolation| &isolation.open_channels);
+    channels.filter(|channel| channel.starts_with(OPEN_WORLD) || channel.starts_with(UNNAMED_FILES)).cloned().collect()
 }
 
 /// The report's text when the kernel may have dropped events before the run.

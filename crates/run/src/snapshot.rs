@@ -1,6 +1,6 @@
 //! The snapshot of one run: what its checks see in place of the project, and what they write there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::bytecode::RunBytecode;
@@ -206,7 +206,8 @@ impl RunSnapshot {
         }
         let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
-        let environments = self.base.environments.iter();
+        let linked = linked_environments(&self.root, &self.base.environment_links);
+        let environments = self.base.environments.iter().chain(&linked);
         let environments = environments
             .map(|path| {
                 let caches = cache.in_environment(path, &mut self.layers);
@@ -381,6 +382,14 @@ impl RunSnapshot {
 fn is_deciding(path: &TreePath, signers: Option<&str>) -> bool {
     let is_made_by_tools = |part: &[u8]| part != b".git" && TreePath::try_from(part).is_ok_and(|part| is_by_product(&part));
     decides_the_verdict(path.as_bytes(), signers) && !path.as_bytes().split(|byte| *byte == b'/').any(is_made_by_tools)
+}
+
+/// Returns the directories of installed packages outside of the project that links in it lead to. What checks write there goes to a
+/// layer, as in the project's own.
+fn linked_environments(root: &Path, links: &[PathBuf]) -> Vec<PathBuf> {
+    let targets = links.iter().filter(|link| link.is_symlink()).filter_map(|link| link.canonicalize().ok());
+    let outside: BTreeSet<PathBuf> = targets.filter(|target| target.is_dir() && !target.starts_with(root)).collect();
+    outside.into_iter().collect()
 }
 
 /// Returns where a file is read from that an action itself wrote at `path`, which is absolute. `None` if the path is outside of

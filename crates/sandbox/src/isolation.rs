@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals};
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    HomeAccess, IsolationFacts, IsolationLevel, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits, SandboxSettings,
-    SystemCallFilter, TestedPlace, UnenforcedLimit, World,
+    HomeAccess, IsolationFacts, IsolationLevel, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits,
+    SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
 /// An open channel: a way by which an action can affect or read something outside of its run.
@@ -46,13 +46,6 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
 
 /// The name of an open channel that exists only on kernels before Linux 6.12, which cannot close it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
-
-/// How the name of the open channel begins by which files decide that no verdict names. A run with such a channel proves
-/// nothing at the gate, unless the policy accepts an open world.
-pub const OPEN_WORLD: &str = "open world";
-
-/// How the names of open channels begin by which an action reads certain files that no verdict names.
-pub const UNNAMED_FILES: &str = "files that no digest names: ";
 
 /// The name of the open channel of actions whose system calls are not filtered.
 const UNFILTERED_CALLS: &str = "every system call that the user may make: io_uring, keyrings, sockets to the host";

@@ -36,6 +36,7 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     }
     lines.extend(condition("checks could also read", &answer.also_read()));
     lines.extend(condition("checks wrote and put back", &answer.restored()));
+    lines.extend(condition("checks could read what no digest names", &answer.unnamed()));
     if answer.state == GateState::NotTested {
         if answer.has_other_format {
             lines.push(Line::from("  the last run has another version of the tree digest, which cannot be compared"));

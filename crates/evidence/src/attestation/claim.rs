@@ -238,6 +238,7 @@ pub(super) mod tests {
                 caches: None,
                 rewritten: Vec::new(),
                 restored: Vec::new(),
+                unnamed: Vec::new(),
             }),
         }
     }

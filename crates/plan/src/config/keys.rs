@@ -293,6 +293,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("platforms", Removed),
             key("fresh_caches", Later(&["true", "false"])),
             key("ignored_inputs", Added),
+            key("world", Later(&["closed", "open"])),
             key("signers", Changed),
         ],
     ),

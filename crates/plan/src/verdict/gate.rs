@@ -10,7 +10,7 @@ use std::fmt;
 use crate::verdict::gate_reason::GateReason;
 use proctor_model::{
     Blocking, CachesSeen, ClaimOrigin, ClaimSigner, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, IgnoredFiles,
-    OverallResult, RunId, TaskId, Timestamp,
+    OPEN_WORLD, OverallResult, RunId, TaskId, Timestamp, UNNAMED_FILES, World,
 };
 
 /// Whether a commit is proved.
@@ -47,6 +47,8 @@ pub struct GateJudgement {
     pub also_read: Vec<String>,
     /// Files of the tree that checks of the deciding runs wrote and that had the tree's content again. Sorted.
     pub restored: Vec<String>,
+    /// What the deciding runs could read that no digest names, because the settings show it. Sorted.
+    pub unnamed: Vec<String>,
     /// The checks that did not succeed although they passed: the plan lets their findings or failures pass.
     pub warnings: Vec<String>,
 }
@@ -169,6 +171,7 @@ fn judge_platforms(
         reasons: Vec::new(),
         also_read: Vec::new(),
         restored: Vec::new(),
+        unnamed: Vec::new(),
         warnings: Vec::new(),
     };
     for judged in judged {
@@ -177,11 +180,12 @@ fn judge_platforms(
         together.reasons.extend(judged.reasons);
         together.also_read.extend(judged.also_read);
         together.restored.extend(judged.restored);
+        together.unnamed.extend(judged.unnamed);
         together.warnings.extend(judged.warnings);
     }
     together.warnings.sort();
     together.warnings.dedup();
-    for paths in [&mut together.also_read, &mut together.restored] {
+    for paths in [&mut together.also_read, &mut together.restored, &mut together.unnamed] {
         paths.sort();
         paths.dedup();
     }
@@ -294,22 +298,26 @@ fn proved(
     others: impl Iterator<Item = GateJudgement>,
 ) -> GateJudgement {
     let (mut runs, mut also_read, mut restored) = (vec![claim.run.clone()], Vec::new(), Vec::new());
+    let mut unnamed = Vec::new();
     let has_failed = |check: &&ClaimedCheck| check.result.as_ref().is_some_and(|result| result.succeeded == Some(false));
     let mut warnings: Vec<String> = checks.iter().filter(has_failed).map(|check| check.name.clone()).collect();
     for origin in origins(claim, checks) {
         let ignored = origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref());
         also_read.extend(ignored.into_iter().flat_map(|ignored| ignored.paths.iter().chain(&ignored.others).cloned()));
         restored.extend(origin.conditions.iter().flat_map(|conditions| conditions.restored.iter().cloned()));
+        let channels = origin.conditions.iter().flat_map(|conditions| &conditions.unnamed);
+        unnamed.extend(channels.map(|channel| channel.strip_prefix(UNNAMED_FILES).unwrap_or(channel).to_owned()));
     }
     for judged in others {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !runs.contains(run)).collect();
         runs.extend(new);
         also_read.extend(judged.also_read);
         restored.extend(judged.restored);
+        unnamed.extend(judged.unnamed);
         warnings.extend(judged.warnings);
     }
     debug_assert!(objection(rules, claim, checks).is_none(), "what the policy does not accept proves nothing");
-    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, restored, warnings }
+    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, restored, unnamed, warnings }
 }
 
 fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJudgement {
@@ -322,6 +330,7 @@ fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJ
         reasons,
         also_read: Vec::new(),
         restored: Vec::new(),
+        unnamed: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -341,6 +350,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UnknownInputs { .. }
         | GateReason::NewlyIgnored { .. }
         | GateReason::TreeRewritten { .. }
+        | GateReason::OpenWorld { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
@@ -353,6 +363,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         reasons: vec![reason],
         also_read: Vec::new(),
         restored: Vec::new(),
+        unnamed: Vec::new(),
         warnings: Vec::new(),
     }
 }
@@ -421,6 +432,10 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     }
     if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.rewritten.is_empty()) {
         return Some(GateReason::TreeRewritten { run: run(), paths: conditions.rewritten.clone() });
+    }
+    let unnamed = origin.conditions.iter().flat_map(|conditions| &conditions.unnamed);
+    if policy.world == World::Closed && unnamed.into_iter().any(|channel| channel.starts_with(OPEN_WORLD)) {
+        return Some(GateReason::OpenWorld { run: run() });
     }
     let caches = origin.conditions.as_ref().and_then(|conditions| conditions.caches);
     if policy.fresh_caches && caches != Some(CachesSeen::Fresh) {

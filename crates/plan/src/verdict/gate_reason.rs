@@ -41,6 +41,8 @@ pub enum GateReason {
     NewlyIgnored { run: RunId, paths: Vec<String> },
     /// A step changed or removed files of the tree in its copy, or made files there that decide how checks work.
     TreeRewritten { run: RunId, paths: Vec<String> },
+    /// The checks ran in an open world, in which files decide that no digest names.
+    OpenWorld { run: RunId },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// A result was reused, and the run that carried the check out is not known.
@@ -85,6 +87,9 @@ impl fmt::Display for GateReason {
                 let paths = listed(paths, 0);
                 write!(formatter, "in {run} a step left other content in its copy than the tree has: {paths}")
             }
+            Self::OpenWorld { run } => {
+                write!(formatter, "{run} ran in an open world, where files of the user decide that no digest names")
+            }
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -120,6 +125,7 @@ impl GateReason {
             Self::UnknownInputs { .. } => "unknown-inputs",
             Self::NewlyIgnored { .. } => "newly-ignored",
             Self::TreeRewritten { .. } => "tree-rewritten",
+            Self::OpenWorld { .. } => "open-world",
             Self::KeptCaches { .. } => "kept-caches",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",

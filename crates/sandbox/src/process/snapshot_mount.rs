@@ -43,6 +43,8 @@ pub(super) fn mount_snapshot<'p>(
     let environments: Vec<_> = snapshot
         .environments
         .iter()
+        // A directory outside of the project may be hidden from the action, and then needs no layer.
+        .filter(|environment| environment.path.starts_with(root) || environment.path.is_dir())
         .map(|environment| Ok((environment, open_directory(&environment.path)?)))
         .collect::<io::Result<_>>()?;
     let taken_up: Vec<_> = inside
