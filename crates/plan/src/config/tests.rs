@@ -246,7 +246,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
