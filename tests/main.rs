@@ -21,6 +21,7 @@ mod attest;
 mod bad_input;
 mod cheats;
 mod check_freshness;
+mod closed_world;
 mod commits;
 mod common;
 mod conditions_captured;

@@ -205,7 +205,9 @@ impl<'a> DoctorFindings<'a> {
             system_call_filter_obstacle: facts.filter_obstacle,
             store: facts.examination.store.display().to_string(),
             hidden: places(|place| matches!(place.access, Access::Hidden)),
-            private: places(|place| matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. })),
+            private: places(|place| {
+                matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. } | Access::Layer { .. })
+            }),
             writable: places(|place| matches!(place.access, Access::Writable)),
             remedies: RULES
                 .iter()

@@ -198,3 +198,25 @@ fn the_tasks_of_a_specification_are_inherited_too() {
     assert_eq!(reasons.iter().filter(|reason| *reason == "newTask").count(), reasons.len(), "{reasons:?}");
     project.proctor(["verify"]).success();
 }
+
+#[test]
+fn a_registration_that_dies_leaves_no_identity_with_a_part_of_what_it_inherits() {
+    let project = specification_runs::project(&[specification_runs::task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    super::save(&project, super::weaken);
+    let register = ["run", "--identity", "new", "--task", "T117"];
+    replace(&project);
+    let passed = project.root().join("passed");
+    project.proctor(register).env("PROCTOR_TEST_PASSED", &passed).status(3);
+    let passed = fs::read_to_string(passed).expect("it was recorded");
+    let of_ledger = |line: &&str| line.starts_with("write ledger/") && line.contains(".jsonl");
+    let writes: Vec<&str> = passed.lines().filter(of_ledger).collect();
+    assert!(writes.len() >= 2, "an approval and the registration: {passed}");
+    for write in writes {
+        replace(&project);
+        project.proctor(register).env("PROCTOR_TEST_DIE_AT", write).status(137);
+        let next = project.proctor(register).status(3);
+        assert!(next.stderr.contains("asks for less than was approved: nothing was run"), "{write}: {}", next.snapshot());
+    }
+    project.proctor(["verify"]).success();
+}

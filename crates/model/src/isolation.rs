@@ -161,6 +161,9 @@ pub struct Sandbox {
     /// A verdict names their content.
     #[serde(skip)]
     pub visible: Vec<VisibleDirectory>,
+    /// The hidden places that are hidden because they are not of the system, and not because of secrets.
+    #[serde(skip)]
+    pub closed: Vec<PathBuf>,
 }
 
 /// A directory outside of the project that an action sees.
@@ -218,6 +221,16 @@ pub enum Access {
     },
     /// An in-memory file system appears at this path; it is empty at the start.
     Memory,
+    /// An empty directory appears at this path, which the action may write and which is deleted with the run. Without
+    /// namespaces the place is hidden.
+    Layer {
+        /// A directory of the run, which is created if it is missing.
+        #[serde(with = "os_text")]
+        source: PathBuf,
+    },
+    /// A file with this text appears at this path, and the action may only read it. Without namespaces it reads the file
+    /// itself.
+    Text { content: String },
 }
 
 /// What a check sees in place of the project (overlayfs): directories laid over each other, with a writable one on top.

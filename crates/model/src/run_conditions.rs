@@ -25,10 +25,15 @@ pub struct RunConditions {
     /// The caches that tools found; `None` if that is not known, because the files that checks could read were not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<CachesSeen>,
-    /// The files of the tree that a step changed or removed in its copy and that other steps saw like that, so that their results are
-    /// about other content than the tree's. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
+    /// The files of the tree that a step changed or removed in its copy, and the files it made there that decide how checks work and
+    /// that no rule ignores: results are about other content than the tree's. What `writes` names and snapshots of tests count only if
+    /// other steps saw the change. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// The files of the tree that a step wrote in its copy and that had the tree's content again when it ended. What the step read in
+    /// between is not known. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
 }
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
@@ -121,6 +126,7 @@ mod tests {
             ignored: None,
             caches: None,
             rewritten: Vec::new(),
+            restored: Vec::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

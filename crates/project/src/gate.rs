@@ -247,7 +247,9 @@ pub fn directory_in_repository(root: &Path) -> Option<String> {
 /// among them.
 fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
     let verdict = match record.overall_status {
-        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => record.overall_result,
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {
+            record.overall_result
+        }
         OverallStatus::SpecificationError | OverallStatus::Interrupted | OverallStatus::Superseded | OverallStatus::Moved => None,
     };
     let checks =

@@ -8,8 +8,7 @@ use crate::registration::RootDirectory;
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_index::{self as index, StoreIndex};
 use proctor_model::{
-    ApprovalReason, ApprovalRecord, ApprovedProgram, ApprovingLine, CurrentApproval, Digest, JudgedSettings, PlanTerms,
-    ProjectId, TaskId,
+    ApprovalReason, ApprovalRecord, ApprovedProgram, ApprovingLine, CurrentApproval, JudgedSettings, PlanTerms, ProjectId, TaskId,
 };
 use proctor_plan::spec::{first_settings, settings_by_rule};
 
@@ -17,9 +16,7 @@ use proctor_plan::spec::{first_settings, settings_by_rule};
 #[derive(Debug)]
 pub(crate) struct Inheritance {
     pub(crate) former: FormerIdentity,
-    /// The approved plan of the project's own checks: its digest and terms; `None` if none was approved.
-    pub(crate) own_checks: Option<(Digest, PlanTerms)>,
-    /// The approvals that no registration can hold: of the tasks, and of protected files.
+    /// The approvals of the tasks, also of the project's own checks.
     pub(crate) approvals: Vec<ApprovalRecord>,
 }
 
@@ -43,29 +40,24 @@ impl Inheritance {
         let held = index.approved_settings(&former.project).map_err(ProjectError::Index)?;
         let settings = held.and_then(|held| held.terms.settings).map(|settings| without_openings(&settings));
         let ledger = LedgerLookup::open(store, &former.project).map_err(ProjectError::Evidence)?;
-        let (mut own_checks, mut approvals) = (None, Vec::new());
+        let mut approvals = Vec::new();
         for task in tasks {
             let Some(held) = index.approval(&former.project, &task).map_err(ProjectError::Index)? else { continue };
             let CurrentApproval { sequence, plan_digest, terms, protected } = held;
             let terms = inherited_terms(terms, settings.clone());
             // The tests of another working tree may rightly be others: its first run approves them.
             let protected = protected.filter(|_| former.likeness.is_same_place());
+            let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
+            let file = match line.as_ref().and_then(|line| line.body.approving()) {
+                Some(ApprovingLine::Approved(record)) => record.file.clone(),
+                Some(ApprovingLine::Registered(_)) | None => CONFIGURATION_FILE.to_owned(),
+            };
             let is_own = task == TaskId::default_task();
-            if is_own {
-                own_checks = Some((plan_digest, terms.clone()));
-            }
-            if !is_own || protected.is_some() {
-                let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
-                let file = match line.as_ref().and_then(|line| line.body.approving()) {
-                    Some(ApprovingLine::Approved(record)) => record.file.clone(),
-                    Some(ApprovingLine::Registered(_)) | None => CONFIGURATION_FILE.to_owned(),
-                };
-                let reason = if is_own { ApprovalReason::WeakensNothing } else { ApprovalReason::NewTask };
-                let (weakened, signature) = (Vec::new(), None);
-                approvals.push(ApprovalRecord { task, file, plan_digest, reason, weakened, terms, protected, signature });
-            }
+            let reason = if is_own { ApprovalReason::WeakensNothing } else { ApprovalReason::NewTask };
+            let (weakened, signature) = (Vec::new(), None);
+            approvals.push(ApprovalRecord { task, file, plan_digest, reason, weakened, terms, protected, signature });
         }
-        Ok(Self { former, own_checks, approvals })
+        Ok(Self { former, approvals })
     }
 
     /// Gives the new identity the approved tree of the former one, so that files cannot leave the tree by a change of identity.

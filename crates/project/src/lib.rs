@@ -92,7 +92,7 @@ pub use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::LookedEnvironments;
 pub use environment_digest::{
-    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, is_pinned, pinned,
+    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, configures_tools, is_pinned, pinned,
 };
 pub use error::{ProjectError, system_error_behind};
 pub use evidence::StepObserver;

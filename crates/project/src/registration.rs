@@ -161,8 +161,11 @@ fn write_first(
     })
 }
 
-/// Writes a registration and approvals that hold what was approved for a former identity, and nothing else. Returns what is said of
-/// that.
+/// Writes approvals that hold what was approved for a former identity, and then a registration that approves nothing. Returns what is
+/// said of that.
+///
+/// The directory belongs to the project from the registration's line on. A process that dies before it leaves approvals of a project
+/// that no directory has, and the next run begins anew: no directory is ever registered with a part of what it inherits.
 fn write_inherited(
     evidence: &mut Evidence,
     ledger: &mut Ledger,
@@ -172,15 +175,12 @@ fn write_inherited(
     inherited: Inheritance,
 ) -> Result<String, ProjectError> {
     inherited.copy_tree(&evidence.store, &scope.project);
-    let Inheritance { former, own_checks, approvals } = inherited;
-    let (plan_digest, terms) = match own_checks {
-        Some((plan_digest, terms)) => (plan_digest, Some(Box::new(terms))),
-        None => (proctor_plan::spec::plan_digest(plan), None),
-    };
-    evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
+    let Inheritance { former, approvals } = inherited;
     for approval in approvals {
         evidence.append(ledger, scope, LedgerBody::Approval(Box::new(approval)))?;
     }
+    let plan_digest = proctor_plan::spec::plan_digest(plan);
+    evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, None)))?;
     Ok(format!("; what was approved for {} (`{}`) holds here too", former.project, former.path))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::kept_files::KeptOutcome;
 use crate::reuse::PlaceOfCheck;
+use crate::rewritten_files::RewrittenFiles;
 use crate::seen_layers::SeenLayers;
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::SnapshotV2;
@@ -284,11 +285,12 @@ impl CheckPlace {
         }
     }
 
-    /// Returns the files of the tree that a step rewrote in its copy, and that other steps saw like that.
-    pub(crate) fn rewritten(&self) -> Vec<String> {
+    /// Returns what the checks did to the tree in their copies; `None` if they work in the project, where such a change makes the run
+    /// MOVED.
+    pub(crate) fn rewritten(&self) -> Option<&RewrittenFiles> {
         match self {
-            Self::Snapshot(snapshot) => snapshot.rewritten(),
-            Self::Project | Self::InPlace(_) => Vec::new(),
+            Self::Snapshot(snapshot) => Some(snapshot.rewritten()),
+            Self::Project | Self::InPlace(_) => None,
         }
     }
 

@@ -41,8 +41,9 @@ impl IgnoredBefore {
             }
         };
         let platform = RunConditions::platform_here();
-        let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
-        RunConditions { platform, directory, ignored, caches, rewritten }
+        let directory = directory_in_repository(&request.scope.root);
+        let (rewritten, restored) = place.rewritten().map(|files| (files.rewritten(), files.restored())).unwrap_or_default();
+        RunConditions { platform, directory, ignored, caches, rewritten, restored }
     }
 }
 

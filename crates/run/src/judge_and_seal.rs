@@ -20,8 +20,8 @@ use proctor_evidence::report::{
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
-    StopReason, TaskStatus, TddState, Timestamp,
+    EvidenceFile, HelperDeath, HomeAccess, OverallResult, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry,
+    RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -121,6 +121,7 @@ fn outcome(sealed: Box<SealedReport>, status: OverallStatus, stopped: Option<Sto
         },
         OverallStatus::Success
         | OverallStatus::PartialSuccess
+        | OverallStatus::RewroteTree
         | OverallStatus::Failed
         | OverallStatus::SpecificationError
         | OverallStatus::Superseded => RunOutcome::Judged(sealed),
@@ -179,11 +180,12 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     let criteria = criteria_facts::judge(&mut verdict, context, &run_end.performed);
     note_partial_selection(run_end, &mut verdict);
     note_protected_files(run_end, &mut verdict);
+    note_rewritten_tree(run_end, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
         return RunJudgement { verdict, criteria, route: None, override_of: None, tdd: context.tdd.clone(), ended };
     }
-    let (route, tdd) = route(run_end, ended);
+    let (route, tdd) = route(run_end, ended, verdict.overall_status);
     let override_of = route.as_ref().and_then(overridden);
     RunJudgement { verdict, criteria, route, override_of, tdd, ended }
 }
@@ -228,10 +230,32 @@ fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     }
 }
 
+/// Keeps a run that passed from being a verdict on its tree if a check left other content in its copy of the tree: another check, or the
+/// rest of the same one, may have worked on that content.
+fn note_rewritten_tree(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    if !run_end.after.is_tree_rewritten || verdict.overall_result != Some(OverallResult::Passed) {
+        return;
+    }
+    verdict.overall_status = OverallStatus::RewroteTree;
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::RewroteTree);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        let files = run_end.after.conditions.rewritten.join(", ");
+        verdict.completion_reason = format!("checks left other content in their copies than the tree has: {files}");
+    }
+}
+
 /// Decides where the task goes next by the first TEST action that did not succeed, otherwise by the last TEST action
-/// (R1). There is no route if no TEST action was carried out (R2).
-fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
+/// (R1). There is no route if no TEST action was carried out (R2),
+/// or if the run is no verdict on its tree.
+fn route(run_end: &RunEnd<'_>, now: Timestamp, status: OverallStatus) -> (Option<RouteEntry>, TddState) {
     let context = run_end.context;
+    if status == OverallStatus::RewroteTree {
+        return (None, context.tdd.clone());
+    }
     // When a prerequisite failed while the checks ran, as a service can, the results of the checks say nothing about
     // the code.
     if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
@@ -379,6 +403,7 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
 fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
     let context = run_end.context;
     let counts = decided.verdict.overall_status.counts();
+    let is_of_tree = counts && decided.verdict.overall_status != OverallStatus::RewroteTree;
     RunRecord {
         run_id: context.run_id.clone(),
         task: context.request.plan.task.clone(),
@@ -399,7 +424,7 @@ fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement
         tdd: counts.then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(context, actions),
         configuration: run_end.after.surveyed.configuration.clone(),
-        inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
+        inputs: if is_of_tree { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
         programs: Some(program_records(actions, &context.unchanged_since_approval)),
         conditions: Some(Box::new(run_end.after.conditions.clone())),

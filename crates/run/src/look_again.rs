@@ -9,6 +9,7 @@ use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_s
 use crate::kept_files::{KeptOutcome, copy_out};
 use crate::missing_root::require_root;
 use crate::perform_all::PreparedTree;
+use crate::rewritten_files::RewrittenFiles;
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
@@ -52,6 +53,8 @@ pub(crate) struct ProjectAfter {
     pub(crate) snapshot: SnapshotV2,
     /// What the results may depend on beside the tree.
     pub(crate) conditions: RunConditions,
+    /// Whether a check left other content in its copy of the tree than the tree has.
+    pub(crate) is_tree_rewritten: bool,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
 }
@@ -113,7 +116,8 @@ pub(crate) fn look_again(
     }
     let snapshot = place.facts(&in_place);
     let conditions = looks.ignored.conditions(request, place, index);
-    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, kept })
+    let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
+    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }
 
 /// Waits for the survey of the environment, and begins the second one.

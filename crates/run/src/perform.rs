@@ -17,6 +17,7 @@ mod running_service;
 mod services;
 mod turns;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,8 +38,8 @@ use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirect
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure,
-    StopReason, ToolReport, TreePath,
+    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox,
+    SpawnFailure, StopReason, ToolReport, TreePath, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
@@ -290,6 +291,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let caches = OwnCachesRequest {
             path: self.evidence.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),
+            cargo_home: ambient.get(OsStr::new("CARGO_HOME")).map(Path::new),
             root: &request.scope.root,
             directory: &directory,
             phase: action.phase,
@@ -305,8 +307,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         if !is_on_snapshot {
             self.bytecode.keep_apart(&mut environment, action, &request.scope.root, output);
         }
-        if is_on_snapshot && is_below_its_repository(&request.scope.root) {
+        let is_closed = request.settings.sandbox.world == World::Closed && request.settings.sandbox.mode != ProtectionMode::Off;
+        if (is_on_snapshot || is_closed) && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
+        }
+        if is_closed && let Some(place) = find_git_location(&request.scope.root) {
+            environment.use_git_without_settings(&place.work_tree);
         }
         environment
     }

@@ -1,20 +1,20 @@
 //! The snapshot of one run: what its checks see in place of the project, and what they write there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::bytecode::RunBytecode;
 use crate::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::followed_file::SeenFiles;
 use crate::kept_files::{KeptFiles, KeptOutcome};
-use crate::rewritten_files::changed_in_tree;
+use crate::rewritten_files::{RewrittenFiles, WritesInTree, made_configuration, writes_in_tree};
 use crate::seen_layers::SeenLayers;
 use crate::written_configuration::WrittenConfiguration;
 use proctor_evidence::read_boot_id;
 use proctor_evidence::report::{CachesV2, SnapshotV2, WrittenV2};
 use proctor_model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles,
-    MOST_REWRITTEN_NAMED, ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, ProjectId,
+    Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
@@ -43,10 +43,7 @@ pub(crate) struct RunSnapshot {
     written_count: u64,
     kept: KeptFiles,
     configuration: WrittenConfiguration,
-    /// For each layer that changes or removes files of the tree: these files.
-    rewriting: BTreeMap<PathBuf, Vec<TreePath>>,
-    /// The files of the tree that a step rewrote in its copy, and that other steps saw like that.
-    rewritten: BTreeSet<String>,
+    rewritten: RewrittenFiles,
     /// The file with the keys that may approve, relative to the project; `None` if the settings name none.
     signers: Option<String>,
 }
@@ -76,7 +73,7 @@ pub(crate) struct NotedWrites {
 enum TreeChange {
     /// The check fails: it is a linter or formatter.
     Fails,
-    /// Checks after it see the change, as they see everything that checks before them wrote. Then the run proves no commit.
+    /// Checks after it see the change, as they see everything that checks before them wrote. Then the run is no verdict on its tree.
     PassedOn,
 }
 
@@ -118,8 +115,7 @@ impl RunSnapshot {
             written_count: 0,
             kept: KeptFiles::default(),
             configuration: WrittenConfiguration::default(),
-            rewriting: BTreeMap::new(),
-            rewritten: BTreeSet::new(),
+            rewritten: RewrittenFiles::default(),
             signers: request.settings.allowed_signers.clone(),
         })
     }
@@ -206,8 +202,7 @@ impl RunSnapshot {
         let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
         if let Some(action) = action.filter(|action| action.phase == ActionPhase::Step) {
             self.configuration.note_seen(action, &kept);
-            let rewritten = kept.iter().filter_map(|layer| self.rewriting.get(layer)).flatten();
-            self.rewritten.extend(rewritten.map(ToString::to_string));
+            self.rewritten.note_seen(&kept);
         }
         let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
@@ -232,9 +227,9 @@ impl RunSnapshot {
         })
     }
 
-    /// Returns the files of the tree that a step rewrote in its copy, and that other steps saw like that.
-    pub(super) fn rewritten(&self) -> Vec<String> {
-        self.rewritten.iter().take(MOST_REWRITTEN_NAMED).cloned().collect()
+    /// Returns what the checks did to the tree in their copies.
+    pub(super) fn rewritten(&self) -> &RewrittenFiles {
+        &self.rewritten
     }
 
     /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
@@ -259,23 +254,24 @@ impl RunSnapshot {
             return Ok(NotedWrites { dropped_cache, ..NotedWrites::default() });
         }
         let tree_change = TreeChange::of(action, is_linter);
-        let changed = match tree_change {
-            Some(_) => changed_in_tree(&self.base.tree, &mount.written.upper, &entries)?,
-            None => Vec::new(),
+        let writes = match tree_change {
+            Some(_) => writes_in_tree(&self.base.tree, &mount.written.upper, &entries)?,
+            None => WritesInTree::default(),
         };
         let mut noted = NotedWrites { dropped_cache, ..NotedWrites::default() };
         self.bytecode.note_written(&action.id, &self.base, &entries);
         match tree_change {
             // A package manager's notes are no reason to fail.
-            Some(TreeChange::Fails) if changed.iter().any(|path| !is_lock_file(path)) => {
-                noted.changed = changed.into_iter().filter(|path| !is_lock_file(path)).collect();
+            Some(TreeChange::Fails) if writes.changed.iter().any(|path| !is_lock_file(path)) => {
+                noted.changed = writes.changed.into_iter().filter(|path| !is_lock_file(path)).collect();
             }
-            Some(TreeChange::Fails | TreeChange::PassedOn) | None => {
+            Some(TreeChange::Fails | TreeChange::PassedOn) => {
                 self.layers.keep(&mount.written, &action.id);
-                if !changed.is_empty() {
-                    self.rewriting.insert(mount.written.upper.clone(), changed);
-                }
+                let made = made_configuration(&self.base.tree, &entries, &self.base.copies, || settings.new_matcher().ok())?;
+                let notes = self.rewritten.note_written(action, &mount.written.upper, writes, made);
+                self.configuration.note_all(notes);
             }
+            None => self.layers.keep(&mount.written, &action.id),
         }
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);
         let signers = self.signers.as_deref();

@@ -223,7 +223,7 @@ fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClai
         if let Some(ignored) = &mut conditions.ignored {
             ignored.unname(|path| redactor.redact(path) == path);
         }
-        conditions.rewritten.iter_mut().for_each(|path| *path = redactor.redact(path));
+        conditions.rewritten.iter_mut().chain(&mut conditions.restored).for_each(|path| *path = redactor.redact(path));
     };
     of_origin(&mut claim.origin);
     for check in claim.checks.iter_mut().flatten() {

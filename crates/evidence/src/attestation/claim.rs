@@ -237,6 +237,7 @@ pub(super) mod tests {
                 ignored: Some(ignored),
                 caches: None,
                 rewritten: Vec::new(),
+                restored: Vec::new(),
             }),
         }
     }

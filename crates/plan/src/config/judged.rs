@@ -12,7 +12,7 @@ use crate::config::settings::Configuration;
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
 use proctor_model::{
     ByteSize, CachesMode, CollectionErrorPolicy, HomeAccess, JudgedSettings, LimitEnforcement, PackageCredentials,
-    ProtectionMode, SettingValue, SystemCallFilter,
+    ProtectionMode, SettingValue, SystemCallFilter, World,
 };
 
 /// The key under which an approval holds the digest of the variables in the file of `env_file`. It is no setting.
@@ -41,6 +41,7 @@ const ROWS: &[Row] = &[
     ("sandbox.sockets", |all| list(&all.sandbox.sockets)),
     ("sandbox.visible", |all| list(&all.sandbox.visible)),
     ("sandbox.home", |all| text(home_word(all.sandbox.home))),
+    ("sandbox.world", |all| text(world_word(all.sandbox.world))),
     ("sandbox.memory", |all| limit(all.sandbox.memory.map(|size| size.0))),
     ("sandbox.processes", |all| limit(all.sandbox.processes.map(u64::from))),
     ("sandbox.limits", |all| text(limits_word(all.sandbox.limits))),
@@ -178,6 +179,13 @@ fn credentials_word(credentials: PackageCredentials) -> &'static str {
     match credentials {
         PackageCredentials::Hidden => "hidden",
         PackageCredentials::ForPrerequisites => "prerequisites",
+    }
+}
+
+fn world_word(world: World) -> &'static str {
+    match world {
+        World::Closed => "closed",
+        World::Open => "open",
     }
 }
 

@@ -253,6 +253,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             wide("sockets", Added),
             wide("visible", Added),
             wide("home", Later(&["read-only", "overlay"])),
+            wide("world", Later(&["closed", "open"])),
             key("memory", Higher),
             key("processes", Higher),
             key("limits", Later(&["require", "auto"])),

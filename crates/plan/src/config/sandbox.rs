@@ -8,6 +8,7 @@ use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use proctor_model::{
     ByteSize, CachesMode, HomeAccess, LimitEnforcement, PackageCredentials, ProtectionMode, SandboxSettings, SystemCallFilter,
+    World,
 };
 
 const MODE: &[(&str, ProtectionMode)] =
@@ -16,6 +17,8 @@ const MODE: &[(&str, ProtectionMode)] =
 const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
+
+const WORLD: &[(&str, World)] = &[("closed", World::Closed), ("open", World::Open)];
 
 /// The smallest allowed memory limit. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
@@ -42,6 +45,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         sockets: section.setting(document, "sockets", list(fixed_place(SOCKETS), SOCKETS)).value,
         visible: section.setting(document, "visible", list(fixed_place(VISIBLE), VISIBLE)).value,
         home: section.setting(document, "home", choice(HOME)).value,
+        world: section.setting(document, "world", choice(WORLD)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
         limits: section.setting(document, "limits", choice(LIMITS)).value,

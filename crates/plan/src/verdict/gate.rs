@@ -45,6 +45,8 @@ pub struct GateJudgement {
     /// Files that the deciding runs could read, that a clone of the commit lacks, and that the policy accepts: ignored files, and
     /// directories of installed packages. Sorted.
     pub also_read: Vec<String>,
+    /// Files of the tree that checks of the deciding runs wrote and that had the tree's content again. Sorted.
+    pub restored: Vec<String>,
     /// The checks that did not succeed although they passed: the plan lets their findings or failures pass.
     pub warnings: Vec<String>,
 }
@@ -160,19 +162,29 @@ fn judge_platforms(
         rules.policy.platforms.iter().map(on).collect()
     };
     let state = worst_state(judged.iter().map(|judged| judged.state));
-    let mut together =
-        GateJudgement { subject, state, runs: Vec::new(), reasons: Vec::new(), also_read: Vec::new(), warnings: Vec::new() };
+    let mut together = GateJudgement {
+        subject,
+        state,
+        runs: Vec::new(),
+        reasons: Vec::new(),
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        warnings: Vec::new(),
+    };
     for judged in judged {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !together.runs.contains(run)).collect();
         together.runs.extend(new);
         together.reasons.extend(judged.reasons);
         together.also_read.extend(judged.also_read);
+        together.restored.extend(judged.restored);
         together.warnings.extend(judged.warnings);
     }
     together.warnings.sort();
     together.warnings.dedup();
-    together.also_read.sort();
-    together.also_read.dedup();
+    for paths in [&mut together.also_read, &mut together.restored] {
+        paths.sort();
+        paths.dedup();
+    }
     together
 }
 
@@ -281,27 +293,37 @@ fn proved(
     checks: &[ClaimedCheck],
     others: impl Iterator<Item = GateJudgement>,
 ) -> GateJudgement {
-    let (mut runs, mut also_read) = (vec![claim.run.clone()], Vec::new());
+    let (mut runs, mut also_read, mut restored) = (vec![claim.run.clone()], Vec::new(), Vec::new());
     let has_failed = |check: &&ClaimedCheck| check.result.as_ref().is_some_and(|result| result.succeeded == Some(false));
     let mut warnings: Vec<String> = checks.iter().filter(has_failed).map(|check| check.name.clone()).collect();
     for origin in origins(claim, checks) {
         let ignored = origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref());
         also_read.extend(ignored.into_iter().flat_map(|ignored| ignored.paths.iter().chain(&ignored.others).cloned()));
+        restored.extend(origin.conditions.iter().flat_map(|conditions| conditions.restored.iter().cloned()));
     }
     for judged in others {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !runs.contains(run)).collect();
         runs.extend(new);
         also_read.extend(judged.also_read);
+        restored.extend(judged.restored);
         warnings.extend(judged.warnings);
     }
     debug_assert!(objection(rules, claim, checks).is_none(), "what the policy does not accept proves nothing");
-    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, warnings }
+    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, restored, warnings }
 }
 
 fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJudgement {
     let run = claim.run.clone();
     let reasons = vec![GateReason::Failed { run: run.clone(), checks }];
-    GateJudgement { subject, state: GateState::Red, runs: vec![run], reasons, also_read: Vec::new(), warnings: Vec::new() }
+    GateJudgement {
+        subject,
+        state: GateState::Red,
+        runs: vec![run],
+        reasons,
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Returns the judgement where no run proves anything. Only the first reason is kept: it is about the newest run.
@@ -324,7 +346,15 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UntrustedSigner { .. }
         | GateReason::OnPlatform { .. } => GateState::NotAccepted,
     };
-    GateJudgement { subject, state, runs: Vec::new(), reasons: vec![reason], also_read: Vec::new(), warnings: Vec::new() }
+    GateJudgement {
+        subject,
+        state,
+        runs: Vec::new(),
+        reasons: vec![reason],
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Returns that a run was made with another plan than the commit has.

@@ -39,7 +39,7 @@ pub enum GateReason {
     UnknownInputs { run: RunId },
     /// The checks could read files that the trusted commit has, and that the judged commit does not have but ignores.
     NewlyIgnored { run: RunId, paths: Vec<String> },
-    /// A step changed or removed files of the tree, and other steps saw that.
+    /// A step changed or removed files of the tree in its copy, or made files there that decide how checks work.
     TreeRewritten { run: RunId, paths: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
@@ -83,7 +83,7 @@ impl fmt::Display for GateReason {
             }
             Self::TreeRewritten { run, paths } => {
                 let paths = listed(paths, 0);
-                write!(formatter, "in {run} a step rewrote files of the tree, and other steps saw that: {paths}")
+                write!(formatter, "in {run} a step left other content in its copy than the tree has: {paths}")
             }
             Self::KeptCaches { run } => {
                 write!(

@@ -26,7 +26,7 @@ impl Around {
         let place = |name: &str, access| Place { path: base.join(name), access, identity: (0, 0) };
         let places = vec![place("", Access::Hidden), place("repo/app", Access::Writable), place("repo/seen", Access::ReadOnly)];
         let sandbox =
-            Sandbox { places, store: base.join("store"), hidden: Vec::new(), second_paths: Vec::new(), visible: Vec::new() };
+            Sandbox { places, store: base.join("store"), hidden: Vec::new(), second_paths: Vec::new(), ..Sandbox::default() };
         Self { base, sandbox, _directory: directory }
     }
 

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use proctor_evidence::report::{GENERATED_BY, ReusedAction};
 use proctor_model::{
     ActionId, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement, ProtectionMode,
-    SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind,
+    SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind, World,
 };
 use proctor_project::path_filter;
 use proctor_project::{SurveyedEnvironment, is_pinned};
@@ -141,6 +141,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         sockets,
         visible,
         home,
+        world,
         memory,
         processes,
         limits,
@@ -179,6 +180,10 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
     let writer = match limits {
         LimitEnforcement::WherePossible => writer,
         LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
+    let writer = match world {
+        World::Closed => writer,
+        World::Open => writer.part("world", b"open"),
     };
     let writer = match system_call_filter {
         SystemCallFilter::WherePossible => writer,

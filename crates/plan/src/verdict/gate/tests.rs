@@ -27,6 +27,7 @@ fn origin(number: u64) -> ClaimOrigin {
         ignored: Some(IgnoredFiles::default()),
         caches: Some(CachesSeen::Kept),
         rewritten: Vec::new(),
+        restored: Vec::new(),
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
