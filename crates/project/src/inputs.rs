@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use proctor_evidence::evidence_directory;
+use proctor_git::find_git_location;
 use proctor_model::TreePath;
 use proctor_tree::InputPlace;
 
@@ -59,6 +60,15 @@ impl InputSearch<'_> {
             Some(InputRefusal::OfStore)
         } else {
             None
+        }
+    }
+
+    /// Returns whether a path lies in another checkout (worktree) of the project's repository.
+    pub fn is_in_other_checkout(&self, path: &Path) -> bool {
+        let directory = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        match (find_git_location(directory), find_git_location(self.root)) {
+            (Some(there), Some(own)) => there.work_tree != own.work_tree && there.common_directory == own.common_directory,
+            (None, _) | (_, None) => false,
         }
     }
 

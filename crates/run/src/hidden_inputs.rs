@@ -148,7 +148,8 @@ impl ActionView<'_> {
         // Directly below HOME or the root directory, the file itself is meant: `~/.gitconfig`, and not the whole of `~/.config`.
         let is_wide = shared.parent().is_none() || Some(shared) == self.search.home;
         let entry = if is_wide { path.clone() } else { shared.join(path.strip_prefix(shared).ok()?.components().next()?) };
-        self.search.refusal(&entry).is_none().then(|| self.search.name_of(&entry))
+        let is_allowed = self.search.refusal(&entry).is_none() && !self.search.is_in_other_checkout(&path);
+        is_allowed.then(|| self.search.name_of(&entry))
     }
 
     /// Returns where a module lies that the project's files lead to, or that lies beside the project.
@@ -158,7 +159,9 @@ impl ActionView<'_> {
         let beside = fs::read_dir(self.search.root.parent()?).into_iter().flatten().flatten();
         let beside = beside.map(|entry| (self.search.name_of(&entry.path()), entry.path())).take(MOST_LINES * 4);
         let mut candidates: Vec<(String, PathBuf)> = known.chain(beside).collect();
-        candidates.retain(|(_, path)| self.search.refusal(path).is_none() && self.is_hidden(path));
+        candidates.retain(|(_, path)| {
+            self.search.refusal(path).is_none() && self.is_hidden(path) && !self.search.is_in_other_checkout(path)
+        });
         candidates.into_iter().find(|(_, path)| holds_module(path, module)).map(|(name, _)| name)
     }
 

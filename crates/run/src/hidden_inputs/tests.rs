@@ -93,6 +93,24 @@ fn an_environment_of_another_checkout_is_named_with_the_command() {
 }
 
 #[test]
+fn another_checkout_is_never_proposed_as_an_input() {
+    let around = Around::new(&["repo/.git/HEAD", "repo/other/calc.py"]);
+    let write = |name: &str, text: String| {
+        fs::create_dir_all(around.base.join(name).parent().expect("a parent")).expect("a writable directory");
+        fs::write(around.base.join(name), text).expect("a writable file");
+    };
+    let outputs = ["ModuleNotFoundError: No module named 'calc'", "No such file or directory: 'BASE/repo/other/calc.py'"];
+    for output in outputs {
+        assert_eq!(around.advice(output, &[]).len(), 1, "it is a directory like any other");
+    }
+    write("repo/.git/worktrees/other/commondir", "../..\n".to_owned());
+    write("repo/other/.git", format!("gitdir: {}/repo/.git/worktrees/other\n", around.base.display()));
+    for output in outputs {
+        assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
+    }
+}
+
+#[test]
 fn a_hidden_socket_is_named() {
     let around = Around::new(&[]);
     let path = around.base.join("docker.sock");
