@@ -229,6 +229,7 @@ impl<'a> Finder<'a> {
         let Some(text) = self.text_of(path) else { return };
         for named in paths_that_lead_out(name, &text) {
             let path = directory.join(&named);
+            self.note(&path);
             // `extends` leaves the ending out.
             let with_ending = directory.join(format!("{named}.json"));
             self.judge(if path.exists() { &path } else { &with_ending }, name);
@@ -289,6 +290,8 @@ impl<'a> Finder<'a> {
     /// Decides what becomes of a path that a file names, and goes on from there if it is an input.
     /// `by` is the file, environment or package that names it.
     fn judge(&mut self, path: &Path, by: &str) {
+        // What is missing now may come.
+        self.note(path);
         let Ok(path) = path.canonicalize() else { return };
         let is_installed = path.components().any(|part| ENVIRONMENTS.iter().any(|name| part.as_os_str() == *name));
         let is_of_system = SYSTEM.iter().any(|system| path.starts_with(system));

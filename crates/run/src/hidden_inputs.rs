@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use proctor_model::{Access, Sandbox};
-use proctor_project::{InputSearch, LeftOut, LeftOutReason};
+use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
+use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
 
 /// The most bytes of a line that are searched, and the most lines with a marker.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -53,20 +53,42 @@ const INSTALLS: &[(&str, &str)] = &[
 ];
 
 /// What a failed action could see.
-pub(crate) struct ActionView<'a> {
-    pub(crate) search: InputSearch<'a>,
+struct ActionView<'a> {
+    search: InputSearch<'a>,
     /// The action's working directory, from which relative paths in its output lead.
-    pub(crate) directory: &'a Path,
-    pub(crate) sandbox: &'a Sandbox,
+    directory: &'a Path,
+    sandbox: &'a Sandbox,
     /// The inputs and sockets of the settings; the advice adds to them.
-    pub(crate) inputs: Vec<String>,
-    pub(crate) sockets: &'a [String],
+    inputs: &'a [String],
+    sockets: &'a [String],
     /// What the project's files lead to and checks do not see.
-    pub(crate) left_out: &'a [LeftOut],
+    left_out: &'a [LeftOut],
+}
+
+/// Returns notes about what a failed action looked for and did not see. `surroundings` are the run, the home directory and the store.
+pub(crate) fn hidden_input_notes(
+    (request, home, store): (&RunRequest<'_>, Option<&Path>, &Path),
+    action: &Action,
+    ended: &EndedAction,
+    sandbox: Option<&Sandbox>,
+) -> Vec<PlanNote> {
+    let Some(sandbox) = sandbox else { return Vec::new() };
+    let root = request.scope.root.as_path();
+    let view = ActionView {
+        search: InputSearch { root, home, store },
+        directory: &root.join(&action.directory),
+        sandbox,
+        inputs: &request.settings.named_inputs,
+        sockets: &request.settings.sandbox.sockets,
+        left_out: &request.settings.left_out,
+    };
+    let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
+    let note = |message| PlanNote { subject: action.name.clone(), message };
+    hidden_inputs(&output, &view).into_iter().map(note).collect()
 }
 
 /// Returns at most one line of advice about each kind: another checkout, an input, a socket.
-pub(crate) fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
+fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let lines: Vec<&str> =
         output.lines().filter(|line| line.len() <= LONGEST_LINE && is_about_missing(line)).take(MOST_LINES).collect();
     if lines.is_empty() {

@@ -36,7 +36,7 @@ impl Around {
             search: InputSearch { root: &root, home: Some(&home), store: &store },
             directory: &root,
             sandbox: &self.sandbox,
-            inputs: vec!["../base.json".to_owned()],
+            inputs: &["../base.json".to_owned()],
             sockets: &[],
             left_out,
         };
