@@ -61,6 +61,9 @@ fn a_check_sees_named_and_found_inputs_and_cannot_write_them() {
         let seen: Vec<&str> = log.lines().collect();
         assert_eq!(seen, ["SEEN ../shared/rate", "SEEN ../base.json", "SEEN ../pytest.ini"], "{level}");
         assert!(!project.path().join("shared/written").exists());
+        let list = in_app(&project, &["tree", "--list"]).success().stdout;
+        let inputs: Vec<&str> = list.lines().filter_map(|line| line.get(67..)).filter(|name| name.starts_with("../")).collect();
+        assert_eq!(inputs, ["../base.json", "../pytest.ini", "../shared"]);
         // What was told once is not told again.
         let again = in_app(&project, &["run"]).success();
         assert!(!again.stdout.contains("inputs beside the project"), "{level}: {}", again.stdout);

@@ -77,7 +77,8 @@ impl InputSearch<'_> {
         let beside = TreePath::beside(self.root, path).to_string();
         let home = self.home.map(without_links);
         match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
-            Some(below) if !self.is_in_home() => format!("~/{}", below.display()),
+            // What is the user's own has the same name on every machine.
+            Some(below) if !self.is_in_home() || is_dotted(&below) => format!("~/{}", below.display()),
             Some(_) | None => beside,
         }
     }
@@ -85,6 +86,11 @@ impl InputSearch<'_> {
     fn is_in_home(&self) -> bool {
         self.home.is_some_and(|home| self.root.starts_with(without_links(home)))
     }
+}
+
+/// Returns whether a path begins with a name that begins with a dot, such as `.config/x`.
+fn is_dotted(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().starts_with(b".")
 }
 
 /// Leaves out each input that lies in another one.

@@ -167,9 +167,10 @@ impl ActionView<'_> {
     fn entry_beside(&self, path: &Path) -> Option<String> {
         let path = path.canonicalize().ok()?;
         let shared = self.search.root.ancestors().find(|above| path.starts_with(above))?;
-        // Directly below HOME or the root directory, the file itself is meant: `~/.gitconfig`, and not the whole of `~/.config`.
-        let is_wide = shared.parent().is_none() || Some(shared) == self.search.home;
-        let entry = if is_wide { path.clone() } else { shared.join(path.strip_prefix(shared).ok()?.components().next()?) };
+        let first = path.strip_prefix(shared).ok()?.components().next()?;
+        // Of the user's own settings, and of the root directory, the file itself is meant: `~/.config/x.toml`, not the whole of `~/.config`.
+        let is_dotted = first.as_os_str().as_encoded_bytes().starts_with(b".");
+        let entry = if shared.parent().is_none() || is_dotted { path.clone() } else { shared.join(first) };
         let is_allowed = self.search.refusal(&entry).is_none() && !self.search.is_in_other_checkout(&path);
         is_allowed.then(|| self.search.name_of(&entry))
     }

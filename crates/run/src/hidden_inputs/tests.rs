@@ -50,7 +50,12 @@ fn left(name: &str, reason: LeftOutReason) -> LeftOut {
 
 #[test]
 fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
-    let around = Around::new(&["repo/shared/deep/conv.py", "repo/rates.py", "repo/lib/src/wildlib/__init__.py"]);
+    let around = Around::new(&[
+        "home/.config/tool/x.toml",
+        "repo/shared/deep/conv.py",
+        "repo/rates.py",
+        "repo/lib/src/wildlib/__init__.py",
+    ]);
     for (output, expected) in [
         ("FileNotFoundError: [Errno 2] No such file or directory: 'BASE/repo/shared/deep/conv.py'", Some("../shared")),
         ("Error: ENOENT: no such file or directory, open '../shared/deep/conv.py'", Some("../shared")),
@@ -58,6 +63,7 @@ fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
         ("E   ModuleNotFoundError: No module named 'rates'", Some("../rates.py")),
         ("E   ModuleNotFoundError: No module named 'wildlib.deep'", Some("../lib")),
         ("warning: unable to access '~/.gitconfig': Permission denied", Some("~/.gitconfig")),
+        ("cannot read 'BASE/home/.config/tool/x.toml'", Some("~/.config/tool/x.toml")),
         ("FileNotFoundError: No such file or directory: 'BASE/repo/seen/y.py'", None),
         ("cannot open 'BASE/repo/seen/x.py'", None),
         ("cannot open 'BASE/repo/app/a.py'", None),
