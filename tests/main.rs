@@ -52,6 +52,7 @@ mod history;
 mod hook;
 mod hostile_texts;
 mod house;
+mod inputs;
 mod isolated_tools;
 mod kept_stores;
 mod keys;

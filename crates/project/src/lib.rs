@@ -99,7 +99,7 @@ pub use evidence::StepObserver;
 pub use evidence::{Evidence, HeldLedger};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use former_identity::checkouts_directory;
-pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason};
+pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub use gate::directory_in_repository;
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};

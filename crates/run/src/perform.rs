@@ -26,7 +26,7 @@ use crate::bytecode_in_place::BytecodeInPlace;
 use crate::check_place::{CheckPlace, refresh_place};
 use crate::flow::RunClock;
 use crate::hidden_caches::hidden_caches;
-use crate::hidden_inputs::{ActionView, hidden_inputs};
+use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::records;
@@ -43,8 +43,8 @@ use proctor_model::{
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EnvironmentSurvey, Evidence, InputSearch, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits,
-    Runner, SurveyExtent, Trees, Workspace, prepare_own_caches,
+    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
+    SurveyExtent, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation};
@@ -342,7 +342,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &request.settings.sandbox,
         };
         let mut hints = failed.hints();
-        hints.extend(self.hidden_inputs(action, ended, sandbox));
+        let surroundings = (request, isolation::home(&self.runner.ambient), self.evidence.store.root());
+        hints.extend(hidden_input_notes(surroundings, action, ended, sandbox));
         if let Some(snapshot) = self.place.snapshot_for(action) {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
             let places = (request.scope.root.as_path(), self.working_directory(action));
@@ -350,23 +351,6 @@ impl<'w, 'c> Performer<'w, 'c> {
             hints.extend(missing_directories(action, ended, places.0, &places.1, is_missed));
         }
         hints
-    }
-
-    fn hidden_inputs(&self, action: &Action, ended: &EndedAction, sandbox: Option<&Sandbox>) -> Vec<PlanNote> {
-        let (request, Some(sandbox)) = (self.context.request, sandbox) else { return Vec::new() };
-        let root = request.scope.root.as_path();
-        let (home, store) = (isolation::home(&self.runner.ambient), self.evidence.store.root());
-        let view = ActionView {
-            search: InputSearch { root, home, store },
-            directory: &root.join(&action.directory),
-            sandbox,
-            inputs: request.settings.named_inputs.clone(),
-            sockets: &request.settings.sandbox.sockets,
-            left_out: &request.settings.left_out,
-        };
-        let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
-        let note = |message| PlanNote { subject: action.name.clone(), message };
-        hidden_inputs(&output, &view).into_iter().map(note).collect()
     }
 
     fn isolation(

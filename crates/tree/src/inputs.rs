@@ -83,6 +83,14 @@ pub(super) enum InputContent {
     Directory(Box<TreeIndex>),
 }
 
+/// Returns inputs in the order in which they are digested.
+pub(super) fn in_order(inputs: &[InputPlace]) -> Arc<[InputPlace]> {
+    let mut inputs = inputs.to_vec();
+    inputs.sort();
+    inputs.dedup_by(|left, right| left.name == right.name);
+    inputs.into()
+}
+
 /// Reads every input of the matcher's settings again. Files whose stamp (size, inode and times) is as it was are not read.
 pub(super) fn read_inputs(matcher: &Matcher, now: Timestamp, previous: &[Input]) -> Arc<[Input]> {
     let places = matcher.inputs().iter();

@@ -294,6 +294,7 @@ pub(super) mod tests {
         ]);
         let mut warned = claim(key);
         warned.warned = vec!["STEP.2 lint".to_owned()];
+        warned.tree_format = TreeFormat::V3;
         for claim in [claim(key), failed, warned] {
             assert_eq!(CommitClaim::parse(&claim.to_statement()), Some(claim));
         }
