@@ -88,7 +88,7 @@ pub use deciding_files::DecidingFilesBefore;
 pub use deciding_files::decides_the_verdict;
 pub use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
-pub use environment_digest::LookedEnvironments;
+pub use environment_digest::{LookedEnvironments, environments_in_project};
 pub use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, configures_tools, is_pinned, pinned,
 };

@@ -30,6 +30,7 @@ mod criteria_facts;
 mod debt;
 mod diagnosis;
 mod earlier_runs;
+mod dropped_writes;
 mod environment;
 mod exports;
 mod flow;

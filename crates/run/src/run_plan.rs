@@ -262,7 +262,7 @@ fn run_in_directory(
     let request = context.request;
     let mut directory = begin_directory(&workspace.evidence, &held.lock, &context)?;
     let looks = BackgroundLooks::begin(&workspace.evidence.store, request, &place, &index);
-    let mut performer = Performer::new(workspace, &held.lock, &context, &mut place, &mut directory, show);
+    let mut performer = Performer::new(workspace, &held.lock, &context, &mut place, &index, &mut directory, show);
     let PerformedActions { results, stopped, died, known, prepared } = perform_all(&context, &mut performer, &index)?;
     if ends_in_usage_error(&results) {
         let programs = workspace.runner.program_search(request.scope, request.settings);

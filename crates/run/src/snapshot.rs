@@ -227,6 +227,11 @@ impl RunSnapshot {
         })
     }
 
+    /// Returns the layers of the run, and the directory that contains them.
+    pub(crate) fn layers(&mut self) -> (&mut RunLayers, &Path) {
+        (&mut self.layers, &self.base.directory)
+    }
+
     /// Returns what the checks did to the tree in their copies.
     pub(super) fn rewritten(&self) -> &RewrittenFiles {
         &self.rewritten

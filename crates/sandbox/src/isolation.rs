@@ -68,6 +68,7 @@ pub fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: Isolati
         weakest,
         sandbox: Some(sandbox),
         snapshot: None,
+        dropped: None,
         output: Some(output),
         resources,
         filter: settings.system_call_filter,

@@ -90,7 +90,8 @@ pub enum MissingDirectories {
 pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
     let survey = find_places::find_places(request)?;
     let places = arrange::arrange(&survey);
-    Ok(Sandbox { places, store: survey.store, hidden: survey.hidden, second_paths: survey.second_paths })
+    let caches = arrange::writable_caches(&survey, &places);
+    Ok(Sandbox { places, store: survey.store, hidden: survey.hidden, second_paths: survey.second_paths, caches })
 }
 
 /// Returns a view of the file system that is read-only and hides the store alone.
@@ -101,7 +102,7 @@ pub fn hide_store_alone(store: &Path) -> io::Result<Sandbox> {
     let store = store.canonicalize()?;
     let second_paths = second_paths_of(&store)?;
     let hidden = |path: &PathBuf| Place { path: path.clone(), access: Access::Hidden, identity: (0, 0) };
-    Ok(Sandbox { places: second_paths.iter().map(hidden).collect(), hidden: vec![store.clone()], store, second_paths })
+    Ok(Sandbox { places: second_paths.iter().map(hidden).collect(), hidden: vec![store.clone()], store, second_paths, caches: Vec::new() })
 }
 
 /// Returns the other paths at which a mount shows a file or directory, or something in it. The path must contain no links.
