@@ -5,7 +5,9 @@ use rusqlite::{Connection, Row, params};
 use crate::IndexError;
 use crate::tables::Tables;
 use crate::words::{from_integer, to_integer, to_word};
-use proctor_model::{CheckOutcome, CheckRecord, Digest, KnownCheck, LastCheckResult, OverallStatus, ProjectId, RunRecord, Sequence, TaskId};
+use proctor_model::{
+    CheckOutcome, CheckRecord, Digest, KnownCheck, LastCheckResult, OverallStatus, ProjectId, RunRecord, Sequence, TaskId,
+};
 
 /// Stores the results of a run's checks. A check without a result in this run keeps the result of an earlier run with the
 /// same plan.

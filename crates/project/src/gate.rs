@@ -249,7 +249,7 @@ fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
     let verdict = match record.overall_status {
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {
             record.overall_result
-        },
+        }
         OverallStatus::SpecificationError | OverallStatus::Interrupted | OverallStatus::Superseded | OverallStatus::Moved => None,
     };
     let checks =

@@ -65,8 +65,7 @@ pub(crate) fn drop_layers(
     dropped: &DroppedWrites,
 ) -> Option<PlanNote> {
     let is_written = |place: &&DroppedPlace| {
-        environments.contains(&place.path)
-            && fs::read_dir(&place.written.upper).is_ok_and(|mut entries| entries.next().is_some())
+        environments.contains(&place.path) && fs::read_dir(&place.written.upper).is_ok_and(|mut entries| entries.next().is_some())
     };
     let written = dropped.places.iter().filter(is_written).take(NAMED);
     let names: Vec<String> = written.map(|place| format!("`{}`", place.path.display())).collect();

@@ -13,8 +13,8 @@ use crate::written_configuration::WrittenConfiguration;
 use proctor_evidence::read_boot_id;
 use proctor_evidence::report::{CachesV2, SnapshotV2, WrittenV2};
 use proctor_model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles,
-    ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, ProjectId,
+    Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
@@ -311,6 +311,7 @@ impl RunSnapshot {
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         let mut outcome = self.kept.copy_out(request, &self.base.copies, begun, record, stopped);
+        self.configuration.note_left_out(&self.base.left_out);
         outcome.notes.extend(self.configuration.take_notes());
         for one in &mut self.written {
             if let Ok(path) = TreePath::try_from(one.path.as_str()) {

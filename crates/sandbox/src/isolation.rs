@@ -37,6 +37,7 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: WRITING_THE_PROJECT, from: IsolationLevel::Namespace },
     OpenChannel { name: PATH_SOCKETS, from: IsolationLevel::Cgroup },
     OpenChannel { name: SERVICE, from: IsolationLevel::Cgroup },
+    OpenChannel { name: "writing package caches and installed packages", from: IsolationLevel::Cgroup },
     OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
     OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
     OpenChannel { name: "the shared /tmp, and `.git`", from: IsolationLevel::Cgroup },

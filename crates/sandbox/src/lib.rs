@@ -102,7 +102,13 @@ pub fn hide_store_alone(store: &Path) -> io::Result<Sandbox> {
     let store = store.canonicalize()?;
     let second_paths = second_paths_of(&store)?;
     let hidden = |path: &PathBuf| Place { path: path.clone(), access: Access::Hidden, identity: (0, 0) };
-    Ok(Sandbox { places: second_paths.iter().map(hidden).collect(), hidden: vec![store.clone()], store, second_paths, caches: Vec::new() })
+    Ok(Sandbox {
+        places: second_paths.iter().map(hidden).collect(),
+        hidden: vec![store.clone()],
+        store,
+        second_paths,
+        caches: Vec::new(),
+    })
 }
 
 /// Returns the other paths at which a mount shows a file or directory, or something in it. The path must contain no links.

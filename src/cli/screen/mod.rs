@@ -138,7 +138,7 @@ pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
         TreeIssueKind::Special => {
-            format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path)
+            format!("note: `{}` is a socket, pipe or device: the tree's digest and the snapshot do not have it", issue.path)
         }
     });
     lines.collect()
@@ -300,7 +300,9 @@ fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Opt
             UNPROVEN
         }
         (OverallStatus::RewroteTree, _)
-        | (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
+        | (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => {
+            "PASSED"
+        }
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => "FAILED",
         (OverallStatus::SpecificationError, _) => "SPECIFICATION ERROR",
         (OverallStatus::Interrupted, _) => "INTERRUPTED",

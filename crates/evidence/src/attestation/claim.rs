@@ -234,6 +234,7 @@ pub(super) mod tests {
                 caches: None,
                 rewritten: Vec::new(),
                 restored: Vec::new(),
+                left_in_environment: std::collections::BTreeMap::new(),
             }),
         }
     }

@@ -162,8 +162,15 @@ fn judge_platforms(
         rules.policy.platforms.iter().map(on).collect()
     };
     let state = worst_state(judged.iter().map(|judged| judged.state));
-    let mut together =
-        GateJudgement { subject, state, runs: Vec::new(), reasons: Vec::new(), also_read: Vec::new(), restored: Vec::new(), warnings: Vec::new() };
+    let mut together = GateJudgement {
+        subject,
+        state,
+        runs: Vec::new(),
+        reasons: Vec::new(),
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        warnings: Vec::new(),
+    };
     for judged in judged {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !together.runs.contains(run)).collect();
         together.runs.extend(new);
@@ -308,7 +315,15 @@ fn proved(
 fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJudgement {
     let run = claim.run.clone();
     let reasons = vec![GateReason::Failed { run: run.clone(), checks }];
-    GateJudgement { subject, state: GateState::Red, runs: vec![run], reasons, also_read: Vec::new(), restored: Vec::new(), warnings: Vec::new() }
+    GateJudgement {
+        subject,
+        state: GateState::Red,
+        runs: vec![run],
+        reasons,
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Returns the judgement where no run proves anything. Only the first reason is kept: it is about the newest run.
@@ -331,7 +346,15 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UntrustedSigner { .. }
         | GateReason::OnPlatform { .. } => GateState::NotAccepted,
     };
-    GateJudgement { subject, state, runs: Vec::new(), reasons: vec![reason], also_read: Vec::new(), restored: Vec::new(), warnings: Vec::new() }
+    GateJudgement {
+        subject,
+        state,
+        runs: Vec::new(),
+        reasons: vec![reason],
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Returns that a run was made with another plan than the commit has.

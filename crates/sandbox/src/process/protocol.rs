@@ -281,6 +281,7 @@ mod tests {
             store: odd.clone().into(),
             hidden: vec![odd.clone().into()],
             second_paths: Vec::new(),
+            caches: vec![odd.clone().into()],
         };
         let request = LauncherRequest::Start(Box::new(StartAction {
             number: ActionNumber(7),

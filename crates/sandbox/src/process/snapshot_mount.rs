@@ -75,8 +75,7 @@ pub(super) fn mount_dropped(
     store_path: &Path,
     memory: Option<&OwnedFd>,
 ) -> io::Result<()> {
-    let live: Vec<_> =
-        dropped.places.iter().map(|place| Ok((place, open_directory(&place.path)?))).collect::<io::Result<_>>()?;
+    let live: Vec<_> = dropped.places.iter().map(|place| Ok((place, open_directory(&place.path)?))).collect::<io::Result<_>>()?;
     let opened = OpenedStore::attach(store, store_path, &dropped.directory)?;
     let layers = PlaceOfLayers::attach(&dropped.directory, dropped.memory.as_deref(), memory)?;
     for (place, live) in live {

@@ -136,7 +136,7 @@ fn finished(project: &ProjectId, run: RecordedRun) -> EventV1 {
     let outcome = match run.status {
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {
             RunOutcomeV1::Judged
-        },
+        }
         OverallStatus::SpecificationError => RunOutcomeV1::ConfigurationWrong,
         OverallStatus::Interrupted => RunOutcomeV1::Interrupted,
         OverallStatus::Superseded => RunOutcomeV1::Superseded,

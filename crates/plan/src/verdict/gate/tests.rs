@@ -28,6 +28,7 @@ fn origin(number: u64) -> ClaimOrigin {
         caches: Some(CachesSeen::Kept),
         rewritten: Vec::new(),
         restored: Vec::new(),
+        left_in_environment: std::collections::BTreeMap::new(),
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
