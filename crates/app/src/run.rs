@@ -18,7 +18,7 @@ use crate::serving::{self, ServedProject};
 use proctor_api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 use proctor_evidence::report::{EXECUTION_REPORT_FILE, ExecutionReportV2};
 use proctor_model::{
-    Action, AfterMovedRun, CachesMode, CommandExit, Digest, OnDisk, Phase, PlanNote, PlanOrigin, ProjectId, Repetitions, TaskId,
+    Action, AfterMovedRun, CachesMode, CommandExit, Digest, Phase, PlanNote, PlanOrigin, ProjectId, Repetitions, TaskId,
     TreePath, Trigger, TriggerKind,
 };
 use proctor_plan::config::Configuration;
@@ -218,7 +218,7 @@ pub fn finish(workspace: &mut Workspace, control: &Control) {
 
 fn follow_moved_run(repetitions: &mut Repetitions, sealed: &SealedReport) -> AfterMovedRun {
     let moved: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-    let after = repetitions.follow_moved_run(&moved, OnDisk::compare(sealed.tree, sealed.tree_after));
+    let after = repetitions.follow_moved_run(&moved, sealed.on_disk);
     repetitions.begin(moved);
     after
 }

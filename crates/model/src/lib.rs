@@ -129,9 +129,7 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
-    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy, LimitSetting, OPEN_WORLD,
-    PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UNNAMED_FILES,
-    UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
+    Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy, LimitSetting, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};

@@ -1,5 +1,7 @@
 //! What the results of a run may depend on beside the tree, as the ledger records it. `proctor gate` asks for it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
@@ -37,6 +39,10 @@ pub struct RunConditions {
     /// The open channels by which checks read files that no digest names: an open world, and what the settings show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unnamed: Vec<String>,
+    /// The files of installed packages that changed while checks ran that could write them: by path, relative to the project's root,
+    /// a stamp by which a later run finds out whether somebody wrote the file again. Until then no run has a verdict.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_in_environment: BTreeMap<String, String>,
 }
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
@@ -131,6 +137,7 @@ mod tests {
             rewritten: Vec::new(),
             restored: Vec::new(),
             unnamed: Vec::new(),
+            left_in_environment: BTreeMap::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

@@ -26,6 +26,7 @@ use self::every_file::EveryFile;
 pub use self::every_file::SurveyExtent;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
+pub use self::places::environments_in_project;
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
 use proctor_evidence::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use proctor_evidence::{BackgroundJob, BackgroundThread, open_regular_file};

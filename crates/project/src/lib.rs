@@ -90,10 +90,10 @@ pub use deciding_files::DecidingFilesBefore;
 pub use deciding_files::decides_the_verdict;
 pub use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
-pub use environment_digest::LookedEnvironments;
 pub use environment_digest::{
     DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, configures_tools, is_pinned, pinned,
 };
+pub use environment_digest::{LookedEnvironments, environments_in_project};
 pub use error::{ProjectError, system_error_behind};
 pub use evidence::StepObserver;
 pub use evidence::{Evidence, HeldLedger};

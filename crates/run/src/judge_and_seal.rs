@@ -20,8 +20,9 @@ use proctor_evidence::report::{
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OverallResult, OverallStatus, PartialReason, PlanNote,
-    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, UNNAMED_FILES,
+    EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallResult, OverallStatus, PartialReason,
+    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
+    UNNAMED_FILES,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -478,6 +479,10 @@ fn sealed_report(
         warned: names(&|one| is_allowed(&one)),
         told_notes,
         moved: run_end.after.comparison.moved.clone(),
+        on_disk: match run_end.after.conditions.left_in_environment.is_empty() {
+            true => OnDisk::compare(context.before, run_end.after.comparison.after),
+            false => OnDisk::LeftByChecks,
+        },
         copied: run_end.after.kept.tree.map(|tree| CopiedFiles {
             tested: context.before,
             tree,

@@ -7,6 +7,7 @@
 mod attempts;
 mod background_action;
 mod control;
+mod dropping;
 mod file_or_request;
 mod listing;
 mod process;
@@ -24,6 +25,7 @@ use std::time::Duration;
 use crate::bytecode::{PythonAction, bytecode_for};
 use crate::bytecode_in_place::BytecodeInPlace;
 use crate::check_place::{CheckPlace, refresh_place};
+use crate::dropped_writes::InPlaceLayers;
 use crate::flow::RunClock;
 use crate::hidden_caches::hidden_caches;
 use crate::hidden_inputs::hidden_input_notes;
@@ -134,6 +136,9 @@ pub(crate) struct Performer<'w, 'c> {
     /// The first death of a helper process while an action of the run went on.
     helper_death: Option<HelperDeath>,
     bytecode: BytecodeInPlace,
+    in_place: InPlaceLayers,
+    /// The tree before the run.
+    index: &'c TreeIndex,
 }
 
 impl<'w, 'c> Performer<'w, 'c> {
@@ -142,6 +147,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         lock: &'w ProjectLock,
         context: &'c RunContext<'c>,
         place: &'w mut CheckPlace,
+        index: &'c TreeIndex,
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
@@ -149,7 +155,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let clock = RunClock::new(context.request.plan, clock::monotonic());
         let bytecode = BytecodeInPlace::default();
         let Workspace { evidence, trees, installed, runner, .. } = workspace;
-        let (spare_output, helper_death) = (None, None);
+        let (spare_output, helper_death, in_place) = (None, None, InPlaceLayers::default());
         Self {
             evidence,
             trees,
@@ -165,6 +171,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             spare_output,
             helper_death,
             bytecode,
+            in_place,
+            index,
         }
     }
 
@@ -223,7 +231,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }
-        Ok(())
+        self.drop_writes(action, request)
     }
 
     /// Begins to look for tools and installed packages in the background.

@@ -239,6 +239,7 @@ pub(super) mod tests {
                 rewritten: Vec::new(),
                 restored: Vec::new(),
                 unnamed: Vec::new(),
+                left_in_environment: std::collections::BTreeMap::new(),
             }),
         }
     }

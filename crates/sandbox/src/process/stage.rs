@@ -22,9 +22,9 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::process::protocol::Obstacle;
 use crate::process::second_paths::refuse_new_second_path;
-use crate::process::snapshot_mount::{MEMORY, mount_snapshot, open_directory};
+use crate::process::snapshot_mount::{MEMORY, mount_dropped, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
-use proctor_model::{Access, Place, Sandbox, SnapshotMount};
+use proctor_model::{Access, DroppedWrites, Place, Sandbox, SnapshotMount};
 
 /// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
 /// `/dev`, because file permissions protect the other nodes.
@@ -156,9 +156,15 @@ impl StagedFileSystem {
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory, lays the snapshot over the project, and makes read-only the empty
+    /// Attaches the action's output directory, lays the snapshot over the project and layers over the directories whose changes are
+    /// dropped, and makes read-only the empty
     /// directory that covers the store.
-    pub(super) fn finish(&self, output: Option<&Path>, snapshot: Option<&SnapshotMount>) -> io::Result<()> {
+    pub(super) fn finish(
+        &self,
+        output: Option<&Path>,
+        snapshot: Option<&SnapshotMount>,
+        dropped: Option<&DroppedWrites>,
+    ) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
         };
@@ -172,6 +178,9 @@ impl StagedFileSystem {
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
             mount_snapshot(snapshot, store, path, self.memory.as_ref(), places)?;
+        }
+        if let Some(dropped) = dropped {
+            mount_dropped(dropped, store, path, self.memory.as_ref())?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }

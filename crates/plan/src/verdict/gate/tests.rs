@@ -30,6 +30,7 @@ fn origin(number: u64) -> ClaimOrigin {
         rewritten: Vec::new(),
         restored: Vec::new(),
         unnamed: Vec::new(),
+        left_in_environment: std::collections::BTreeMap::new(),
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
