@@ -177,7 +177,7 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
-pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions};
+pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord};
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};

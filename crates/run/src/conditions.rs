@@ -1,7 +1,7 @@
 //! What the results of a run may depend on beside the tree.
 
 use crate::check_place::CheckPlace;
-use proctor_model::{CachesSeen, IgnoredFiles, RunConditions};
+use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
 use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use proctor_tree::TreeIndex;
 
@@ -26,7 +26,13 @@ impl IgnoredBefore {
     }
 
     /// Returns what the results of the run may depend on beside the tree.
-    pub(crate) fn conditions(self, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> RunConditions {
+    pub(crate) fn conditions(
+        self,
+        request: &RunRequest<'_>,
+        place: &CheckPlace,
+        index: &TreeIndex,
+        toolchains: Vec<ToolchainRecord>,
+    ) -> RunConditions {
         let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
             (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
             // The snapshot was given up during the run. What was there before the run is not known.
@@ -42,7 +48,7 @@ impl IgnoredBefore {
         };
         let platform = RunConditions::platform_here();
         let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
-        RunConditions { platform, directory, ignored, caches, rewritten }
+        RunConditions { platform, directory, ignored, caches, rewritten, toolchains }
     }
 }
 

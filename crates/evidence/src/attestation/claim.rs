@@ -233,6 +233,7 @@ pub(super) mod tests {
                 ignored: Some(ignored),
                 caches: None,
                 rewritten: Vec::new(),
+                toolchains: Vec::new(),
             }),
         }
     }

@@ -66,6 +66,8 @@ pub struct GateRules<'a> {
     pub now: Timestamp,
     /// Returns whether the policy accepts that checks read this ignored file. A directory ends with a slash.
     pub is_accepted_input: &'a dyn Fn(&str) -> bool,
+    /// Returns the toolchains that have another content now than a run of this store names.
+    pub changed_toolchains: &'a dyn Fn(&ClaimOrigin) -> Vec<String>,
     /// Returns whether the trusted commit has something at this path. A directory ends with a slash.
     pub is_tracked_by_trusted: &'a dyn Fn(&str) -> bool,
 }
@@ -319,6 +321,8 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UnknownInputs { .. }
         | GateReason::NewlyIgnored { .. }
         | GateReason::TreeRewritten { .. }
+        | GateReason::ToolchainNotHashed { .. }
+        | GateReason::ToolchainChanged { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
@@ -392,6 +396,9 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.rewritten.is_empty()) {
         return Some(GateReason::TreeRewritten { run: run(), paths: conditions.rewritten.clone() });
     }
+    if let Some(reason) = toolchain_objection(rules, origin) {
+        return Some(reason);
+    }
     let caches = origin.conditions.as_ref().and_then(|conditions| conditions.caches);
     if policy.fresh_caches && caches != Some(CachesSeen::Fresh) {
         return Some(GateReason::KeptCaches { run: run() });
@@ -400,6 +407,17 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
         None => Some(GateReason::UnknownInputs { run: run() }),
         Some(ignored) => ignored_objection(rules, origin, ignored),
     }
+}
+
+fn toolchain_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateReason> {
+    let toolchains = origin.conditions.as_ref().map_or(&[][..], |conditions| &conditions.toolchains);
+    let paths: Vec<String> = toolchains.iter().filter(|one| one.content.is_none()).map(|one| one.path.clone()).collect();
+    if !paths.is_empty() {
+        return Some(GateReason::ToolchainNotHashed { run: origin.run.clone(), paths });
+    }
+    // Nobody here can look at the toolchains of another machine.
+    let paths = if origin.signer == ClaimSigner::OwnStore { (rules.changed_toolchains)(origin) } else { Vec::new() };
+    (!paths.is_empty()).then(|| GateReason::ToolchainChanged { run: origin.run.clone(), paths })
 }
 
 fn ignored_objection(rules: &GateRules<'_>, origin: &ClaimOrigin, ignored: &IgnoredFiles) -> Option<GateReason> {

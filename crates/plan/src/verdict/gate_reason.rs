@@ -41,6 +41,10 @@ pub enum GateReason {
     NewlyIgnored { run: RunId, paths: Vec<String> },
     /// A step changed or removed files of the tree, and other steps saw that.
     TreeRewritten { run: RunId, paths: Vec<String> },
+    /// Toolchains or installed packages that the checks saw were not hashed yet.
+    ToolchainNotHashed { run: RunId, paths: Vec<String> },
+    /// Toolchains or installed packages have another content than the run names.
+    ToolchainChanged { run: RunId, paths: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// A result was reused, and the run that carried the check out is not known.
@@ -85,6 +89,12 @@ impl fmt::Display for GateReason {
                 let paths = listed(paths, 0);
                 write!(formatter, "in {run} a step rewrote files of the tree, and other steps saw that: {paths}")
             }
+            Self::ToolchainNotHashed { run, paths } => {
+                write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", listed(paths, 0))
+            }
+            Self::ToolchainChanged { run, paths } => {
+                write!(formatter, "toolchains have another content now than {run} names: {}", listed(paths, 0))
+            }
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -120,6 +130,8 @@ impl GateReason {
             Self::UnknownInputs { .. } => "unknown-inputs",
             Self::NewlyIgnored { .. } => "newly-ignored",
             Self::TreeRewritten { .. } => "tree-rewritten",
+            Self::ToolchainNotHashed { .. } => "toolchain-not-hashed",
+            Self::ToolchainChanged { .. } => "toolchain-changed",
             Self::KeptCaches { .. } => "kept-caches",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",
