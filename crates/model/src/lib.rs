@@ -90,7 +90,7 @@ pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms,
     UnapprovedPlan, approve_command, plan_subject,
 };
-pub use approved_program::ApprovedProgram;
+pub use approved_program::{ApprovedProgram, ProgramWay};
 pub use check_record::{
     CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure,
 };

@@ -35,6 +35,9 @@ pub struct RunConditions {
     /// look at them as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolchains: Vec<ToolchainRecord>,
+    /// The programs of checks that were found by another way than the approved ones, in words for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_programs: Vec<String>,
 }
 
 /// A directory outside of the tree that checks could see and that others than root can write: an installed toolchain, or installed
@@ -144,6 +147,7 @@ mod tests {
             caches: None,
             rewritten: Vec::new(),
             toolchains: Vec::new(),
+            other_programs: Vec::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

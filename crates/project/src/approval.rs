@@ -206,6 +206,20 @@ pub fn unchanged_since_approval(
     Ok(unchanged.unwrap_or_default())
 }
 
+/// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
+pub fn programs_not_approved(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+) -> Result<Vec<String>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    Ok(approved.map(|held| programs.found_by_another_way(plan, &held.terms)).unwrap_or_default())
+}
+
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
 /// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
 fn weighed(
@@ -270,7 +284,12 @@ pub(crate) fn weigh_plan(
     let Some(file) = file_of(plan) else { return Ok(None) };
     let held = judgement.held_or_first(plan, digest);
     let weakens_plan = judgement.weakens_plan();
+    let others = programs.found_by_another_way(plan, &held.terms);
     let mut unapproved = judgement.into_unapproved(plan);
+    if !others.is_empty() {
+        unapproved.asks_for = AsksFor::Less;
+        unapproved.weakened.extend(others);
+    }
     let globs = &plan.approval.protect;
     let mut protected = None;
     if !globs.is_empty() {

@@ -40,6 +40,7 @@ mod ledger_runs;
 mod machine;
 mod made_for_plan;
 mod own_caches;
+mod program_way;
 mod progress;
 mod project_copies;
 mod protected;
@@ -80,7 +81,7 @@ mod waiting_tasks;
 mod workspace;
 
 pub use approval::{ApprovalQuestion, ApprovedBy};
-pub use approval::{CONFIGURATION_FILE, approve_by_rule, unchanged_since_approval};
+pub use approval::{CONFIGURATION_FILE, approve_by_rule, programs_not_approved, unchanged_since_approval};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;

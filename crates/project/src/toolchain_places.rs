@@ -93,7 +93,8 @@ fn packages_below(prefix: &Path) -> Vec<PathBuf> {
     found.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-fn is_of_system(path: &Path) -> bool {
+/// Returns whether a directory is one of the system, which only root can write.
+pub(crate) fn is_of_system(path: &Path) -> bool {
     is_written_by_root_alone(path) && (!geteuid().is_root() || SYSTEM.iter().any(|system| path.starts_with(system)))
 }
 

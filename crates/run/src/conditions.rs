@@ -32,6 +32,7 @@ impl IgnoredBefore {
         place: &CheckPlace,
         index: &TreeIndex,
         toolchains: Vec<ToolchainRecord>,
+        other_programs: Vec<String>,
     ) -> RunConditions {
         let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
             (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
@@ -48,7 +49,7 @@ impl IgnoredBefore {
         };
         let platform = RunConditions::platform_here();
         let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
-        RunConditions { platform, directory, ignored, caches, rewritten, toolchains }
+        RunConditions { platform, directory, ignored, caches, rewritten, toolchains, other_programs }
     }
 }
 

@@ -373,8 +373,12 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
     let request = run_end.context.request;
     let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
     let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
+    let of_programs = run_end.after.conditions.other_programs.iter().map(|text| PlanNote {
+        subject: "program".to_owned(),
+        message: format!("{text}; the run proves nothing of a commit until a person says so (`proctor approve`)"),
+    });
     let of_toolchains = note_not_hashed(&run_end.after.conditions.toolchains);
-    of_actions.chain(of_the_run).chain(of_toolchains).chain(run_end.after.kept.notes.iter().cloned()).collect()
+    of_actions.chain(of_the_run).chain(of_toolchains).chain(of_programs).chain(run_end.after.kept.notes.iter().cloned()).collect()
 }
 
 fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {

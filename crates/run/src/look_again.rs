@@ -15,7 +15,8 @@ use proctor_evidence::{Ledger, Store};
 use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
 use proctor_project::{
     EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
-    SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
+    SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan, programs_not_approved, protected_files_status,
+    update_task_list,
 };
 use proctor_tree::{TreeHints, TreeIndex, compare};
 
@@ -112,8 +113,10 @@ pub(crate) fn look_again(
         }
     }
     let snapshot = place.facts(&in_place);
+    let programs = runner.program_search(request.scope, request.settings);
+    let other_programs = programs_not_approved(&evidence.index, programs, request)?;
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
-    let conditions = looks.ignored.conditions(request, place, index, toolchains);
+    let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, kept })
 }
 

@@ -100,6 +100,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::KeptCaches { .. }
         | GateReason::ToolchainNotHashed { .. }
         | GateReason::ToolchainChanged { .. }
+        | GateReason::OtherProgram { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::OtherPlan { .. }
         | GateReason::UnknownSuccess { .. }

@@ -234,6 +234,7 @@ pub(super) mod tests {
                 caches: None,
                 rewritten: Vec::new(),
                 toolchains: Vec::new(),
+                other_programs: Vec::new(),
             }),
         }
     }

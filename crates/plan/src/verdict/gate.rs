@@ -323,6 +323,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::TreeRewritten { .. }
         | GateReason::ToolchainNotHashed { .. }
         | GateReason::ToolchainChanged { .. }
+        | GateReason::OtherProgram { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
@@ -395,6 +396,9 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     }
     if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.rewritten.is_empty()) {
         return Some(GateReason::TreeRewritten { run: run(), paths: conditions.rewritten.clone() });
+    }
+    if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.other_programs.is_empty()) {
+        return Some(GateReason::OtherProgram { run: run(), programs: conditions.other_programs.clone() });
     }
     if let Some(reason) = toolchain_objection(rules, origin) {
         return Some(reason);

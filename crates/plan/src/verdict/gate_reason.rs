@@ -45,6 +45,8 @@ pub enum GateReason {
     ToolchainNotHashed { run: RunId, paths: Vec<String> },
     /// Toolchains or installed packages have another content than the run names.
     ToolchainChanged { run: RunId, paths: Vec<String> },
+    /// The search path led to other programs than the approved ones.
+    OtherProgram { run: RunId, programs: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// A result was reused, and the run that carried the check out is not known.
@@ -95,6 +97,7 @@ impl fmt::Display for GateReason {
             Self::ToolchainChanged { run, paths } => {
                 write!(formatter, "toolchains have another content now than {run} names: {}", listed(paths, 0))
             }
+            Self::OtherProgram { run, programs } => write!(formatter, "in {run} {}", programs.join("; ")),
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -132,6 +135,7 @@ impl GateReason {
             Self::TreeRewritten { .. } => "tree-rewritten",
             Self::ToolchainNotHashed { .. } => "toolchain-not-hashed",
             Self::ToolchainChanged { .. } => "toolchain-changed",
+            Self::OtherProgram { .. } => "other-program",
             Self::KeptCaches { .. } => "kept-caches",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",

@@ -227,21 +227,36 @@ pub fn completion(
     };
     let open = open(store, project, &name, &report);
     let names = ToolchainNames::new(&standing.root, ambient);
-    let rests_on_kept_caches = rests_on_kept_caches(store, project, &names, &report)?;
+    let Doubts { rests_on_kept_caches, other_programs } = find_doubts(store, project, &names, &report)?;
     let run_id = Some(report.authenticity.execution_id);
     let evaluated = report.completion_criteria_evaluation;
-    let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
-    Ok(TaskCompletion { task: name, status: evaluated.completion_status, reasons, open, run_id, rests_on_kept_caches, exit })
+    let own = Some(evaluated.reason).filter(|reason| !reason.is_empty());
+    let (status, exit) = match evaluated.completion_status {
+        CompletionStatus::Complete if !other_programs.is_empty() => (CompletionStatus::Incomplete, CommandExit::PersonNeeded),
+        status => (status, exit),
+    };
+    let reasons = other_programs.into_iter().chain(own).collect();
+    Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches, exit })
 }
 
-/// Returns whether checks of a run found tools' caches of earlier runs, or those of the runs whose results it reused. Only asked of runs
-/// whose checks would not find them with fresh caches. What is not known of a toolchain counts like a cache.
-fn rests_on_kept_caches(
+/// What speaks against a verdict beside its report.
+#[derive(Debug, Default)]
+struct Doubts {
+    rests_on_kept_caches: bool,
+    /// The programs that were not the approved ones, in words for people.
+    other_programs: Vec<String>,
+}
+
+/// Returns whether checks of a run found tools' caches of earlier runs, or those of the runs whose results it reused, and which of their
+/// programs nobody approved. Caches are only asked of runs whose checks would not find them with fresh caches. What is not known of a
+/// toolchain counts like a cache.
+fn find_doubts(
     store: &Store,
     project: &ProjectId,
     names: &ToolchainNames,
     report: &ExecutionReportV2,
-) -> Result<bool, ProjectError> {
+) -> Result<Doubts, ProjectError> {
+    let mut doubts = Doubts::default();
     let run = &report.authenticity.execution_id;
     let with_kept_caches = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()?.caches) == Some(CachesV2::Kept);
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
@@ -261,8 +276,9 @@ fn rests_on_kept_caches(
         let toolchains = record.conditions.as_ref().map_or(&[][..], |conditions| &conditions.toolchains);
         let is_unknown =
             || toolchains.iter().any(|one| one.content.is_none()) || !changed_toolchains(store, names, toolchains).is_empty();
-        if counts && (caches == Some(CachesSeen::Kept) && could_be_fresh || is_unknown()) {
-            return Ok(true);
+        if counts {
+            doubts.rests_on_kept_caches |= caches == Some(CachesSeen::Kept) && could_be_fresh || is_unknown();
+            doubts.other_programs.extend(record.conditions.iter().flat_map(|conditions| conditions.other_programs.clone()));
         }
         if record.run_id == *run {
             wanted.extend(record.results.iter().flatten().filter_map(|check| match &check.outcome {
@@ -276,7 +292,7 @@ fn rests_on_kept_caches(
             break;
         }
     }
-    Ok(false)
+    Ok(doubts)
 }
 
 /// Returns the verdict of a task if it is for the current tree and plan.

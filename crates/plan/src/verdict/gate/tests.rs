@@ -28,6 +28,7 @@ fn origin(number: u64) -> ClaimOrigin {
         caches: Some(CachesSeen::Kept),
         rewritten: Vec::new(),
         toolchains: Vec::new(),
+        other_programs: Vec::new(),
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
