@@ -206,20 +206,6 @@ pub fn unchanged_since_approval(
     Ok(unchanged.unwrap_or_default())
 }
 
-/// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
-pub fn programs_not_approved(
-    index: &StoreIndex,
-    programs: ProgramSearch<'_>,
-    request: &RunRequest<'_>,
-) -> Result<Vec<String>, ProjectError> {
-    let RunRequest { plan, scope, .. } = request;
-    let approved = match file_of(plan) {
-        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
-        None => None,
-    };
-    Ok(approved.map(|held| programs.found_by_another_way(plan, &held.terms)).unwrap_or_default())
-}
-
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
 /// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
 fn weighed(
@@ -370,7 +356,7 @@ pub(crate) fn terms_of_registration(
 
 /// Returns what an approval of this plan names as the plan's file; `None` if there is nothing to name, as for a typed
 /// command, which needs no approval.
-fn file_of(plan: &Plan) -> Option<&str> {
+pub(crate) fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),
         PlanOrigin::Discovered => Some(FOUND_IN_PROJECT),

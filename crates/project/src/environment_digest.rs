@@ -29,7 +29,7 @@ pub use self::every_file::SurveyExtent;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
-pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory};
+pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
 use proctor_evidence::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use proctor_evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use proctor_model::{Action, Digest, FileChangeKind, IdentityWriter, NPM_SETTINGS_FILES, Plan, Tool, TreePath};

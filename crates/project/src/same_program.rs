@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::approval::file_of;
+use crate::error::ProjectError;
 use crate::program_way::way_of;
+use crate::request::RunRequest;
+use proctor_index::StoreIndex;
 use proctor_model::{
     Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure, TreeDigest,
 };
@@ -121,6 +125,20 @@ impl ProgramSearch<'_> {
         let environment = ChildEnvironment::build(self.ambient, self.additions?, action, Path::new("/"));
         Some(resolve_program(program, &self.root.join(&action.directory), &environment.search_path()))
     }
+}
+
+/// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
+pub fn programs_not_approved(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+) -> Result<Vec<String>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    Ok(approved.map(|held| programs.found_by_another_way(plan, &held.terms)).unwrap_or_default())
 }
 
 /// Returns whether two programs lie in one directory. `/bin` and `/usr/bin` often are one.

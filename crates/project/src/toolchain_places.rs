@@ -39,14 +39,22 @@ const LOCAL: &str = "/usr/local";
 /// out, and directories that only root can write, but for those of installed packages where everything runs as root.
 pub(crate) fn toolchains_of_programs(programs: &[PathBuf], root: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    for prefix in programs.iter().flat_map(|program| prefixes(program)) {
+    let of_program = |program: &PathBuf| {
+        let loads_packages = loads_packages(program);
+        prefixes(program).into_iter().map(move |prefix| (prefix, loads_packages))
+    };
+    for (prefix, loads_packages) in programs.iter().flat_map(of_program) {
         let holds_more = root.starts_with(&prefix) || home.is_some_and(|home| home.starts_with(&prefix));
         if prefix.starts_with(root) || prefix.parent().is_none() {
             continue;
         }
         // `~/.local` holds much beside programs.
         let is_shared = holds_more || home.is_some_and(|home| prefix == home.join(".local"));
-        if is_shared || is_of_system(&prefix) {
+        let is_mixed = is_shared || is_of_system(&prefix);
+        if is_mixed && !loads_packages {
+            continue;
+        }
+        if is_mixed {
             found.extend(
                 packages_below(&prefix).into_iter().filter(|path| !is_written_by_root_alone(path) || geteuid().is_root()),
             );
@@ -55,6 +63,12 @@ pub(crate) fn toolchains_of_programs(programs: &[PathBuf], root: &Path, home: Op
         }
     }
     found
+}
+
+/// Returns whether a program is an interpreter that loads installed packages.
+fn loads_packages(program: &Path) -> bool {
+    let name = program.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    name.is_some_and(|name| name.starts_with("python") || name.starts_with("node"))
 }
 
 /// Returns the installations that a program belongs to, before and after its links are resolved, and those that they are based on.
@@ -78,17 +92,14 @@ fn base_of_environment(directory: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(home.1.trim())).filter(|home| home.is_absolute())
 }
 
-/// Returns the directories of installed packages of Python and Node below an installation.
+/// Returns the directories of installed packages of Python and Node below an installation. Packages below `/usr` itself are the
+/// distribution's, like the interpreter there; users install theirs in `/usr/local`.
 fn packages_below(prefix: &Path) -> Vec<PathBuf> {
-    let local = (prefix == Path::new("/usr")).then(|| PathBuf::from(LOCAL));
-    let mut found = Vec::new();
-    for prefix in [Some(prefix.to_owned()), local].into_iter().flatten() {
-        let library = prefix.join("lib");
-        found.push(library.join("node_modules"));
-        let versions = fs::read_dir(&library).into_iter().flatten().flatten().map(|entry| entry.path());
-        let of_python = versions.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python")));
-        found.extend(of_python.flat_map(|path| [path.join("site-packages"), path.join("dist-packages")]));
-    }
+    let library = if prefix == Path::new("/usr") { Path::new(LOCAL) } else { prefix }.join("lib");
+    let versions = fs::read_dir(&library).into_iter().flatten().flatten().map(|entry| entry.path());
+    let of_python = versions.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python")));
+    let mut found = vec![library.join("node_modules")];
+    found.extend(of_python.flat_map(|path| [path.join("site-packages"), path.join("dist-packages")]));
     found.retain(|path| path.is_dir());
     found.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
@@ -141,7 +152,7 @@ mod tests {
             installed(&top, "a"),
             installed(&root.join(".venv"), "b"),
             installed(&home, "c"),
-            installed(&home.join(".local"), "d"),
+            installed(&home.join(".local"), "python3"),
         ];
         assert_eq!(toolchains_of_programs(&programs, &root, Some(&home)), BTreeSet::new());
         let packages = home.join(".local/lib/python3.12/site-packages");

@@ -12,8 +12,9 @@ use proctor_model::{Digest, Plan, PlanNote, ToolchainRecord};
 use proctor_sandbox::home;
 use proctor_tree::TreeIndex;
 
-/// How many bytes of new files a look hashes itself. A run waits for the look, so it takes a few milliseconds at most.
-const HASHED_AT_ONCE: u64 = 4 << 20;
+/// How many bytes of new files in one directory a look hashes itself. A run waits for the look, so this takes no longer than the start of an
+/// interpreter.
+const HASHED_AT_ONCE: u64 = 16 << 20;
 
 /// How the toolchains of a run are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

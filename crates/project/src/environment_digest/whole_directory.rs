@@ -16,7 +16,7 @@ use nix::sys::stat::lstat;
 
 use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
-use super::listings::{KnownListing, KnownListings};
+use super::listings::{KnownListing, KnownListings, saved_directory};
 use proctor_evidence::Store;
 use proctor_index as index;
 use proctor_model::{Digest, IdentityWriter, Timestamp};
@@ -200,12 +200,24 @@ impl DirectoryLook<'_> {
             let has_met_all = self.depth == LookDepth::EveryStamp && !self.is_open;
             let files = if has_met_all { files.finish() } else { files.finish_with_others() };
             save(&self.saved.files, || files.unsaved_bytes());
-            save(&self.saved.listings, || Some(self.listings.to_bytes()));
+            save(&self.saved.listings, || Some(self.listings.to_bytes(&self.saved.directory)));
         }
         if self.is_open {
             return LookedDirectory::Unreadable;
         }
         self.listings.digest().map_or(LookedDirectory::NotHashed, LookedDirectory::Known)
+    }
+}
+
+/// Removes what is remembered of toolchains that are gone.
+pub(crate) fn forget_gone_toolchains(store: &Store) {
+    let Ok(saved) = fs::read_dir(store.toolchains_directory()) else { return };
+    for path in saved.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_none()) {
+        let directory = index::read_tree_index(&path).and_then(|bytes| saved_directory(&bytes));
+        if directory.is_none_or(|directory| !directory.is_dir()) {
+            // A file that stays is removed the next time.
+            let _left = [path.with_extension("files"), path].map(|path| index::remove_tree_index(&path));
+        }
     }
 }
 
@@ -236,7 +248,7 @@ mod tests {
     const MUCH: u64 = 1 << 30;
 
     struct Scene {
-        _top: tempfile::TempDir,
+        top: tempfile::TempDir,
         toolchain: PathBuf,
         saved: SavedDirectory,
     }
@@ -250,7 +262,7 @@ mod tests {
             fs::write(toolchain.join("lib/deep/a.py"), "one").expect("it is ours");
             fs::write(toolchain.join("lib/b.py"), "two").expect("it is ours");
             let saved = SavedDirectory { directory: toolchain.clone(), listings: path("saved"), files: path("saved.files") };
-            let scene = Self { _top: top, toolchain, saved };
+            let scene = Self { top, toolchain, saved };
             scene.settle();
             scene
         }
@@ -321,5 +333,18 @@ mod tests {
             SavedDirectory { directory: scene.toolchain.join("gone"), ..scene.saved.clone() }.hash(),
             LookedDirectory::Unreadable
         );
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_directory_that_is_gone_is_removed() {
+        let scene = Scene::new();
+        let store = Store::open(&scene.top.path().join("store")).expect("a store");
+        let saved = SavedDirectory::of(&store, &scene.toolchain);
+        assert!(saved.hash().digest().is_some());
+        forget_gone_toolchains(&store);
+        assert!(saved.listings.is_file() && saved.files.is_file(), "it is there");
+        fs::remove_dir_all(&scene.toolchain).expect("it is ours");
+        forget_gone_toolchains(&store);
+        assert!(!saved.listings.exists() && !saved.files.exists());
     }
 }
