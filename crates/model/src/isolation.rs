@@ -171,6 +171,10 @@ pub struct Sandbox {
     /// The hidden places that are hidden because they are not of the system, and not because of secrets.
     #[serde(skip)]
     pub closed: Vec<PathBuf>,
+    /// The directories outside of the project that are writable because package managers and other tools keep what they download
+    /// there. Prerequisites fill them; what a check writes there is dropped.
+    #[serde(with = "os_text::list")]
+    pub caches: Vec<PathBuf>,
 }
 
 /// A directory outside of the project that an action sees.
@@ -190,10 +194,6 @@ pub enum VisibleKind {
     Environment,
     /// Packages that a package manager downloaded, and data that a tool keeps like that.
     PackageCache,
-    /// The directories outside of the project that are writable because package managers and other tools keep what they download
-    /// there. Prerequisites fill them; what a check writes there is dropped.
-    #[serde(with = "os_text::list")]
-    pub caches: Vec<PathBuf>,
 }
 
 /// A place in an action's file system with its own access rule.

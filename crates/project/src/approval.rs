@@ -270,7 +270,12 @@ pub(crate) fn weigh_plan(
     let Some(file) = file_of(plan) else { return Ok(None) };
     let held = judgement.held_or_first(plan, digest);
     let weakens_plan = judgement.weakens_plan();
+    let others = programs.found_by_another_way(plan, &held.terms);
     let mut unapproved = judgement.into_unapproved(plan);
+    if !others.is_empty() {
+        unapproved.asks_for = AsksFor::Less;
+        unapproved.weakened.extend(others);
+    }
     let globs = &plan.approval.protect;
     let mut protected = None;
     if !globs.is_empty() {
@@ -351,7 +356,7 @@ pub(crate) fn terms_of_registration(
 
 /// Returns what an approval of this plan names as the plan's file; `None` if there is nothing to name, as for a typed
 /// command, which needs no approval.
-fn file_of(plan: &Plan) -> Option<&str> {
+pub(crate) fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),
         PlanOrigin::Discovered => Some(FOUND_IN_PROJECT),

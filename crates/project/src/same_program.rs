@@ -9,9 +9,16 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use proctor_model::{Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, SpawnFailure, TreeDigest};
+use crate::approval::file_of;
+use crate::error::ProjectError;
+use crate::program_way::way_of;
+use crate::request::RunRequest;
+use proctor_index::StoreIndex;
+use proctor_model::{
+    Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure, TreeDigest,
+};
 use proctor_sandbox::process::resolve_program;
-use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
+use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home};
 
 /// The size in bytes of the largest program whose content is recorded.
 const LARGEST_PROGRAM: u64 = 64 << 20;
@@ -43,7 +50,7 @@ impl ProgramSearch<'_> {
             return self.resolve(action, old).and_then(Result::ok) == Some(now);
         }
         match &approved.program {
-            Some(ApprovedProgram::Found { path, content: Some(content) }) => {
+            Some(ApprovedProgram::Found { path, content: Some(content), .. }) => {
                 *path == now.to_string_lossy() && content_of(&now) == Some(*content)
             }
             Some(ApprovedProgram::Found { content: None, .. } | ApprovedProgram::Absent) | None => false,
@@ -73,11 +80,42 @@ impl ProgramSearch<'_> {
         plan.steps.iter().filter(is_unchanged).map(|action| action.id.clone()).collect()
     }
 
+    /// Returns, in words for people, the programs of checks that the search path of whoever runs proctor finds by another way than the
+    /// approved one. Approvals of earlier versions of proctor do not say the way, and are not compared.
+    pub(crate) fn found_by_another_way(&self, plan: &Plan, approved: &PlanTerms) -> Vec<String> {
+        let other = |action: &Action| {
+            let Some(ApprovedProgram::Found { path, content, way: Some(way) }) = &approved.actions.get(&action.id)?.program
+            else {
+                return None;
+            };
+            let word = action.command.argv.first().filter(|word| !word.contains('/'))?;
+            let now = self.resolve(action, word)?.ok()?;
+            let is_same = match way {
+                way if *way != self.way_of(&now) => false,
+                ProgramWay::Environment { .. } | ProgramWay::Toolchain { .. } => true,
+                ProgramWay::System => same_directory(Path::new(path), &now),
+                ProgramWay::Elsewhere => Path::new(path) == now && (content.is_none() || content_of(&now) == *content),
+            };
+            (!is_same).then(|| format!("{word} is another program than the approved one: {}", now.display()))
+        };
+        let mut others: Vec<String> = plan.steps.iter().filter_map(other).collect();
+        others.dedup();
+        others
+    }
+
+    fn way_of(&self, path: &Path) -> ProgramWay {
+        way_of(path, self.root, home(self.ambient))
+    }
+
     /// Returns what is found of the program of an action; `None` if the action has no command, or if it is not sure whether
     /// there is a program.
     fn approved_program(&self, action: &Action) -> Option<ApprovedProgram> {
-        match self.resolve(action, action.command.argv.first()?)? {
-            Ok(path) => Some(ApprovedProgram::Found { content: content_of(&path), path: path.to_str()?.to_owned() }),
+        let word = action.command.argv.first()?;
+        match self.resolve(action, word)? {
+            Ok(path) => {
+                let way = (!word.contains('/')).then(|| self.way_of(&path));
+                Some(ApprovedProgram::Found { content: content_of(&path), path: path.to_str()?.to_owned(), way })
+            }
             Err(SpawnFailure::ProgramNotFound { .. }) => Some(ApprovedProgram::Absent),
             Err(_) => None,
         }
@@ -87,6 +125,26 @@ impl ProgramSearch<'_> {
         let environment = ChildEnvironment::build(self.ambient, self.additions?, action, Path::new("/"));
         Some(resolve_program(program, &self.root.join(&action.directory), &environment.search_path()))
     }
+}
+
+/// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
+pub fn programs_not_approved(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+) -> Result<Vec<String>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    Ok(approved.map(|held| programs.found_by_another_way(plan, &held.terms)).unwrap_or_default())
+}
+
+/// Returns whether two programs lie in one directory. `/bin` and `/usr/bin` often are one.
+fn same_directory(one: &Path, other: &Path) -> bool {
+    let directory = |path: &Path| path.parent().and_then(|directory| directory.canonicalize().ok());
+    directory(one).is_some() && directory(one) == directory(other)
 }
 
 fn content_of(path: &Path) -> Option<Digest> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::check_place::CheckPlace;
-use proctor_model::{CachesSeen, IgnoredFiles, RunConditions};
+use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
 use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use proctor_tree::TreeIndex;
 
@@ -28,7 +28,14 @@ impl IgnoredBefore {
     }
 
     /// Returns what the results of the run may depend on beside the tree.
-    pub(crate) fn conditions(self, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> RunConditions {
+    pub(crate) fn conditions(
+        self,
+        request: &RunRequest<'_>,
+        place: &CheckPlace,
+        index: &TreeIndex,
+        toolchains: Vec<ToolchainRecord>,
+        other_programs: Vec<String>,
+    ) -> RunConditions {
         let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
             (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
             // The snapshot was given up during the run. What was there before the run is not known.
@@ -54,6 +61,8 @@ impl IgnoredBefore {
             restored,
             unnamed: Vec::new(),
             left_in_environment: BTreeMap::new(),
+            toolchains,
+            other_programs,
         }
     }
 }

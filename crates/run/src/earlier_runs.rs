@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::environment::TOOLCHAIN;
 use crate::other_results::other_results;
 use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
@@ -110,7 +111,8 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     let differ = |name: &&str| match (before.get(name), now.get(name)) {
         (Some(before), Some(now)) => before != now,
         // A different plan starts different programs, so a program that only one of the runs has is not worth a note.
-        (Some(_), None) | (None, Some(_)) => has_same_plan,
+        // A toolchain that one of the runs does not name was not hashed yet.
+        (Some(_), None) | (None, Some(_)) => has_same_plan && !name.starts_with(TOOLCHAIN),
         (None, None) => false,
     };
     let changed: Vec<String> =

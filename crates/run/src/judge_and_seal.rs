@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::check_records::check_records;
 use crate::debt::write_debt;
 use crate::earlier_runs::{earlier_runs, told_notes};
+use crate::environment::toolchain_component;
 use crate::exports::write_exports;
 use crate::look_again::ProjectAfter;
 use crate::program_records::program_records;
@@ -14,8 +15,8 @@ use crate::run_record::{inputs, named_checks, prerequisites_met};
 use crate::test_facts::test_result;
 use crate::{criteria_facts, records, review};
 use proctor_evidence::report::{
-    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddV2,
-    TreeFacts, attested, build, seal_hash, to_bytes,
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentComponentV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts,
+    SkipReason, TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
@@ -28,6 +29,7 @@ use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
 use proctor_project::{
     Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Trees, changed_between,
+    note_not_hashed,
 };
 use proctor_sandbox::isolation;
 use proctor_sandbox::process::clock;
@@ -380,11 +382,11 @@ const LOST_EVENTS: &str = "file events may have been lost before this run; the w
 
 fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
     let names: BTreeSet<_> = run_end.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
-    EnvironmentV2 {
-        digest: run_end.after.surveyed.digest,
-        names: names.into_iter().collect(),
-        components: run_end.after.surveyed.components.clone(),
-    }
+    let mut components = run_end.after.surveyed.components.clone();
+    components.extend(run_end.after.conditions.toolchains.iter().filter_map(|toolchain| {
+        Some(EnvironmentComponentV2 { name: toolchain_component(&toolchain.path), sha256: toolchain.content? })
+    }));
+    EnvironmentV2 { digest: run_end.after.surveyed.digest, names: names.into_iter().collect(), components }
 }
 
 fn tdd_facts(context: &RunContext<'_>, decided: &RunJudgement) -> TddV2 {
@@ -415,7 +417,12 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
     let request = run_end.context.request;
     let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
     let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
-    of_actions.chain(of_the_run).chain(run_end.after.kept.notes.iter().cloned()).collect()
+    let of_programs = run_end.after.conditions.other_programs.iter().map(|text| PlanNote {
+        subject: "program".to_owned(),
+        message: format!("{text}; the run proves nothing of a commit until a person says so (`proctor approve`)"),
+    });
+    let of_toolchains = note_not_hashed(&run_end.after.conditions.toolchains);
+    of_actions.chain(of_the_run).chain(of_toolchains).chain(of_programs).chain(run_end.after.kept.notes.iter().cloned()).collect()
 }
 
 fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {

@@ -17,7 +17,8 @@ use proctor_evidence::{Ledger, Store};
 use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
 use proctor_project::{
     EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
-    SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
+    SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan, programs_not_approved, protected_files_status,
+    update_task_list,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex, compare};
@@ -37,6 +38,7 @@ pub(crate) struct SecondLook<'r, 'c> {
     pub(crate) results: &'r [ActionResult],
     pub(crate) stopped: Option<StopReason>,
     pub(crate) known: SurveyProgress,
+    pub(crate) toolchains: Option<ToolchainSurvey>,
     pub(crate) prepared: PreparedTree,
     pub(crate) looks: BackgroundLooks,
 }
@@ -87,7 +89,7 @@ pub(crate) fn look_again(
     show: &mut dyn FnMut(Progress),
 ) -> Result<ProjectAfter, ProjectError> {
     let Workspace { evidence, trees, installed, runner, .. } = workspace;
-    let SecondLook { context, place, index, results, stopped, known, prepared, looks } = look;
+    let SecondLook { context, place, index, results, stopped, known, toolchains, prepared, looks } = look;
     let request = context.request;
     require_root(&request.scope.root, results)?;
     let SurveyedOnce { once, again } = end_survey(evidence, installed, runner, request, known, index)?;
@@ -122,7 +124,10 @@ pub(crate) fn look_again(
         }
     }
     let snapshot = place.facts(&in_place);
-    let conditions = looks.ignored.conditions(request, place, index);
+    let programs = runner.program_search(request.scope, request.settings);
+    let other_programs = programs_not_approved(&evidence.index, programs, request)?;
+    let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
+    let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
     let conditions = RunConditions { left_in_environment: stamps(&request.scope.root, &left), ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })

@@ -46,7 +46,7 @@ use proctor_model::{
 use proctor_plan::verdict;
 use proctor_project::{
     ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
-    SurveyExtent, Trees, Workspace, prepare_own_caches,
+    SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation};
@@ -139,6 +139,8 @@ pub(crate) struct Performer<'w, 'c> {
     in_place: InPlaceLayers,
     /// The tree before the run.
     index: &'c TreeIndex,
+    /// The look at what the checks see outside of the tree. It begins before the first check.
+    pub(crate) toolchains: Option<ToolchainSurvey>,
 }
 
 impl<'w, 'c> Performer<'w, 'c> {
@@ -173,6 +175,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             bytecode,
             in_place,
             index,
+            toolchains: None,
         }
     }
 
@@ -251,6 +254,17 @@ impl<'w, 'c> Performer<'w, 'c> {
             self.place.shown_environments(),
             extent,
         )
+    }
+
+    /// Begins to look at the toolchains and packages outside of the tree that the checks see.
+    pub(crate) fn survey_toolchains(&mut self, index: &TreeIndex) {
+        let (request, shown) = (self.context.request, self.place.shown_environments());
+        let depth = match request.settings.sandbox.caches {
+            CachesMode::Fresh => ToolchainDepth::EveryFile,
+            CachesMode::Kept => ToolchainDepth::Usual,
+        };
+        let (store, ambient) = (&self.evidence.store, &self.runner.ambient);
+        self.toolchains = Some(self.installed.begin_toolchain_survey(store, ambient, request, index, shown, depth));
     }
 
     /// Skips an action and reports it to the screen.

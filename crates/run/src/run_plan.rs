@@ -265,7 +265,7 @@ fn run_in_directory(
     let mut directory = begin_directory(&workspace.evidence, &held.lock, &context)?;
     let looks = BackgroundLooks::begin(&workspace.evidence.store, request, &place, &index);
     let mut performer = Performer::new(workspace, &held.lock, &context, &mut place, &index, &mut directory, show);
-    let PerformedActions { results, stopped, died, known, prepared } = perform_all(&context, &mut performer, &index)?;
+    let PerformedActions { results, stopped, died, known, toolchains, prepared } = perform_all(&context, &mut performer, &index)?;
     if ends_in_usage_error(&results) {
         let programs = workspace.runner.program_search(request.scope, request.settings);
         let approvals = &workspace.evidence.index;
@@ -277,9 +277,17 @@ fn run_in_directory(
         workspace.last_runs.before_stopped_run.extend(before);
         return drop_superseded(&mut workspace.evidence, &context, &results, directory, &mut held.ledger);
     }
-    let place_then = &mut place;
-    let second =
-        SecondLook { context: &context, place: place_then, index: &index, results: &results, stopped, known, prepared, looks };
+    let second = SecondLook {
+        context: &context,
+        place: &mut place,
+        index: &index,
+        results: &results,
+        stopped,
+        known,
+        toolchains,
+        prepared,
+        looks,
+    };
     let after = look_again(workspace, second, &mut held.ledger, show)?;
     let mut run_end = RunEnd { context: &context, performed: results, stopped, died, after };
     let Workspace { evidence, trees, runner, last_runs, .. } = workspace;

@@ -240,6 +240,8 @@ pub(super) mod tests {
                 restored: Vec::new(),
                 unnamed: Vec::new(),
                 left_in_environment: std::collections::BTreeMap::new(),
+                toolchains: Vec::new(),
+                other_programs: Vec::new(),
             }),
         }
     }

@@ -58,7 +58,7 @@ pub(crate) enum EnvironmentParts {
 impl EnvironmentSearch {
     /// Prepares a search. `shown` are the environments in the project that the checks' snapshot shows, as absolute paths; `None` if
     /// the checks run in the project. `programs` are the absolute paths of the plan's programs, with their links not yet resolved.
-    pub(super) fn new(index: TreeIndex, shown: Option<&[PathBuf]>, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
+    pub(crate) fn new(index: TreeIndex, shown: Option<&[PathBuf]>, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
         let of_programs = programs.iter().filter_map(|program| environment_of(program)).collect();
         let in_project = match shown {
             Some(shown) => {
@@ -112,6 +112,19 @@ impl EnvironmentSearch {
             found.entry(path.into_os_string()).or_insert(place);
         }
         found
+    }
+
+    /// Returns the directories with installed programs and packages that the search finds, with links resolved.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        let of_place = |place: EnvironmentPlace| match place.parts {
+            EnvironmentParts::All => vec![place.path],
+            EnvironmentParts::PythonPackages => {
+                let versions = fs::read_dir(place.path.join("lib")).into_iter().flatten().flatten();
+                versions.map(|version| version.path().join("site-packages")).collect()
+            }
+        };
+        let paths = self.find().into_values().flat_map(of_place).filter_map(|path| path.canonicalize().ok());
+        paths.filter(|path| path.is_dir()).collect()
     }
 
     /// Returns the name of the environment that a program belongs to; `None` if it belongs to none.
