@@ -100,6 +100,17 @@ fn a_broken_input_is_no_fresh_verdict_and_proves_no_commit() {
 }
 
 #[test]
+fn what_a_rule_ignores_in_an_input_is_a_condition_of_the_gate() {
+    let Some(project) = repository("namespace", "[project]\ninputs = [\"../shared\"]\n") else { return };
+    project.save("shared/.gitignore", "made/\n");
+    project.save("shared/made/rate.js", "3\n");
+    commit(&project);
+    in_app(&project, &["run", "--fresh-caches"]).success();
+    let gate = in_app(&project, &["gate", "HEAD"]).success();
+    assert!(gate.stdout.contains("on condition: checks could also read ../shared/made/"), "{}", gate.stdout);
+}
+
+#[test]
 fn the_gate_runs_a_commit_with_its_own_inputs() {
     let Some(project) = repository("namespace", "[project]\ninputs = [\"../shared\"]\n") else { return };
     let good = in_app(&project, &["gate", "--run", "HEAD"]).success();
