@@ -6,6 +6,7 @@ use crate::check_place::CheckPlace;
 use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
 use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use proctor_tree::TreeIndex;
+use proctor_tree::ignore::ShownOutputs;
 
 /// The ignored files that checks could read in the project itself, before any check ran.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ impl IgnoredBefore {
                 (Some(ignored), Some(caches))
             }
         };
+        let ignored = ignored.map(|ignored| with_those_of_inputs(ignored, request, index));
         let platform = RunConditions::platform_here();
         let directory = directory_in_repository(&request.scope.root);
         let (rewritten, restored) = place.rewritten().map(|files| (files.rewritten(), files.restored())).unwrap_or_default();
@@ -65,6 +67,21 @@ impl IgnoredBefore {
             other_programs,
         }
     }
+}
+
+/// Adds what rules ignore in the inputs beside the project: checks can read it, and no digest names it.
+fn with_those_of_inputs(mut ignored: IgnoredFiles, request: &RunRequest<'_>, index: &TreeIndex) -> IgnoredFiles {
+    let own_link = request.settings.matcher.own_link.as_ref();
+    for (name, input) in index.input_directories() {
+        match ignored_in_project(input, &ShownOutputs::default(), None, own_link) {
+            Some((found, _)) => {
+                let paths = found.paths.iter().chain(&found.others);
+                ignored.others.extend(paths.map(|path| format!("{name}/{path}")));
+            }
+            None => ignored.others.push(format!("{name}/")),
+        }
+    }
+    ignored
 }
 
 fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<(IgnoredFiles, CachesSeen)> {

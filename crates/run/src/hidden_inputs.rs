@@ -166,7 +166,9 @@ impl ActionView<'_> {
     /// see that.
     fn entry_beside(&self, path: &Path) -> Option<String> {
         let path = path.canonicalize().ok()?;
-        let shared = self.search.root.ancestors().find(|above| path.starts_with(above))?;
+        let home = self.search.home.and_then(|home| home.canonicalize().ok());
+        let home = home.filter(|home| path.starts_with(home) && !self.search.root.starts_with(home));
+        let shared = home.as_deref().or_else(|| self.search.root.ancestors().find(|above| path.starts_with(above)))?;
         let first = path.strip_prefix(shared).ok()?.components().next()?;
         // Of the user's own settings, and of the root directory, the file itself is meant: `~/.config/x.toml`, not the whole of `~/.config`.
         let is_dotted = first.as_os_str().as_encoded_bytes().starts_with(b".");

@@ -180,6 +180,14 @@ impl TreeIndex {
         })
     }
 
+    /// Returns the inputs that are directories, each as a tree of its own, by their names.
+    pub fn input_directories(&self) -> impl Iterator<Item = (&str, &TreeIndex)> {
+        self.inputs.iter().filter_map(|input| match &input.content {
+            InputContent::Directory(index) => Some((input.place.name.as_str(), &**index)),
+            InputContent::File(_) | InputContent::Nothing => None,
+        })
+    }
+
     /// Returns the format of the tree's digest.
     pub fn format(&self) -> TreeFormat {
         if self.inputs.is_empty() { TreeFormat::V2 } else { TreeFormat::V3 }
