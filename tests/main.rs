@@ -96,6 +96,7 @@ mod tamper;
 mod tdd;
 mod test_runners;
 mod tool_places;
+mod toolchains;
 mod tracked;
 mod tree;
 mod verify;
