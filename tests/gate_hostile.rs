@@ -55,7 +55,7 @@ fn a_prerequisite_that_only_the_commit_has_is_named_and_not_run() {
 }
 
 #[test]
-fn a_check_that_rewrites_the_tree_for_those_after_it_proves_nothing_and_new_files_are_no_matter() {
+fn a_check_that_rewrites_the_tree_proves_nothing_and_new_files_are_no_matter() {
     let project = in_repository();
     commit(&project, "shop.txt", "bad\n");
     let format = |command: &str| format!("[[check]]\nname = \"format\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n");
@@ -71,11 +71,50 @@ fn a_check_that_rewrites_the_tree_for_those_after_it_proves_nothing_and_new_file
     assert_eq!(document["required"][0]["words"], json!(["tree-rewritten"]), "{document}");
     assert!(reasons(&document)[0].ends_with(": `shop.txt`"), "{document}");
     project.proctor(["attest", "--policy-from", "HEAD"]).status(3);
-    // Nobody sees what the last check writes, and neither equal bytes nor new files are a change of the tree.
+    assert_not_fresh(&project);
+    // Equal bytes are a condition, and new files are no change of the tree.
     commit(&project, "shop.txt", "good\n");
     run(&format!("{}{CHECKS}", format("echo good > shop.txt; touch new")));
-    gate(&project, &["--policy-from", "HEAD"], 0);
+    let document = gate(&project, &["--policy-from", "HEAD"], 0);
+    assert_eq!(document["restored"], json!(["shop.txt"]), "{document}");
+    let screen = project.proctor(["gate", "--policy-from", "HEAD"]).success().stdout;
+    assert!(screen.contains("on condition: checks wrote and put back shop.txt"), "{screen}");
+    // The rest of the same check may have worked on what it wrote, also where no check comes after it.
     run(&format!("{CHECKS}{}", format("echo bad > shop.txt")));
+    let document = gate(&project, &["--policy-from", "HEAD"], 3);
+    assert_eq!(document["required"][0]["words"], json!(["tree-rewritten"]), "{document}");
+    assert_not_fresh(&project);
+    // What `writes` names is the check's product.
+    run(&format!("{CHECKS}{}writes = [\"shop.txt\"]\n", format("echo good > shop.txt")));
+    gate(&project, &["--policy-from", "HEAD"], 0);
+    project.proctor(["status"]).success();
+}
+
+/// Asserts that the last run is shown as passed, and is neither a fresh verdict nor complete.
+fn assert_not_fresh(project: &Project) {
+    let status = project.proctor(["status", "--json"]).any_status();
+    let task = &status.json()["projects"][0]["tasks"][0];
+    assert_eq!((&task["state"], &task["outdated"]), (&json!("stale"), &json!("rewroteTree")), "{task}");
+    assert_eq!((&task["verdict"]["status"], &task["verdict"]["result"]), (&json!("REWROTE_TREE"), &json!("PASSED")), "{task}");
+    let report = project.store().report("default");
+    assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE", "{report}");
+    project.proctor(["wait", "--fresh"]).status(5);
+}
+
+#[test]
+fn a_check_that_makes_a_configuration_for_those_after_it_proves_nothing_unless_git_ignores_it() {
+    let project = in_repository();
+    let toml = "[[check]]\nname = \"make\"\ncommand = [\"sh\", \"-c\", \"echo x > conftest.py\"]\n";
+    commit(&project, "proctor.toml", toml);
+    project.proctor(["run"]).any_status();
+    project.approve();
+    project.proctor(["run"]).success();
+    let document = gate(&project, &["--policy-from", "HEAD"], 3);
+    assert_eq!(document["required"][0]["words"], json!(["tree-rewritten"]), "{document}");
+    assert!(reasons(&document)[0].ends_with(": `conftest.py`"), "{document}");
+    assert_not_fresh(&project);
+    commit(&project, ".gitignore", "conftest.py\n");
+    project.proctor(["run"]).success();
     gate(&project, &["--policy-from", "HEAD"], 0);
 }
 

@@ -76,6 +76,7 @@ fn tree_digest(project: &Project) -> String {
         task_list: None,
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),
+        inputs: Vec::new(),
     };
     let matcher = Matcher::new(&settings).expect("no pattern is wrong");
     let index = TreeIndex::scan(&project.path(), &matcher, Timestamp::from_millis(0)).expect("the tree can be read");

@@ -31,6 +31,7 @@
 
 mod directories;
 mod ignored_inputs;
+mod inputs;
 mod limits;
 mod questions;
 mod rules;

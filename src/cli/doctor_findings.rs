@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Line, Style, Tone};
-use proctor_model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode};
+use proctor_model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode, VisibleDirectory, VisibleKind};
 use proctor_project::Examination;
 use proctor_sandbox::process::KernelSwitches;
 
@@ -52,6 +52,8 @@ pub(crate) struct DoctorFindings<'a> {
     system_call_filter_obstacle: Option<&'static str>,
     store: String,
     hidden: Vec<String>,
+    /// What checks see outside of the project that users can write, each with the reason.
+    visible: Vec<String>,
     private: Vec<String>,
     writable: Vec<String>,
     remedies: Vec<Remedy>,
@@ -205,7 +207,10 @@ impl<'a> DoctorFindings<'a> {
             system_call_filter_obstacle: facts.filter_obstacle,
             store: facts.examination.store.display().to_string(),
             hidden: places(|place| matches!(place.access, Access::Hidden)),
-            private: places(|place| matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. })),
+            visible: facts.examination.visible.iter().map(visible_directory).collect(),
+            private: places(|place| {
+                matches!(place.access, Access::Private { .. } | Access::Memory | Access::Overlay { .. } | Access::Layer { .. })
+            }),
             writable: places(|place| matches!(place.access, Access::Writable)),
             remedies: RULES
                 .iter()
@@ -255,7 +260,9 @@ impl<'a> DoctorFindings<'a> {
         // Only namespaces can give an action its own copy of a directory. Without them, all actions share the real
         // directory.
         let private = if self.level == Some(IsolationLevel::Namespace) { "own copy" } else { "shared" };
-        for (name, paths) in [("hidden", &self.hidden), (private, &self.private), ("writable", &self.writable)] {
+        for (name, paths) in
+            [("checks see", &self.visible), ("hidden", &self.hidden), (private, &self.private), ("writable", &self.writable)]
+        {
             if !paths.is_empty() {
                 lines.push(format!("{name}: {}", paths.join(", ")).into());
             }
@@ -288,6 +295,16 @@ pub(crate) fn apparmor_profile(executable: &Path) -> String {
         Some(_) | None => format!("{line}\n"),
     });
     lines.collect()
+}
+
+/// Returns a directory that checks see outside of the project, and why they do.
+fn visible_directory(directory: &VisibleDirectory) -> String {
+    let why = match directory.kind {
+        VisibleKind::Toolchain => "toolchain",
+        VisibleKind::Environment => "installed packages",
+        VisibleKind::PackageCache => "downloads",
+    };
+    format!("{} ({why})", directory.path.display())
 }
 
 fn mode_word(mode: ProtectionMode) -> &'static str {
@@ -328,7 +345,13 @@ mod tests {
         let level =
             levels.iter().find(|found| found.obstacle.is_none()).map_or(IsolationLevel::ProcessGroup, |found| found.level);
         DoctorFacts {
-            examination: Examination { level: Some(level), levels, places: Vec::new(), store: "/state/proctor".into() },
+            examination: Examination {
+                level: Some(level),
+                levels,
+                places: Vec::new(),
+                visible: Vec::new(),
+                store: "/state/proctor".into(),
+            },
             controllers: Ok(vec!["memory".to_owned(), "pids".to_owned()]),
             has_scopes: true,
             filter_obstacle: None,

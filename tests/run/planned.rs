@@ -85,6 +85,8 @@ fn carry_out_under(
     let mut plan = spec::plan(&configuration, &DiskFiles::new(&root), "project").expect("there is a plan");
     let mut settings = ProjectSettings {
         matcher: MatcherSettings::default(),
+        named_inputs: Vec::new(),
+        left_out: Vec::new(),
         routing: RoutingSettings::default(),
         environment: EnvironmentAdditions::default(),
         specification: configuration.specification.clone(),

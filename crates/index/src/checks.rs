@@ -5,7 +5,9 @@ use rusqlite::{Connection, Row, params};
 use crate::IndexError;
 use crate::tables::Tables;
 use crate::words::{from_integer, to_integer, to_word};
-use proctor_model::{CheckOutcome, CheckRecord, Digest, KnownCheck, LastCheckResult, ProjectId, RunRecord, Sequence, TaskId};
+use proctor_model::{
+    CheckOutcome, CheckRecord, Digest, KnownCheck, LastCheckResult, OverallStatus, ProjectId, RunRecord, Sequence, TaskId,
+};
 
 /// Stores the results of a run's checks. A check without a result in this run keeps the result of an earlier run with the
 /// same plan.
@@ -49,7 +51,10 @@ fn write_check(
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
     let PlannedCheck { place, plan, check } = *planned;
+    // What ran was not all on the tree that the record names.
+    let is_of_tree = record.overall_status != OverallStatus::RewroteTree;
     let result = match &check.outcome {
+        CheckOutcome::CarriedOut { .. } if !is_of_tree => None,
         CheckOutcome::CarriedOut { blocking } => Some((*blocking, record.tree_digest, &record.run_id)),
         CheckOutcome::Reused { blocking, run_id, other_tree } => Some((*blocking, other_tree.or(record.tree_digest), run_id)),
         CheckOutcome::LeftOut | CheckOutcome::Skipped => None,

@@ -66,6 +66,8 @@ pub enum StaleReason {
     /// Tree and plan are the same, but the run does not cover every check on this tree, or later results contradict its
     /// verdict.
     Checks,
+    /// Tree and plan are the same, and a check of the run left other content in its copy of the tree.
+    RewroteTree,
 }
 
 /// What a command that waits for a fresh verdict does next.
@@ -268,15 +270,16 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     }
 }
 
-/// Returns what changed since the verdict was made; `None` if tree and plan are still the same.
+/// Returns what changed since the verdict was made, or why it never held for its tree; `None` if it is for this tree and plan.
 fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<StaleReason> {
     let Some(plan) = plan else { return Some(StaleReason::TaskGone) };
-    if verdict.tree.is_some() && verdict.tree_format != TreeFormat::CURRENT {
+    if verdict.tree.is_some() && !verdict.tree_format.is_computed() {
         return Some(StaleReason::DigestVersion);
     }
     // If the tree's digest was not computed, the tree cannot be taken for unchanged.
     let same_tree = tree.is_some() && verdict.tree == tree;
     match (same_tree, verdict.plan == Some(plan)) {
+        (true, true) if verdict.status == OverallStatus::RewroteTree => Some(StaleReason::RewroteTree),
         (true, true) => None,
         (false, true) => Some(StaleReason::Tree),
         (true, false) => Some(StaleReason::Plan),
@@ -346,6 +349,8 @@ impl Freshness {
             | Self::SpecificationWrong
             // No run could bring a verdict, because the configuration no longer has the task.
             | Self::Stale(StaleReason::TaskGone)
+            // The checks would rewrite the same files again.
+            | Self::Stale(StaleReason::RewroteTree)
             | Self::RootMissing
             | Self::Unstable { .. } => WaitStep::Answer,
             Self::Running | Self::Queued => WaitStep::GoOn,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Blocking, CommandExit, Digest, IsolationLevel, OverallResult, RunConditions, RunId, TaskId, Timestamp};
+use crate::{Blocking, CommandExit, Digest, IsolationLevel, OverallResult, RunConditions, RunId, TaskId, Timestamp, World};
 
 /// `[gate]`: which results a commit needs to count as proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct GatePolicy {
     pub checks: Vec<String>,
     /// The weakest level of isolation at which a result counts.
     pub isolation: IsolationLevel,
+    /// Whether results of checks count that ran in an open world.
+    pub world: World,
     /// How long ago a run may have ended at most; `None` means no limit.
     pub max_age: Option<Duration>,
     /// The platforms on each of which the results are needed, such as `linux-x86_64`; empty means any one platform.
@@ -41,6 +43,7 @@ impl GatePolicy {
         other.tasks.iter().all(|task| self.tasks.contains(task))
             && checks
             && self.isolation <= other.isolation
+            && (self.world == World::Closed || other.world == World::Open)
             && age
             && has_all(&self.platforms, &other.platforms)
             && (self.fresh_caches || !other.fresh_caches)

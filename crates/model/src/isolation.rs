@@ -96,6 +96,13 @@ pub enum LimitSetting {
 /// The beginning of the obstacle that stands beside a verdict if an action could use the socket of a container engine.
 pub const ENGINE_SOCKET_OPEN: &str = "engine socket open";
 
+/// How the name of the open channel begins by which every file of the user decides, and no verdict names it. A run with such a
+/// channel proves nothing at the gate, unless the policy accepts an open world.
+pub const OPEN_WORLD: &str = "open world";
+
+/// How the names of open channels begin by which an action reads certain files that no verdict names.
+pub const UNNAMED_FILES: &str = "files that no digest names: ";
+
 impl LimitSetting {
     /// Returns the key's name in `[sandbox]`.
     pub fn key(self) -> &'static str {
@@ -161,6 +168,13 @@ pub struct Sandbox {
     /// A verdict names their content.
     #[serde(skip)]
     pub visible: Vec<VisibleDirectory>,
+    /// The hidden places that are hidden because they are not of the system, and not because of secrets.
+    #[serde(skip)]
+    pub closed: Vec<PathBuf>,
+    /// The directories outside of the project that are writable because package managers and other tools keep what they download
+    /// there. Prerequisites fill them; what a check writes there is dropped.
+    #[serde(with = "os_text::list")]
+    pub caches: Vec<PathBuf>,
 }
 
 /// A directory outside of the project that an action sees.
@@ -218,6 +232,16 @@ pub enum Access {
     },
     /// An in-memory file system appears at this path; it is empty at the start.
     Memory,
+    /// An empty directory appears at this path, which the action may write and which is deleted with the run. Without
+    /// namespaces the place is hidden.
+    Layer {
+        /// A directory of the run, which is created if it is missing.
+        #[serde(with = "os_text")]
+        source: PathBuf,
+    },
+    /// A file with this text appears at this path, and the action may only read it. Without namespaces it reads the file
+    /// itself.
+    Text { content: String },
 }
 
 /// What a check sees in place of the project (overlayfs): directories laid over each other, with a writable one on top.
@@ -242,6 +266,28 @@ pub struct SnapshotMount {
     /// Directories of the live project that the check sees with their real content, such as `.venv`. What the check
     /// writes to them is stored separately.
     pub environments: Vec<EnvironmentMount>,
+}
+
+/// Directories that an action sees with their real content and that it cannot change: what it writes there goes to layers, which are
+/// dropped when it has ended. Only the namespace level has layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedWrites {
+    /// A directory inside proctor's own directory. It contains all layers, unless they lie in `memory`.
+    #[serde(with = "os_text")]
+    pub directory: PathBuf,
+    /// The directory below `/dev/shm` that contains the layers, if the file system of `directory` cannot hold them.
+    #[serde(with = "os_text::option")]
+    pub memory: Option<PathBuf>,
+    pub places: Vec<DroppedPlace>,
+}
+
+/// A directory and the layer for what an action writes to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedPlace {
+    /// The directory's path: absolute, without links.
+    #[serde(with = "os_text")]
+    pub path: PathBuf,
+    pub written: WrittenLayer,
 }
 
 /// Two empty directories on one file system, in which overlayfs stores what an action writes to an overlay.

@@ -129,9 +129,9 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
-    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy, LimitSetting, PackageCredentials,
-    Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UnenforcedLimit, VisibleDirectory,
-    VisibleKind, WrittenLayer,
+    Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy,
+    LimitSetting, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
+    SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
@@ -178,7 +178,7 @@ pub use route::{
 };
 pub use run::{Trigger, TriggerKind};
 pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord};
-pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
+pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;

@@ -248,6 +248,9 @@ pub enum OverallStatus {
     Superseded,
     /// The tree changed during the run, so there is no verdict.
     Moved,
+    /// The checks passed, and one of them left other content in its copy of the tree than the tree has: what ran was not all on the
+    /// tree that was digested. Such a run is shown, and it is no verdict on its tree.
+    RewroteTree,
 }
 
 /// The verdict on one tree. It is FAILED, for example, if at least one result blocks.
@@ -286,6 +289,8 @@ pub enum PartialReason {
     CriteriaUnmet,
     /// Protected files differ from the approved ones, and a person has to approve them (S7).
     ProtectedFiles,
+    /// A check left other content in its copy of the tree than the tree has.
+    RewroteTree,
 }
 
 /// Whether the task may be marked as done.
@@ -353,7 +358,7 @@ impl OverallStatus {
     /// state nor the link `latest` (E17).
     pub fn counts(self) -> bool {
         match self {
-            Self::Success | Self::PartialSuccess | Self::Failed | Self::SpecificationError => true,
+            Self::Success | Self::PartialSuccess | Self::Failed | Self::SpecificationError | Self::RewroteTree => true,
             Self::Interrupted | Self::Superseded | Self::Moved => false,
         }
     }

@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::ffi::{OsStrExt, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Serialize, Serializer};
 
-/// A path relative to a project's root: no leading `/`, no `.`, `..` or empty component. The root itself is empty.
+/// A path relative to a project's root: no leading `/`, no `.`, `..` or empty component. The root itself is empty. Only the path of an
+/// input beside the project begins with `..` ([`TreePath::beside`]).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TreePath(Vec<u8>);
 
@@ -26,6 +27,20 @@ impl TreePath {
     pub fn below(root: &Path, path: &Path) -> Result<Self, PathError> {
         let relative = path.strip_prefix(root).map_err(|_| PathError(path.display().to_string()))?;
         Self::try_from(relative.as_os_str().as_bytes())
+    }
+
+    /// Returns the path of a file or directory that lies beside the root: as many `..` as lead to a directory above both, then the way
+    /// down. Both paths are absolute and have no links.
+    pub fn beside(root: &Path, path: &Path) -> Self {
+        let shared = root.components().zip(path.components()).take_while(|(left, right)| left == right).count();
+        let up = root.components().skip(shared).map(|_| Component::ParentDir);
+        let way: PathBuf = up.chain(path.components().skip(shared)).collect();
+        Self(way.into_os_string().into_vec())
+    }
+
+    /// Returns whether this is the path of something beside the project.
+    pub fn is_beside(&self) -> bool {
+        self.0 == b".." || self.0.starts_with(b"../")
     }
 
     /// Returns the path of the entry `name` in the directory `self`.
@@ -116,5 +131,14 @@ mod tests {
         assert_eq!((path.name(), path.parent().map(|parent| parent.to_string())), (&b"a.py"[..], Some("src".to_owned())));
         assert_eq!(TreePath::root().join(b"x").parent(), Some(TreePath::root()));
         assert!(TreePath::below(Path::new("/p"), Path::new("/q/a")).is_err());
+    }
+
+    #[test]
+    fn a_path_beside_the_tree_leads_up_and_then_down() {
+        for (path, expected) in [("/r/shared/a", "../shared/a"), ("/x", "../../x"), ("/r/app-2", "../app-2")] {
+            let found = TreePath::beside(Path::new("/r/app"), Path::new(path));
+            assert_eq!((found.to_string().as_str(), found.is_beside()), (expected, true));
+        }
+        assert!(!TreePath::try_from("..a/b").expect("a name").is_beside());
     }
 }

@@ -1,5 +1,7 @@
 //! What the results of a run may depend on beside the tree, as the ledger records it. `proctor gate` asks for it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Digest;
@@ -27,10 +29,22 @@ pub struct RunConditions {
     /// The caches that tools found; `None` if that is not known, because the files that checks could read were not listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<CachesSeen>,
-    /// The files of the tree that a step changed or removed in its copy and that other steps saw like that, so that their results are
-    /// about other content than the tree's. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
+    /// The files of the tree that a step changed or removed in its copy, and the files it made there that decide how checks work and
+    /// that no rule ignores: results are about other content than the tree's. What `writes` names and snapshots of tests count only if
+    /// other steps saw the change. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
+    /// The files of the tree that a step wrote in its copy and that had the tree's content again when it ended. What the step read in
+    /// between is not known. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// The open channels by which checks read files that no digest names: an open world, and what the settings show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unnamed: Vec<String>,
+    /// The files of installed packages that changed while checks ran that could write them: by path, relative to the project's root,
+    /// a stamp by which a later run finds out whether somebody wrote the file again. Until then no run has a verdict.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_in_environment: BTreeMap<String, String>,
     /// The toolchains and installed packages that the checks could see. Empty in lines of earlier versions of proctor, which did not
     /// look at them as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -146,6 +160,9 @@ mod tests {
             ignored: None,
             caches: None,
             rewritten: Vec::new(),
+            restored: Vec::new(),
+            unnamed: Vec::new(),
+            left_in_environment: BTreeMap::new(),
             toolchains: Vec::new(),
             other_programs: Vec::new(),
         };

@@ -14,6 +14,8 @@ pub struct SandboxSettings {
     /// Paths of credentials that actions can still read: absolute, or below HOME.
     pub visible: Vec<String>,
     pub home: HomeAccess,
+    /// Which files outside of the project actions see.
+    pub world: World,
     /// The most memory for all processes of an action together; `None` means no limit.
     pub memory: Option<ByteSize>,
     /// The most processes and threads of an action at the same time; `None` means the user's own limit.
@@ -51,6 +53,25 @@ pub enum CachesMode {
     Kept,
     /// Every check starts without caches, and its caches are dropped.
     Fresh,
+}
+
+/// Which files outside of the project actions see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum World {
+    /// Files that only root can write, toolchains, installed packages, inputs, and what the settings name.
+    Closed,
+    /// Every file that the user may read and that is not hidden because of its secrets. A verdict does not name them.
+    Open,
+}
+
+impl World {
+    /// Returns the word of the settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+        }
+    }
 }
 
 /// What happens when an action writes to HOME.

@@ -23,11 +23,22 @@ pub enum TreeFormat {
     V1,
     #[serde(rename = "proctor-tree-v2")]
     V2,
+    /// The format of a tree with inputs: files and directories beside it by whose content its digest is named too.
+    #[serde(rename = "proctor-tree-v3")]
+    V3,
 }
 
 impl TreeFormat {
-    /// The format in which digests are computed.
+    /// The format in which the digest of a tree without inputs is computed.
     pub const CURRENT: Self = Self::V2;
+
+    /// Returns whether digests of this format are computed, so that they can be compared with a tree as it is now.
+    pub fn is_computed(&self) -> bool {
+        match self {
+            Self::V1 => false,
+            Self::V2 | Self::V3 => true,
+        }
+    }
 
     /// Returns whether records leave the format out.
     pub fn is_unnamed(&self) -> bool {

@@ -28,6 +28,7 @@ use self::every_file::EveryFile;
 pub use self::every_file::SurveyExtent;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
+pub use self::places::environments_in_project;
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
 pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
 use proctor_evidence::report::{ConfigurationChangeV2, EnvironmentComponentV2};
@@ -329,8 +330,14 @@ fn configuration_patterns() -> impl Iterator<Item = &'static str> {
 
 /// Returns whether a file of this name pins package versions or configures tools.
 pub fn is_pinned(name: &[u8]) -> bool {
+    let is_lock = |name: &str| LOCKS.iter().any(|pattern| matches_name(pattern, name));
+    configures_tools(name) || is_lock(&String::from_utf8_lossy(name))
+}
+
+/// Returns whether a file of this name configures tools, or is loaded by its name before any test.
+pub fn configures_tools(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name);
-    configuration_patterns().chain(LOCKS.iter().copied()).any(|pattern| matches_name(pattern, &name))
+    configuration_patterns().any(|pattern| matches_name(pattern, &name))
 }
 
 /// Returns the files of a tree that pin package versions or configure tools, with their digests.
@@ -347,7 +354,7 @@ fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<Stri
     let mut locks = BTreeMap::new();
     for (path, digest) in files {
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        if configuration_patterns().any(|pattern| matches_name(pattern, &name)) {
+        if configures_tools(name.as_bytes()) {
             configuration.insert(path.clone(), digest);
         }
         if LOCKS.iter().any(|pattern| matches_name(pattern, &name)) {

@@ -11,7 +11,7 @@ use crate::error::ProjectError;
 use proctor_evidence::Store;
 use proctor_model::{
     Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SandboxSettings,
-    SpawnFailure, StopStage, SystemCallFilter,
+    SpawnFailure, StopStage, SystemCallFilter, VisibleDirectory,
 };
 use proctor_sandbox::isolation;
 use proctor_sandbox::process::{
@@ -53,6 +53,8 @@ pub struct Examination {
     /// The paths to which an action has other access than only reading: writable paths, private copies and hidden
     /// paths.
     pub places: Vec<Place>,
+    /// What an action sees outside of the project that users can write.
+    pub visible: Vec<VisibleDirectory>,
     /// The evidence store, which is always hidden from actions.
     pub store: PathBuf,
 }
@@ -81,7 +83,7 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
         tried.push((level, start(launcher, &launch(level), request)?));
     }
     let (level, levels) = conclude(&tried);
-    Ok(Examination { level, levels, places: sandbox.places, store: sandbox.store })
+    Ok(Examination { level, levels, places: sandbox.places, visible: sandbox.visible, store: sandbox.store })
 }
 
 /// Returns a function that makes the request for a trial at a level of isolation.
@@ -120,6 +122,7 @@ pub(crate) fn trial_launch<'r>(
                 weakest: IsolationLevel::ProcessGroup,
                 sandbox: Some(sandbox.clone()),
                 snapshot: None,
+                dropped: None,
                 output: None,
                 resources: ResourceLimits::default(),
                 filter: SystemCallFilter::WherePossible,

@@ -14,7 +14,7 @@ use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNam
 use proctor_index::IndexedProject;
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
-    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreeFormat, TreePath,
+    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreePath,
 };
 
 /// The repository that contains a project, and the project's place in it.
@@ -225,10 +225,10 @@ impl StoreReader {
             }
             let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
             if is_newest {
-                has_other_format = record.tree_format != TreeFormat::CURRENT && record.tree_digest.is_some();
+                has_other_format = !record.tree_format.is_computed() && record.tree_digest.is_some();
                 is_newest = false;
             }
-            if record.tree_digest == Some(tree) && record.tree_format == TreeFormat::CURRENT {
+            if record.tree_digest == Some(tree) && record.tree_format.is_computed() {
                 found.push(record.clone());
             }
         }
@@ -247,7 +247,9 @@ pub fn directory_in_repository(root: &Path) -> Option<String> {
 /// among them.
 fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
     let verdict = match record.overall_status {
-        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => record.overall_result,
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {
+            record.overall_result
+        }
         OverallStatus::SpecificationError | OverallStatus::Interrupted | OverallStatus::Superseded | OverallStatus::Moved => None,
     };
     let checks =

@@ -33,6 +33,8 @@ pub struct OwnCachesRequest<'a> {
     /// The home whose caches are linked; `None` if HOME is not set. Without a home there is no place for caches, and
     /// tools choose their own.
     pub home: Option<&'a Path>,
+    /// The home of the user's own cargo, if it is not the usual one.
+    pub cargo_home: Option<&'a Path>,
     /// The root of the project.
     pub root: &'a Path,
     /// The working directory of the action, where a lock file may name the packages to install.

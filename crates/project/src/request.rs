@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use crate::dependency::UnmetDependency;
 use crate::error::ProjectError;
+use crate::found_inputs::LeftOut;
 use crate::selection::Selection;
 use proctor_evidence::report::{ExecutionReportV2, OutgoingRedactor};
 use proctor_model::{
-    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan,
-    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreePath,
-    Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, OnDisk, ParallelChecks, PauseRecord, Phase, Plan,
+    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreeFormat,
+    TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use proctor_plan::config::SpecificationSettings;
 use proctor_sandbox::EnvironmentAdditions;
@@ -33,6 +34,10 @@ pub struct ProjectScope {
 pub struct ProjectSettings {
     /// The settings that decide which files belong to the tree.
     pub matcher: MatcherSettings,
+    /// The inputs that `inputs` of `[project]` names. Those of the matcher are these and the found ones.
+    pub named_inputs: Vec<String>,
+    /// What the project's files lead to beside it and is no input.
+    pub left_out: Vec<LeftOut>,
     /// The settings of the router, which decides where a run sends its task: limits, and what follows from collection
     /// errors.
     pub routing: RoutingSettings,
@@ -187,6 +192,8 @@ pub struct SealedReport {
     pub told_notes: Vec<PlanNote>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
+    /// What is on disk at the end of the run, for the decision whether a run without a verdict is repeated.
+    pub on_disk: OnDisk,
     /// The files that checks wrote and that were copied to the project; `None` if nothing was copied that changed the
     /// tree.
     pub copied: Option<CopiedFiles>,
@@ -197,6 +204,11 @@ pub struct SealedReport {
 }
 
 impl ProjectSettings {
+    /// Returns the format of the tree's digest.
+    pub fn tree_format(&self) -> TreeFormat {
+        if self.matcher.inputs.is_empty() { TreeFormat::V2 } else { TreeFormat::V3 }
+    }
+
     /// Returns a matcher, which decides which files belong to the tree, for one walk of the tree. The tree index and
     /// the file watcher need one matcher each, because a matcher remembers the rules files (`.gitignore`) that it has
     /// read.

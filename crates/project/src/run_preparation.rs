@@ -44,7 +44,7 @@ impl RunPreparation {
 
     /// Records how a check is isolated, if it is the first one of the run.
     pub fn note_step(&mut self, isolation: &Isolation) {
-        self.first_step.get_or_insert_with(|| Isolation { snapshot: None, ..isolation.clone() });
+        self.first_step.get_or_insert_with(|| Isolation { snapshot: None, dropped: None, ..isolation.clone() });
     }
 
     /// Removes the shared directory of a finished run.
@@ -75,7 +75,8 @@ pub fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectL
     if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, preparation.scratch()) {
         isolation.output = None;
         for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
-            if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access
+            if let Access::Private { source: shared } | Access::Overlay { scratch: shared } | Access::Layer { source: shared } =
+                &mut place.access
                 && let Ok(below) = shared.strip_prefix(&old)
             {
                 *shared = new.path().join(below);

@@ -72,8 +72,9 @@ fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
     names.iter().cloned().chain(reviews).collect()
 }
 
+/// Returns whether a change triggers a check. `paths` of a check are patterns of the tree, so an input beside it triggers every check.
 fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {
-    step.paths.is_empty() || changed.iter().any(path_filter(&step.paths))
+    step.paths.is_empty() || changed.iter().any(TreePath::is_beside) || changed.iter().any(path_filter(&step.paths))
 }
 
 /// Returns a function that says whether a path matches one of a check's `paths`.
@@ -89,6 +90,8 @@ fn matcher(glob: &str) -> GlobMatcher {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use proctor_model::ActionPhase;
     use proctor_model::testing;
@@ -124,6 +127,13 @@ mod tests {
         ] {
             assert_eq!(selected(&steps(), &[], changed), expected, "{changed:?}");
         }
+    }
+
+    #[test]
+    fn a_change_of_an_input_beside_the_tree_triggers_every_check() {
+        let changed = [TreePath::beside(Path::new("/r/app"), Path::new("/r/shared/README.md"))];
+        let checks = Selection::Triggered { failed: Vec::new() };
+        assert_eq!(select_checks(&checks, &steps(), Some(&changed)), SelectedChecks::All);
     }
 
     #[test]

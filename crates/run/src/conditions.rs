@@ -1,5 +1,7 @@
 //! What the results of a run may depend on beside the tree.
 
+use std::collections::BTreeMap;
+
 use crate::check_place::CheckPlace;
 use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
 use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
@@ -48,8 +50,20 @@ impl IgnoredBefore {
             }
         };
         let platform = RunConditions::platform_here();
-        let (directory, rewritten) = (directory_in_repository(&request.scope.root), place.rewritten());
-        RunConditions { platform, directory, ignored, caches, rewritten, toolchains, other_programs }
+        let directory = directory_in_repository(&request.scope.root);
+        let (rewritten, restored) = place.rewritten().map(|files| (files.rewritten(), files.restored())).unwrap_or_default();
+        RunConditions {
+            platform,
+            directory,
+            ignored,
+            caches,
+            rewritten,
+            restored,
+            unnamed: Vec::new(),
+            left_in_environment: BTreeMap::new(),
+            toolchains,
+            other_programs,
+        }
     }
 }
 

@@ -21,8 +21,9 @@ use proctor_evidence::report::{
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
-    StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
+    EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallResult, OverallStatus, PartialReason,
+    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
+    UNNAMED_FILES,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -104,10 +105,20 @@ fn facts_beside_others(
     facts.notes.extend(earlier.notes);
     facts.notes.extend(runner.refused_requests.take_note());
     facts.notes.extend(trees.note_tracked_outside(request.scope));
+    // A check that failed for want of an input has the same line already.
+    let is_said = |note: &PlanNote| facts.notes.iter().any(|other| says_same_line(&other.message, &note.message));
+    let about_inputs: Vec<PlanNote> = request.settings.input_notes().into_iter().filter(|note| !is_said(note)).collect();
+    facts.notes.extend(about_inputs);
     if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
         files.tests = earlier.tests;
     }
     Ok(facts)
+}
+
+/// Returns whether two notes propose the same line for `proctor.toml`.
+fn says_same_line(one: &str, other: &str) -> bool {
+    let line = |text: &str| text.split_once("`inputs = ").and_then(|(_, rest)| rest.split('`').next().map(str::to_owned));
+    line(one).is_some() && line(one) == line(other)
 }
 
 /// Returns the outcome of a sealed run.
@@ -122,6 +133,7 @@ fn outcome(sealed: Box<SealedReport>, status: OverallStatus, stopped: Option<Sto
         },
         OverallStatus::Success
         | OverallStatus::PartialSuccess
+        | OverallStatus::RewroteTree
         | OverallStatus::Failed
         | OverallStatus::SpecificationError
         | OverallStatus::Superseded => RunOutcome::Judged(sealed),
@@ -180,11 +192,12 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     let criteria = criteria_facts::judge(&mut verdict, context, &run_end.performed);
     note_partial_selection(run_end, &mut verdict);
     note_protected_files(run_end, &mut verdict);
+    note_rewritten_tree(run_end, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
         return RunJudgement { verdict, criteria, route: None, override_of: None, tdd: context.tdd.clone(), ended };
     }
-    let (route, tdd) = route(run_end, ended);
+    let (route, tdd) = route(run_end, ended, verdict.overall_status);
     let override_of = route.as_ref().and_then(overridden);
     RunJudgement { verdict, criteria, route, override_of, tdd, ended }
 }
@@ -229,10 +242,32 @@ fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     }
 }
 
+/// Keeps a run that passed from being a verdict on its tree if a check left other content in its copy of the tree: another check, or the
+/// rest of the same one, may have worked on that content.
+fn note_rewritten_tree(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    if !run_end.after.is_tree_rewritten || verdict.overall_result != Some(OverallResult::Passed) {
+        return;
+    }
+    verdict.overall_status = OverallStatus::RewroteTree;
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::RewroteTree);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        let files = run_end.after.conditions.rewritten.join(", ");
+        verdict.completion_reason = format!("checks left other content in their copies than the tree has: {files}");
+    }
+}
+
 /// Decides where the task goes next by the first TEST action that did not succeed, otherwise by the last TEST action
-/// (R1). There is no route if no TEST action was carried out (R2).
-fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
+/// (R1). There is no route if no TEST action was carried out (R2),
+/// or if the run is no verdict on its tree.
+fn route(run_end: &RunEnd<'_>, now: Timestamp, status: OverallStatus) -> (Option<RouteEntry>, TddState) {
     let context = run_end.context;
+    if status == OverallStatus::RewroteTree {
+        return (None, context.tdd.clone());
+    }
     // When a prerequisite failed while the checks ran, as a service can, the results of the checks say nothing about
     // the code.
     if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
@@ -286,6 +321,12 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
     let request = context.request;
     let verdict = &decided.verdict;
     let counts = verdict.overall_status.counts();
+    let isolation = isolation::facts(
+        run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
+        &request.settings.sandbox,
+        run_end.after.snapshot.tested,
+    );
+    run_end.after.conditions.unnamed = unnamed_files(isolation.as_ref());
     RunFacts {
         run_id: context.run_id.clone(),
         project_id: request.scope.project.clone(),
@@ -309,16 +350,13 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         criteria: decided.criteria.clone(),
         trigger: request.trigger.clone(),
         tree: TreeFacts {
+            format: request.settings.tree_format(),
             before: context.before,
             comparison: Some(run_end.after.comparison.clone()),
             issues: context.issues.clone(),
             snapshot: Some(run_end.after.snapshot.clone()),
         },
-        isolation: isolation::facts(
-            run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
-            &request.settings.sandbox,
-            run_end.after.snapshot.tested,
-        ),
+        isolation,
         environment: environment(run_end),
         configuration_changed: changed_between(before, &run_end.after.surveyed.configuration),
         tests_modified: run_end.after.protected.as_ref().map(|seen| seen.to_report(request.plan)),
@@ -331,6 +369,12 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         // This line moves the actions out of `run_end`, so it must come after everything that reads them.
         actions: std::mem::take(&mut run_end.performed),
     }
+}
+
+/// Returns the open channels by which checks read files that no digest names.
+fn unnamed_files(isolation: Option<&IsolationFacts>) -> Vec<String> {
+    let channels = isolation.into_iter().flat_map(|isolation| &isolation.open_channels);
+    channels.filter(|channel| channel.starts_with(OPEN_WORLD) || channel.starts_with(UNNAMED_FILES)).cloned().collect()
 }
 
 /// The report's text when the kernel may have dropped events before the run.
@@ -384,13 +428,14 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
 fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
     let context = run_end.context;
     let counts = decided.verdict.overall_status.counts();
+    let is_of_tree = counts && decided.verdict.overall_status != OverallStatus::RewroteTree;
     RunRecord {
         run_id: context.run_id.clone(),
         task: context.request.plan.task.clone(),
         report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
         manifest_hash: Digest::of(b""),
         tree_digest: Some(context.before),
-        tree_format: TreeFormat::CURRENT,
+        tree_format: context.request.settings.tree_format(),
         tested: Some(run_end.after.snapshot.tested),
         environment_digest: Some(run_end.after.surveyed.digest),
         plan_digest: Some(context.plan_digest),
@@ -404,7 +449,7 @@ fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement
         tdd: counts.then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(context, actions),
         configuration: run_end.after.surveyed.configuration.clone(),
-        inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
+        inputs: if is_of_tree { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
         programs: Some(program_records(actions, &context.unchanged_since_approval)),
         conditions: Some(Box::new(run_end.after.conditions.clone())),
@@ -441,6 +486,10 @@ fn sealed_report(
         warned: names(&|one| is_allowed(&one)),
         told_notes,
         moved: run_end.after.comparison.moved.clone(),
+        on_disk: match run_end.after.conditions.left_in_environment.is_empty() {
+            true => OnDisk::compare(context.before, run_end.after.comparison.after),
+            false => OnDisk::LeftByChecks,
+        },
         copied: run_end.after.kept.tree.map(|tree| CopiedFiles {
             tested: context.before,
             tree,

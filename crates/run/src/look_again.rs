@@ -7,8 +7,10 @@ use crate::check_place::CheckPlace;
 use crate::conditions::IgnoredBefore;
 use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_survey};
 use crate::kept_files::{KeptOutcome, copy_out};
+use crate::left_behind::{may_write_environments, note_left, stamps};
 use crate::missing_root::require_root;
 use crate::perform_all::PreparedTree;
+use crate::rewritten_files::RewrittenFiles;
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
@@ -18,6 +20,7 @@ use proctor_project::{
     SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan, programs_not_approved, protected_files_status,
     update_task_list,
 };
+use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex, compare};
 
 /// What is looked at while the actions are carried out.
@@ -53,6 +56,8 @@ pub(crate) struct ProjectAfter {
     pub(crate) snapshot: SnapshotV2,
     /// What the results may depend on beside the tree.
     pub(crate) conditions: RunConditions,
+    /// Whether a check left other content in its copy of the tree than the tree has.
+    pub(crate) is_tree_rewritten: bool,
     /// What was copied from the snapshot to the project.
     pub(crate) kept: KeptOutcome,
 }
@@ -98,7 +103,7 @@ pub(crate) fn look_again(
     let TreeAfter { mut comparison, tree } = tree_after(&evidence.store, trees, request, prepared, index)?;
     // Files that `writes` names are copied to the project only after the second reading of the tree, if there is
     // one. Otherwise that reading would take the copied files for saves of a person.
-    let kept = copy_out(&evidence.store, trees, context, place, stopped, index)?;
+    let mut kept = copy_out(&evidence.store, trees, context, place, stopped, index)?;
     // Changes that somebody made to the task list during the checks belong in this report.
     update_task_list(evidence, ledger, request.scope, request.settings, show)?;
     let protected = match looks.protected {
@@ -106,7 +111,13 @@ pub(crate) fn look_again(
         None => None,
     };
     let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
+    let mut left = context.left_before.clone();
+    if may_write_environments(results) {
+        left.extend(moved.iter().cloned());
+    }
     comparison.moved.extend(moved);
+    comparison.moved.extend(context.left_before.iter().cloned());
+    kept.notes.extend(note_left(&left));
     for path in context.guarded.changed(&request.scope.root) {
         if !comparison.moved.contains(&path) {
             comparison.moved.push(path);
@@ -117,7 +128,9 @@ pub(crate) fn look_again(
     let other_programs = programs_not_approved(&evidence.index, programs, request)?;
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
     let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
-    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, kept })
+    let conditions = RunConditions { left_in_environment: stamps(&request.scope.root, &left), ..conditions };
+    let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
+    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }
 
 /// Waits for the survey of the environment, and begins the second one.
@@ -143,12 +156,15 @@ fn tree_after(
     prepared: PreparedTree,
     before: &TreeIndex,
 ) -> Result<TreeAfter, ProjectError> {
+    // Checks see inputs beside the project where they lie, also when they run on a snapshot.
+    let with_inputs = |tree: &TreeIndex| Ok(tree.with_inputs_of_now(&request.settings.new_matcher()?, clock::now()));
     let tree = match prepared {
-        PreparedTree::AsDigested => {
+        PreparedTree::AsDigested if request.settings.matcher.inputs.is_empty() => {
             let comparison = TreeComparison { after: before.digest(), moved: Vec::new(), files: before.files() };
             return Ok(TreeAfter { comparison, tree: before.clone() });
         }
-        PreparedTree::ReadAgain(after) => *after,
+        PreparedTree::AsDigested => with_inputs(before)?,
+        PreparedTree::ReadAgain(after) => with_inputs(&after)?,
         PreparedTree::InUse => trees.known.scan(store, request.settings, request.scope, &TreeHints::Everything)?,
     };
     Ok(TreeAfter { comparison: compare(before, &tree), tree })

@@ -7,6 +7,7 @@
 mod attempts;
 mod background_action;
 mod control;
+mod dropping;
 mod file_or_request;
 mod listing;
 mod process;
@@ -17,14 +18,17 @@ mod running_service;
 mod services;
 mod turns;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::bytecode::{PythonAction, bytecode_for};
 use crate::bytecode_in_place::BytecodeInPlace;
 use crate::check_place::{CheckPlace, refresh_place};
+use crate::dropped_writes::InPlaceLayers;
 use crate::flow::RunClock;
 use crate::hidden_caches::hidden_caches;
+use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::records;
@@ -36,8 +40,8 @@ use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirect
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure,
-    StopReason, ToolReport, TreePath,
+    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox,
+    SpawnFailure, StopReason, ToolReport, TreePath, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
@@ -132,6 +136,9 @@ pub(crate) struct Performer<'w, 'c> {
     /// The first death of a helper process while an action of the run went on.
     helper_death: Option<HelperDeath>,
     bytecode: BytecodeInPlace,
+    in_place: InPlaceLayers,
+    /// The tree before the run.
+    index: &'c TreeIndex,
     /// The look at what the checks see outside of the tree. It begins before the first check.
     pub(crate) toolchains: Option<ToolchainSurvey>,
 }
@@ -142,6 +149,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         lock: &'w ProjectLock,
         context: &'c RunContext<'c>,
         place: &'w mut CheckPlace,
+        index: &'c TreeIndex,
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
@@ -149,7 +157,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let clock = RunClock::new(context.request.plan, clock::monotonic());
         let bytecode = BytecodeInPlace::default();
         let Workspace { evidence, trees, installed, runner, .. } = workspace;
-        let (spare_output, helper_death) = (None, None);
+        let (spare_output, helper_death, in_place) = (None, None, InPlaceLayers::default());
         Self {
             evidence,
             trees,
@@ -165,6 +173,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             spare_output,
             helper_death,
             bytecode,
+            in_place,
+            index,
             toolchains: None,
         }
     }
@@ -224,7 +234,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }
-        Ok(())
+        self.drop_writes(action, request)
     }
 
     /// Begins to look for tools and installed packages in the background.
@@ -303,6 +313,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let caches = OwnCachesRequest {
             path: self.evidence.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),
+            cargo_home: ambient.get(OsStr::new("CARGO_HOME")).map(Path::new),
             root: &request.scope.root,
             directory: &directory,
             phase: action.phase,
@@ -318,8 +329,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         if !is_on_snapshot {
             self.bytecode.keep_apart(&mut environment, action, &request.scope.root, output);
         }
-        if is_on_snapshot && is_below_its_repository(&request.scope.root) {
+        let is_closed = request.settings.sandbox.world == World::Closed && request.settings.sandbox.mode != ProtectionMode::Off;
+        if (is_on_snapshot || is_closed) && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
+        }
+        if is_closed && let Some(place) = find_git_location(&request.scope.root) {
+            environment.use_git_without_settings(&place.work_tree);
         }
         environment
     }
@@ -349,6 +364,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &request.settings.sandbox,
         };
         let mut hints = failed.hints();
+        let surroundings = (request, isolation::home(&self.runner.ambient), self.evidence.store.root());
+        hints.extend(hidden_input_notes(surroundings, action, ended, sandbox));
         if let Some(snapshot) = self.place.snapshot_for(action) {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
             let places = (request.scope.root.as_path(), self.working_directory(action));
@@ -378,6 +395,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             // No other action gets the socket.
             settings.sockets.push(socket.clone());
         }
+        let inputs: Vec<PathBuf> = request.settings.matcher.inputs.iter().map(|input| input.path.clone()).collect();
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
@@ -391,7 +409,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &settings,
             own_caches: Some(&own_caches),
             guarded: &guarded,
-            inputs: &[],
+            inputs: &inputs,
             missing: MissingDirectories::Create,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)

@@ -19,6 +19,7 @@ pub(crate) fn start(context: &RunContext<'_>) -> RunStartDetailsV1 {
         plan_digest: context.plan_digest,
         specification_file: specification_file(request.plan),
         tree_digest: context.before,
+        tree_format: request.settings.tree_format(),
         trigger: request.trigger.clone(),
         started: context.started,
         process_id: std::process::id(),

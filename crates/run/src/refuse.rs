@@ -9,7 +9,7 @@ use proctor_evidence::report::{
     refused_report, refused_start, seal_hash, to_bytes,
 };
 use proctor_evidence::{DurableStep, RunDirectory, SealInput};
-use proctor_model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
+use proctor_model::{CommandExit, OnDisk, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::OutlinedAction;
 use proctor_plan::verdict::{RunFlow, judge_invalid, judge_run};
@@ -56,6 +56,7 @@ pub fn refuse(
         errors: faults.iter().map(SpecificationErrorV2::of).collect(),
         actions: actions.into_iter().map(|action| refused_action(action, &faults)).collect(),
         tree,
+        tree_format: settings.tree_format(),
         issues,
         trigger: trigger.clone(),
         started,
@@ -96,6 +97,7 @@ pub fn refuse(
         report_path,
         tree,
         tree_after: tree,
+        on_disk: OnDisk::AsTested,
         failed: Vec::new(),
         warned: Vec::new(),
         copied: None,

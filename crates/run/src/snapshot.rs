@@ -7,14 +7,14 @@ use crate::bytecode::RunBytecode;
 use crate::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::followed_file::SeenFiles;
 use crate::kept_files::{KeptFiles, KeptOutcome};
-use crate::rewritten_files::changed_in_tree;
+use crate::rewritten_files::{RewrittenFiles, WritesInTree, made_configuration, writes_in_tree};
 use crate::seen_layers::SeenLayers;
 use crate::written_configuration::WrittenConfiguration;
 use proctor_evidence::read_boot_id;
 use proctor_evidence::report::{CachesV2, SnapshotV2, WrittenV2};
 use proctor_model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles,
-    MOST_REWRITTEN_NAMED, ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, ProjectId,
+    Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
 use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
@@ -43,10 +43,7 @@ pub(crate) struct RunSnapshot {
     written_count: u64,
     kept: KeptFiles,
     configuration: WrittenConfiguration,
-    /// For each layer that changes or removes files of the tree: these files.
-    rewriting: BTreeMap<PathBuf, Vec<TreePath>>,
-    /// The files of the tree that a step rewrote in its copy, and that other steps saw like that.
-    rewritten: BTreeSet<String>,
+    rewritten: RewrittenFiles,
     /// The file with the keys that may approve, relative to the project; `None` if the settings name none.
     signers: Option<String>,
 }
@@ -76,7 +73,7 @@ pub(crate) struct NotedWrites {
 enum TreeChange {
     /// The check fails: it is a linter or formatter.
     Fails,
-    /// Checks after it see the change, as they see everything that checks before them wrote. Then the run proves no commit.
+    /// Checks after it see the change, as they see everything that checks before them wrote. Then the run is no verdict on its tree.
     PassedOn,
 }
 
@@ -118,8 +115,7 @@ impl RunSnapshot {
             written_count: 0,
             kept: KeptFiles::default(),
             configuration: WrittenConfiguration::default(),
-            rewriting: BTreeMap::new(),
-            rewritten: BTreeSet::new(),
+            rewritten: RewrittenFiles::default(),
             signers: request.settings.allowed_signers.clone(),
         })
     }
@@ -206,12 +202,12 @@ impl RunSnapshot {
         let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
         if let Some(action) = action.filter(|action| action.phase == ActionPhase::Step) {
             self.configuration.note_seen(action, &kept);
-            let rewritten = kept.iter().filter_map(|layer| self.rewriting.get(layer)).flatten();
-            self.rewritten.extend(rewritten.map(ToString::to_string));
+            self.rewritten.note_seen(&kept);
         }
         let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
-        let environments = self.base.environments.iter();
+        let linked = linked_environments(&self.root, &self.base.environment_links);
+        let environments = self.base.environments.iter().chain(&linked);
         let environments = environments
             .map(|path| {
                 let caches = cache.in_environment(path, &mut self.layers);
@@ -232,9 +228,14 @@ impl RunSnapshot {
         })
     }
 
-    /// Returns the files of the tree that a step rewrote in its copy, and that other steps saw like that.
-    pub(super) fn rewritten(&self) -> Vec<String> {
-        self.rewritten.iter().take(MOST_REWRITTEN_NAMED).cloned().collect()
+    /// Returns the layers of the run, and the directory that contains them.
+    pub(crate) fn layers(&mut self) -> (&mut RunLayers, &Path) {
+        (&mut self.layers, &self.base.directory)
+    }
+
+    /// Returns what the checks did to the tree in their copies.
+    pub(super) fn rewritten(&self) -> &RewrittenFiles {
+        &self.rewritten
     }
 
     /// Notes the files that an action wrote, and lets later actions see these files, except the action's caches. No
@@ -259,23 +260,24 @@ impl RunSnapshot {
             return Ok(NotedWrites { dropped_cache, ..NotedWrites::default() });
         }
         let tree_change = TreeChange::of(action, is_linter);
-        let changed = match tree_change {
-            Some(_) => changed_in_tree(&self.base.tree, &mount.written.upper, &entries)?,
-            None => Vec::new(),
+        let writes = match tree_change {
+            Some(_) => writes_in_tree(&self.base.tree, &mount.written.upper, &entries)?,
+            None => WritesInTree::default(),
         };
         let mut noted = NotedWrites { dropped_cache, ..NotedWrites::default() };
         self.bytecode.note_written(&action.id, &self.base, &entries);
         match tree_change {
             // A package manager's notes are no reason to fail.
-            Some(TreeChange::Fails) if changed.iter().any(|path| !is_lock_file(path)) => {
-                noted.changed = changed.into_iter().filter(|path| !is_lock_file(path)).collect();
+            Some(TreeChange::Fails) if writes.changed.iter().any(|path| !is_lock_file(path)) => {
+                noted.changed = writes.changed.into_iter().filter(|path| !is_lock_file(path)).collect();
             }
-            Some(TreeChange::Fails | TreeChange::PassedOn) | None => {
+            Some(TreeChange::Fails | TreeChange::PassedOn) => {
                 self.layers.keep(&mount.written, &action.id);
-                if !changed.is_empty() {
-                    self.rewriting.insert(mount.written.upper.clone(), changed);
-                }
+                let made = made_configuration(&self.base.tree, &entries, &self.base.copies, || settings.new_matcher().ok())?;
+                let notes = self.rewritten.note_written(action, &mount.written.upper, writes, made);
+                self.configuration.note_all(notes);
             }
+            None => self.layers.keep(&mount.written, &action.id),
         }
         self.configuration.note_written(action, mount.written.upper.clone(), &entries);
         let signers = self.signers.as_deref();
@@ -310,6 +312,7 @@ impl RunSnapshot {
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         let mut outcome = self.kept.copy_out(request, &self.base.copies, begun, record, stopped);
+        self.configuration.note_left_out(&self.base.left_out);
         outcome.notes.extend(self.configuration.take_notes());
         for one in &mut self.written {
             if let Ok(path) = TreePath::try_from(one.path.as_str()) {
@@ -385,6 +388,14 @@ impl RunSnapshot {
 fn is_deciding(path: &TreePath, signers: Option<&str>) -> bool {
     let is_made_by_tools = |part: &[u8]| part != b".git" && TreePath::try_from(part).is_ok_and(|part| is_by_product(&part));
     decides_the_verdict(path.as_bytes(), signers) && !path.as_bytes().split(|byte| *byte == b'/').any(is_made_by_tools)
+}
+
+/// Returns the directories of installed packages outside of the project that links in it lead to. What checks write there goes to a
+/// layer, as in the project's own.
+fn linked_environments(root: &Path, links: &[PathBuf]) -> Vec<PathBuf> {
+    let targets = links.iter().filter(|link| link.is_symlink()).filter_map(|link| link.canonicalize().ok());
+    let outside: BTreeSet<PathBuf> = targets.filter(|target| target.is_dir() && !target.starts_with(root)).collect();
+    outside.into_iter().collect()
 }
 
 /// Returns where a file is read from that an action itself wrote at `path`, which is absolute. `None` if the path is outside of

@@ -39,26 +39,39 @@ impl WrittenConfiguration {
             "it wrote or removed {}, which decides how the project is judged: on the snapshot only, so nothing of it reaches the project",
             named(paths)
         );
-        let note = PlanNote { subject: action.name.clone(), message };
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
+        self.note_all(vec![PlanNote { subject: action.name.clone(), message }]);
+    }
+
+    /// Notes the ignored sockets, pipes and devices that the snapshot of the run does not have.
+    pub(crate) fn note_left_out(&mut self, paths: &[TreePath]) {
+        if !paths.is_empty() {
+            let named = named(&paths.iter().collect::<Vec<_>>());
+            let message = format!("checks do not see {named}: sockets, pipes and devices are not copied");
+            self.note_all(vec![PlanNote { subject: "snapshot".to_owned(), message }]);
+        }
+    }
+
+    /// Adds notes to those of the run. Another attempt of the same action gives the same notes, so they may be there already.
+    pub(crate) fn note_all(&mut self, notes: Vec<PlanNote>) {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
     }
 
     /// Notes that an action sees these layers of earlier actions.
     pub(crate) fn note_seen(&mut self, action: &Action, seen: &[PathBuf]) {
         let others = seen.iter().filter_map(|layer| self.layers.get(layer)).filter(|(writer, _)| *writer != action.name);
-        for (writer, paths) in others {
+        let note = |(writer, paths): &(String, Vec<TreePath>)| {
             let message = format!(
                 "the check `{writer}` wrote or removed {} before this one: what decides how a check works was not as it is in the tree",
                 named(&paths.iter().collect::<Vec<_>>())
             );
-            let note = PlanNote { subject: action.name.clone(), message };
-            // Another attempt of the same action sees the same files, so the note may be there already.
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
+            PlanNote { subject: action.name.clone(), message }
+        };
+        let notes = others.map(note).collect();
+        self.note_all(notes);
     }
 
     /// Takes the notes for the report.
@@ -68,7 +81,7 @@ impl WrittenConfiguration {
 }
 
 /// Returns the first of some paths in words, and how many more there are.
-fn named(paths: &[&TreePath]) -> String {
+pub(crate) fn named(paths: &[&TreePath]) -> String {
     let more = paths.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let named: Vec<_> = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect();

@@ -4,16 +4,21 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use crate::rules::KERNEL;
-use proctor_model::{Access, MountTable, Place};
+use proctor_model::{Access, MountTable, Place, VisibleDirectory, World};
 
 /// The kind of rule that names a place. If two rules name the same path, the rule that comes later in this list
 /// applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PlaceRule {
+    /// The path is not of the system, so a closed world hides it. It is the weakest rule: whatever has a rule of its own
+    /// inside is seen, and nothing else.
+    Closed,
     /// The path stays visible inside of a private or hidden place: the files that programs consist of, HOME, the paths
-    /// of `sandbox.visible`, and the table `RUN_TIME_VISIBLE`. It is the weakest rule, so that a `PATH` with `/tmp` in
+    /// and the table `RUN_TIME_VISIBLE`. It is weaker than the rules for private places, so that a `PATH` with `/tmp` in
     /// it does not make `/tmp` visible.
     Visible,
+    /// The paths of `sandbox.visible` and the inputs of the project, which a person has named.
+    Named,
     /// HOME becomes an overlay, because the setting `home = "overlay"` says so.
     Overlay,
     Cache,
@@ -46,6 +51,16 @@ pub(super) struct CandidatePlace {
     pub(super) place: Place,
 }
 
+impl CandidatePlace {
+    /// Returns whether the action sees nothing there of what is on disk.
+    pub(super) fn is_empty(&self) -> bool {
+        match self.place.access {
+            Access::Hidden | Access::Private { .. } | Access::Memory | Access::Layer { .. } => true,
+            Access::Writable | Access::ReadOnly | Access::Overlay { .. } | Access::Text { .. } => false,
+        }
+    }
+}
+
 /// What was found on disk for one action. Every path is absolute and without links.
 #[derive(Debug, Clone)]
 pub(super) struct FoundPlaces {
@@ -64,6 +79,9 @@ pub(super) struct FoundPlaces {
     /// Whether a snapshot may cover the project. A directory inside of the project that a person opened for writing
     /// then needs a mount of its own.
     pub(super) may_be_covered: bool,
+    pub(super) world: World,
+    /// What is visible outside of the project and may change.
+    pub(super) visible: Vec<VisibleDirectory>,
 }
 
 impl FoundPlaces {
@@ -89,11 +107,20 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
         // Paths are sorted by component, so outer places come first, and the last place that contains the candidate is
         // the nearest.
         let around = kept.iter().rev().find(|outer| candidate.place.path.starts_with(&outer.place.path));
-        if is_needed(candidate, around.copied(), survey.may_be_covered) {
+        let is_home = survey.home.as_deref() == Some(&candidate.place.path);
+        if is_needed(candidate, around.copied(), survey.may_be_covered) || (candidate.rule == PlaceRule::Closed && is_home) {
             kept.push(candidate);
         }
     }
     kept.into_iter().map(|candidate| candidate.place.clone()).collect()
+}
+
+/// Returns the directories among `places` that are writable only because a variable names them as a cache. What a person opened by
+/// `sandbox.writable` is not among them.
+pub(super) fn writable_caches(survey: &FoundPlaces, places: &[Place]) -> Vec<PathBuf> {
+    let strongest = |path: &Path| survey.candidates.iter().filter(|one| one.place.path == path).map(|one| one.rule).max();
+    let is_cache = |place: &&Place| place.access == Access::Writable && strongest(&place.path) == Some(PlaceRule::Cache);
+    places.iter().filter(is_cache).map(|place| place.path.clone()).collect()
 }
 
 /// Returns whether a rule may change the access to its place. A rule may not do so if the place is too wide, such as
@@ -108,7 +135,14 @@ pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bo
     let is_home = || survey.home.as_deref() == Some(path);
     let is_root = path == Path::new("/");
     match candidate.rule {
+        PlaceRule::Closed => !is_root && !path.starts_with(&survey.project),
+        // A directory around HOME or the project shows what nobody named.
+        PlaceRule::Visible | PlaceRule::Named if survey.world == World::Closed => {
+            let is_around_project = survey.project.starts_with(path) && candidate.rule == PlaceRule::Visible;
+            !is_root && !holds_home() && !is_around_project
+        }
         PlaceRule::Visible
+        | PlaceRule::Named
         | PlaceRule::Git
         | PlaceRule::Project
         | PlaceRule::Setting
@@ -134,14 +168,21 @@ fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>, may_be
     let Some(around) = around else {
         return match candidate.place.access {
             Access::ReadOnly => false,
-            Access::Writable | Access::Hidden | Access::Private { .. } | Access::Overlay { .. } | Access::Memory => true,
+            Access::Writable
+            | Access::Hidden
+            | Access::Private { .. }
+            | Access::Overlay { .. }
+            | Access::Memory
+            | Access::Layer { .. }
+            | Access::Text { .. } => true,
         };
     };
-    let is_empty = matches!(around.place.access, Access::Hidden | Access::Private { .. } | Access::Memory);
+    let is_empty = around.is_empty();
     let is_writable = around.place.access == Access::Writable;
     match candidate.rule {
         // A place inside of the project is already visible with the project, so it needs no rule of its own.
-        PlaceRule::Visible => is_empty,
+        PlaceRule::Visible | PlaceRule::Named => is_empty,
+        PlaceRule::Closed => around.place.access != Access::Hidden,
         PlaceRule::Overlay | PlaceRule::Project => !is_writable,
         PlaceRule::Setting => !is_writable || (may_be_covered && around.rule == PlaceRule::Project),
         // A cache variable must open neither secrets nor the repository.
@@ -155,6 +196,8 @@ fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>, may_be
         // otherwise `TMPDIR` would name a directory that does not exist.
         PlaceRule::Private => !is_writable,
         PlaceRule::Memory => true,
+        // A repository whose files git does not own are hidden, is hidden in a closed place anyway.
+        PlaceRule::Git if candidate.place.access == Access::Hidden => !is_empty,
         PlaceRule::Git => around.place.access != Access::ReadOnly,
     }
 }
@@ -178,7 +221,9 @@ mod tests {
 
     fn rule() -> impl Strategy<Value = (PlaceRule, Access)> {
         prop_oneof![
+            Just((PlaceRule::Closed, Access::Hidden)),
             Just((PlaceRule::Visible, Access::ReadOnly)),
+            Just((PlaceRule::Named, Access::ReadOnly)),
             Just((PlaceRule::Overlay, Access::Overlay { scratch: "/s".into() })),
             Just((PlaceRule::Cache, Access::Writable)),
             Just((PlaceRule::RunTime, Access::Hidden)),
@@ -197,9 +242,10 @@ mod tests {
 
     fn survey() -> impl Strategy<Value = FoundPlaces> {
         let candidates = prop::collection::vec((rule(), path()), 0..12);
-        (path(), path(), prop::option::of(path()), candidates)
+        let world = prop::sample::select(vec![World::Closed, World::Open]);
+        (path(), path(), prop::option::of(path()), candidates, world)
             .prop_filter("the project is not in the store", |(store, project, ..)| !project.starts_with(store))
-            .prop_map(|(store, project, home, candidates)| {
+            .prop_map(|(store, project, home, candidates, world)| {
                 let others = candidates.into_iter().map(|((rule, access), path)| candidate(rule, access, path));
                 let of_project = candidate(PlaceRule::Project, Access::Writable, project.clone());
                 let candidates = others.chain([of_project]).collect();
@@ -215,6 +261,8 @@ mod tests {
                     home,
                     candidates,
                     may_be_covered: false,
+                    world,
+                    visible: Vec::new(),
                 }
             })
     }

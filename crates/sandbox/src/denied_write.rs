@@ -85,10 +85,13 @@ impl WriteLimits<'_> {
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
                 return around.map(|place: &Place| MissingPermission::Place(place.path.clone()));
             }
-            Some(Access::ReadOnly) => {}
+            Some(Access::ReadOnly | Access::Text { .. }) => {}
+            Some(Access::Hidden) if self.is_only_closed(around, path) => {}
             // proctor never advises to open a place with secrets.
             Some(Access::Hidden) => return None,
-            Some(Access::Writable | Access::Private { .. } | Access::Overlay { .. } | Access::Memory) => return None,
+            Some(Access::Writable | Access::Private { .. } | Access::Overlay { .. } | Access::Memory | Access::Layer { .. }) => {
+                return None;
+            }
         }
         let is_closed = path.starts_with(&self.sandbox.store) || KERNEL.iter().any(|kernel| path.starts_with(kernel));
         if is_closed || path.to_str().is_none_or(|text| text.contains(char::is_control)) {
@@ -103,6 +106,12 @@ impl WriteLimits<'_> {
             return Some(MissingPermission::Place(path.to_owned()));
         }
         (Some(directory) == self.home).then_some(MissingPermission::Home)
+    }
+
+    /// Returns whether a path is hidden because it is not of the system, and not because of secrets.
+    fn is_only_closed(&self, around: Option<&Place>, path: &Path) -> bool {
+        around.is_some_and(|place| self.sandbox.closed.contains(&place.path))
+            && !self.sandbox.hidden.iter().any(|hidden| path.starts_with(hidden))
     }
 
     /// Returns whether a place is narrow enough to be made writable: not `/`, no directory that contains HOME, and none

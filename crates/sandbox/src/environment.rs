@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::rules::OWN_CACHE_VARIABLES;
 use crate::secrets::Secrets;
+use crate::toolchains::is_toolchain_variable;
 use proctor_model::{Action, ActionPhase, PackageCredentials};
 
 /// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
@@ -71,11 +72,14 @@ pub struct ChildEnvironment {
     pub dropped: BTreeSet<String>,
     /// The variables whose values have a secret in them, each with the value as the plan has it: with the placeholder.
     pub unfilled: BTreeMap<String, String>,
+    /// The variables that the command gets because they name toolchains. No setting asked for them.
+    of_toolchains: BTreeSet<OsString>,
 }
 
 /// Returns the variables that a command may get although no setting names them.
 pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
-    let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
+    let is_passed =
+        |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES) || is_toolchain_variable(name);
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
 }
 
@@ -98,6 +102,7 @@ impl ChildEnvironment {
     ) -> Self {
         let mut variables = BTreeMap::new();
         let mut dropped = BTreeSet::new();
+        let mut of_toolchains = BTreeSet::new();
         for (name, value) in ambient {
             let in_list = is_listed(name, ALLOWED);
             let for_phase = action.phase == ActionPhase::Prerequisite
@@ -106,6 +111,9 @@ impl ChildEnvironment {
             let by_settings = settings.pass.iter().any(|passed| OsStr::new(passed) == name);
             if in_list || for_phase || by_settings {
                 variables.insert(name.clone(), value.clone());
+            } else if is_toolchain_variable(name) {
+                variables.insert(name.clone(), value.clone());
+                of_toolchains.insert(name.clone());
             } else {
                 dropped.insert(name.to_string_lossy().into_owned());
             }
@@ -113,6 +121,7 @@ impl ChildEnvironment {
         let mut set = |name: &str, value: &OsStr| {
             variables.insert(name.into(), value.to_owned());
             dropped.remove(name);
+            of_toolchains.remove(OsStr::new(name));
         };
         FIXED.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
         settings.from_file.iter().for_each(|(name, value)| set(name, OsStr::new(value)));
@@ -126,7 +135,7 @@ impl ChildEnvironment {
             set(name, OsStr::new(filled.as_ref()));
         }
         set("PROCTOR_OUT", output_directory.as_os_str());
-        Self { variables, dropped, unfilled }
+        Self { variables, dropped, unfilled, of_toolchains }
     }
 
     /// Returns the names of variables for package managers that a prerequisite does not get, because they have
@@ -159,6 +168,9 @@ impl ChildEnvironment {
     /// variable that the user or the settings set is kept.
     pub fn use_own_caches(&mut self, directory: &Path, further: Vec<(&'static str, OsString)>) {
         for (name, value) in further {
+            if self.of_toolchains.remove(OsStr::new(name)) {
+                self.variables.remove(OsStr::new(name));
+            }
             self.variables.entry(name.into()).or_insert(value);
             self.dropped.remove(name);
         }
@@ -185,6 +197,23 @@ impl ChildEnvironment {
         const ACROSS: &str = "GIT_DISCOVERY_ACROSS_FILESYSTEM";
         self.variables.entry(ACROSS.into()).or_insert_with(|| "1".into());
         self.dropped.remove(ACROSS);
+    }
+
+    /// Lets git trust the project's files, whoever owns them, and read no settings but those of the repository: the user's own are
+    /// hidden. A value that the settings give is kept.
+    pub fn use_git_without_settings(&mut self, work_tree: &Path) {
+        let mut set = |name: &str, value: &OsStr| {
+            self.variables.entry(name.into()).or_insert_with(|| value.to_owned());
+            self.dropped.remove(name);
+        };
+        set("GIT_CONFIG_NOSYSTEM", OsStr::new("1"));
+        // A repository's own `user.name` and `user.email` are stronger than these two, so tests that set them see them.
+        set("EMAIL", OsStr::new("check@localhost"));
+        if !self.variables.contains_key(OsStr::new("GIT_CONFIG_COUNT")) {
+            self.set_own("GIT_CONFIG_COUNT", "1");
+            self.set_own("GIT_CONFIG_KEY_0", "safe.directory");
+            self.set_own("GIT_CONFIG_VALUE_0", work_tree);
+        }
     }
 
     /// Returns the directories in which a command's program is searched: its `PATH`, then the directories where package
@@ -357,6 +386,35 @@ mod tests {
         assert_eq!((value("UV_CACHE_DIR"), value("npm_config_cache")), (Some("/uv"), None));
         assert_eq!(value("CARGO_HOME"), Some("/own/cargo"));
         assert!(!child.dropped.contains("XDG_CACHE_HOME"));
+    }
+
+    #[test]
+    fn variables_that_name_toolchains_are_passed_on_and_the_projects_own_caches_are_stronger() {
+        let pairs = [("RUSTUP_HOME", "/rust"), ("CARGO_HOME", "/cargo"), ("JAVA_HOME", "/jdk"), ("GOMODCACHE", "/go")];
+        let mut child = build(&pairs, &EnvironmentAdditions::default(), &action(ActionPhase::Step));
+        assert_eq!(child.dropped.iter().map(String::as_str).collect::<Vec<_>>(), ["GOMODCACHE"]);
+        child.use_own_caches(Path::new("/own"), vec![("CARGO_HOME", "/own/cargo".into())]);
+        let value = |child: &ChildEnvironment, name: &str| child.as_text().get(name).cloned().unwrap_or_default();
+        assert_eq!((value(&child, "RUSTUP_HOME"), value(&child, "CARGO_HOME")), ("/rust".into(), "/own/cargo".into()));
+        let chosen = EnvironmentAdditions { pass: vec!["CARGO_HOME".into()], ..EnvironmentAdditions::default() };
+        let mut child = build(&pairs, &chosen, &action(ActionPhase::Step));
+        child.use_own_caches(Path::new("/own"), vec![("CARGO_HOME", "/own/cargo".into())]);
+        assert_eq!(value(&child, "CARGO_HOME"), "/cargo");
+    }
+
+    #[test]
+    fn git_reads_no_settings_of_the_user_unless_somebody_chose_them() {
+        let chosen = EnvironmentAdditions {
+            from_file: vec![("GIT_CONFIG_COUNT".into(), "0".into()), ("EMAIL".into(), "a@b".into())],
+            ..EnvironmentAdditions::default()
+        };
+        for (settings, count, email) in [(EnvironmentAdditions::default(), "1", "check@localhost"), (chosen, "0", "a@b")] {
+            let mut child = build(&[("EMAIL", "ada@example.org")], &settings, &action(ActionPhase::Step));
+            child.use_git_without_settings(Path::new("/work"));
+            let text = child.as_text();
+            assert_eq!((text["GIT_CONFIG_COUNT"].as_str(), text["EMAIL"].as_str()), (count, email));
+            assert_eq!(text.get("GIT_CONFIG_VALUE_0").is_some(), count == "1");
+        }
     }
 
     #[test]

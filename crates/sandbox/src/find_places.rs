@@ -7,15 +7,19 @@ use std::path::{Path, PathBuf};
 
 use crate::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
 use crate::bound_sockets::bound_sockets;
+use crate::closed_world::closed_places;
 use crate::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};
+use crate::git_places::git_places;
 use crate::hide_second_paths::{hide_second_paths, hide_second_stores};
 use crate::path_cache::{Found, PathCache};
 use crate::process::{MOUNTS, find_second_paths, read_mounts};
 use crate::rules::{CACHE_VARIABLES, MEMORY, OVERLAY_HOME, PRIVATE, PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS};
-use crate::visible::{EmptyPlaces, visible_paths};
+use crate::visible::{EmptyPlaces, Surroundings, directories_of_packages, visible_paths};
 use crate::{MissingDirectories, SandboxError, SandboxRequest};
 use proctor_git::find_git_location;
-use proctor_model::{Access, ActionPhase, HomeAccess, PackageCredentials, Place, ProtectionMode};
+use proctor_model::{
+    Access, ActionPhase, HomeAccess, PackageCredentials, Place, ProtectionMode, VisibleDirectory, VisibleKind, World,
+};
 
 /// Finds all existing paths that a rule names for one action.
 pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, SandboxError> {
@@ -37,9 +41,14 @@ pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, S
         home,
         candidates: Vec::new(),
         may_be_covered: request.settings.snapshot != ProtectionMode::Off,
+        world: request.settings.world,
+        visible: Vec::new(),
     };
     hide_second_stores(&mut survey)?;
     let mut looking = PlaceFinder { request, survey, path_cache };
+    if request.settings.world == World::Closed {
+        looking.close_world()?;
+    }
     looking.private_places();
     looking.project();
     looking.run_time();
@@ -74,6 +83,13 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
+    fn close_world(&mut self) -> Result<(), SandboxError> {
+        let closed = closed_places(&self.survey.project, self.survey.home.as_deref());
+        let closed = closed.map_err(|source| SandboxError::Look { path: "/".into(), source })?;
+        closed.iter().for_each(|path| self.add(path, PlaceRule::Closed, Access::Hidden));
+        Ok(())
+    }
+
     fn private_places(&mut self) {
         let private = |name: &str| Access::Private { source: self.request.scratch.join(name) };
         let mut places: Vec<_> = PRIVATE.iter().map(|(path, name)| (PathBuf::from(path), private(name))).collect();
@@ -92,24 +108,35 @@ impl PlaceFinder<'_, '_> {
     fn project(&mut self) {
         let project = self.survey.project.clone();
         self.add(&project, PlaceRule::Project, Access::Writable);
-        // A `.git` that git does not recognise is protected too, because it may become a repository at any moment.
-        self.add(&project.join(".git"), PlaceRule::Git, Access::ReadOnly);
+        if !self.is_closed() {
+            // A `.git` that git does not recognise is protected too, because it may become a repository at any moment.
+            self.add(&project.join(".git"), PlaceRule::Git, Access::ReadOnly);
+        }
         for path in self.request.guarded {
             self.add(path, PlaceRule::Git, Access::ReadOnly);
         }
         // The user's own configuration says what projects may ask for. It stays read-only if a setting opens a directory
         // around it.
         for directory in self.bases(PathBase::Config) {
+            if self.is_closed() && !self.is_opened(&directory) {
+                continue;
+            }
             if self.request.missing == MissingDirectories::Create && self.is_opened(&directory) {
                 // A directory that is missing could be made by the action.
                 let _not_made = std::fs::create_dir(directory.join("proctor"));
             }
             self.add(&directory.join("proctor"), PlaceRule::Git, Access::ReadOnly);
         }
-        if let Some(place) = find_git_location(&project) {
+        if self.is_closed() {
+            git_places(&project).into_iter().for_each(|(path, access)| self.add(&path, PlaceRule::Git, access));
+        } else if let Some(place) = find_git_location(&project) {
             self.add(&place.work_tree.join(".git"), PlaceRule::Git, Access::ReadOnly);
             self.add(&place.common_directory, PlaceRule::Git, Access::ReadOnly);
         }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.survey.world == World::Closed
     }
 
     fn run_time(&mut self) {
@@ -143,9 +170,15 @@ impl PlaceFinder<'_, '_> {
             HiddenFrom::All => true,
             HiddenFrom::UnlessAllowed => !are_shown,
         };
+        let is_closed = self.is_closed();
         let mut secrets = Vec::new();
         for base in PathBase::ALL {
             for directory in self.bases(base) {
+                let shown = CREDENTIALS.iter().filter(|group| is_closed && !applies(group.hidden_from));
+                let rows = shown.flat_map(|group| group.paths).filter(|(of, _)| *of == base);
+                for found in self.path_cache.found_below(&directory, rows.map(|(_, path)| *path)) {
+                    self.add_found(Some(found), PlaceRule::Named, Access::ReadOnly);
+                }
                 let groups = CREDENTIALS.iter().filter(|group| applies(group.hidden_from));
                 let rows = groups.flat_map(|group| group.paths).filter(|(of, _)| *of == base);
                 secrets.extend(self.path_cache.found_below(&directory, rows.map(|(_, path)| *path)));
@@ -200,7 +233,9 @@ impl PlaceFinder<'_, '_> {
         if self.request.settings.home == HomeAccess::Overlay
             && let Some(home) = self.survey.home.clone()
         {
-            self.add(&home, PlaceRule::Overlay, Access::Overlay { scratch: self.request.scratch.join(OVERLAY_HOME) });
+            let scratch = self.request.scratch.join(OVERLAY_HOME);
+            let access = if self.is_closed() { Access::Layer { source: scratch } } else { Access::Overlay { scratch } };
+            self.add(&home, PlaceRule::Overlay, access);
         }
     }
 
@@ -250,14 +285,14 @@ impl PlaceFinder<'_, '_> {
             self.add(&path, PlaceRule::Setting, Access::Writable);
         }
         for path in self.request.inputs {
-            self.add(path, PlaceRule::Visible, Access::ReadOnly);
+            self.add(path, PlaceRule::Named, Access::ReadOnly);
         }
         for written in &settings.visible {
             let path = real_path(&self.expand("visible", written)?);
             if self.survey.store_around(&path).is_some() {
                 return Err(self.opens_store("visible", path));
             }
-            self.add(&path, PlaceRule::Visible, Access::ReadOnly);
+            self.add(&path, PlaceRule::Named, Access::ReadOnly);
         }
         Ok(())
     }
@@ -290,26 +325,46 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn visible(&mut self) {
-        let is_empty = |candidate: &&CandidatePlace| match candidate.place.access {
-            Access::Hidden | Access::Private { .. } | Access::Memory => true,
-            Access::Writable | Access::ReadOnly | Access::Overlay { .. } => false,
-        };
-        let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey)).filter(is_empty);
-        let empty = EmptyPlaces(empty.map(|candidate| candidate.place.path.clone()).collect());
-        let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.path_cache);
-        paths.extend(self.request.home.map(Path::to_owned));
-        for path in paths {
+        let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey) && candidate.is_empty());
+        let (closed, other): (Vec<&CandidatePlace>, _) = empty.partition(|candidate| candidate.rule == PlaceRule::Closed);
+        let paths = |candidates: Vec<&CandidatePlace>| candidates.iter().map(|candidate| candidate.place.path.clone()).collect();
+        let empty = EmptyPlaces { closed: paths(closed), other: paths(other) };
+        let around = Surroundings { project: &self.survey.project, home: self.survey.home.as_deref(), world: self.survey.world };
+        let paths = visible_paths(self.request, &around, &empty, &mut self.path_cache);
+        for (path, kind) in paths {
             // Most of the paths that would have to stay visible do not exist.
             let Some((real, identity)) = self.path_cache.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
             {
-                self.add_link(link);
+                // In a closed world a link must not show more than the path that leads through it.
+                if empty.is_closed(&link) { self.add_visible(path, identity) } else { self.add_link(link) }
             }
             if empty.hide(&real) {
-                let place = Place { path: real, access: Access::ReadOnly, identity };
-                self.survey.candidates.push(CandidatePlace { rule: PlaceRule::Visible, place });
+                self.add_visible(real.clone(), identity);
+                self.note_visible(real, kind);
             }
+        }
+        for path in directories_of_packages(self.request, &mut self.path_cache) {
+            self.note_visible(path, Some(VisibleKind::Environment));
+        }
+    }
+
+    fn add_visible(&mut self, path: PathBuf, identity: (u64, u64)) {
+        let place = Place { path, access: Access::ReadOnly, identity };
+        self.survey.candidates.push(CandidatePlace { rule: PlaceRule::Visible, place });
+    }
+
+    /// Notes a visible directory that may change, unless it belongs to the project, to its inputs or to a noted directory.
+    fn note_visible(&mut self, path: PathBuf, kind: Option<VisibleKind>) {
+        let Some(kind) = kind else { return };
+        let candidate = CandidatePlace {
+            rule: PlaceRule::Visible,
+            place: Place { path: path.clone(), access: Access::ReadOnly, identity: (0, 0) },
+        };
+        let is_named = self.request.inputs.iter().chain([&self.survey.project]).any(|named| path.starts_with(named));
+        if !is_named && is_allowed(&candidate, &self.survey) {
+            self.survey.visible.push(VisibleDirectory { path, kind });
         }
     }
 
@@ -318,7 +373,10 @@ impl PlaceFinder<'_, '_> {
         let Some((target, identity)) = self.path_cache.found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
         let is_hidden = |candidate: &CandidatePlace| {
-            candidate.place.access == Access::Hidden && is_allowed(candidate, &self.survey) && touches(&candidate.place.path)
+            candidate.place.access == Access::Hidden
+                && candidate.rule != PlaceRule::Closed
+                && is_allowed(candidate, &self.survey)
+                && touches(&candidate.place.path)
         };
         if !touches(&self.survey.store) && !is_kernel(&target) && !self.survey.candidates.iter().any(is_hidden) {
             let place = Place { path: link, access: Access::ReadOnly, identity };

@@ -126,6 +126,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use proctor_model::World;
 
     /// The file `first/secret`, which has the second path `second/secret`: a link to the same file stands for a second mount.
     struct Doubled {
@@ -155,6 +156,8 @@ mod tests {
                 home: Some(root.join("home")),
                 candidates: Vec::new(),
                 may_be_covered: false,
+                world: World::Open,
+                visible: Vec::new(),
             };
             let mut doubled = Self { _directory: directory, root, survey };
             doubled.add("first/secret", PlaceRule::Credential, Access::Hidden);

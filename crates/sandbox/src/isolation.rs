@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals};
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    IsolationFacts, IsolationLevel, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits, SandboxSettings,
-    SystemCallFilter, TestedPlace, UnenforcedLimit,
+    HomeAccess, IsolationFacts, IsolationLevel, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits,
+    SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
 /// An open channel: a way by which an action can affect or read something outside of its run.
@@ -33,10 +33,10 @@ const SERVICE: &str = "proctor's service, by a process that a service manager st
 /// each row.
 const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "network", from: IsolationLevel::Namespace },
-    OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
     OpenChannel { name: WRITING_THE_PROJECT, from: IsolationLevel::Namespace },
     OpenChannel { name: PATH_SOCKETS, from: IsolationLevel::Cgroup },
     OpenChannel { name: SERVICE, from: IsolationLevel::Cgroup },
+    OpenChannel { name: "writing package caches and installed packages", from: IsolationLevel::Cgroup },
     OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
     OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
     OpenChannel { name: "the shared /tmp, and `.git`", from: IsolationLevel::Cgroup },
@@ -68,6 +68,7 @@ pub fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: Isolati
         weakest,
         sandbox: Some(sandbox),
         snapshot: None,
+        dropped: None,
         output: Some(output),
         resources,
         filter: settings.system_call_filter,
@@ -114,11 +115,29 @@ fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: Test
         let is_writing = row.name == WRITING_THE_PROJECT;
         level >= row.from && (tested == TestedPlace::InPlace || !is_writing) && !is_closed_by_landlock(row.name)
     };
-    let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned());
+    let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned()).chain(unnamed_files(level, settings));
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
     let needs_scopes = level != IsolationLevel::ProcessGroup;
     let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
     rows.chain(sockets).chain(abstract_sockets).chain(unfiltered_calls(level, settings.system_call_filter)).collect()
+}
+
+/// Returns the open channels by which actions read files that no verdict names.
+fn unnamed_files(level: IsolationLevel, settings: &SandboxSettings) -> Vec<String> {
+    if level == IsolationLevel::ProcessGroup {
+        return vec![format!("{OPEN_WORLD}: all files of the user (this level hides none)")];
+    }
+    if settings.world == World::Open {
+        return vec![format!("{OPEN_WORLD}: the user's files that are not hidden (`sandbox.world` is \"open\")")];
+    }
+    let named = [("visible", &settings.visible), ("writable", &settings.writable)];
+    let paths = named.into_iter().flat_map(|(key, paths)| paths.iter().map(move |path| (key, path)));
+    // What a relative path names in the project belongs to the tree.
+    let outside = paths.filter(|(_, path)| path.starts_with(['/', '~', '.']));
+    let outside = outside.map(|(key, path)| format!("{UNNAMED_FILES}{path} (`sandbox.{key}`)"));
+    let overlay = (settings.home == HomeAccess::Overlay)
+        .then(|| format!("{UNNAMED_FILES}what other checks of the run wrote to HOME (`sandbox.home` is \"overlay\")"));
+    outside.chain(overlay).collect()
 }
 
 /// Returns the open channel of an action whose system calls are not filtered; `None` if they are.
@@ -171,7 +190,10 @@ mod tests {
         let open = |level| open_channels(level, &settings(), TestedPlace::InPlace);
         for pair in IsolationLevel::ALL.windows(2) {
             let (stronger, weaker) = (open(pair[0]), open(pair[1]));
-            let of_table = |name: &&String| name.as_str() != ABSTRACT_SOCKETS && !name.starts_with(UNFILTERED_CALLS);
+            let of_table = |name: &&String| {
+                name.as_str() != ABSTRACT_SOCKETS
+                    && ![UNFILTERED_CALLS, UNNAMED_FILES].iter().any(|start| name.starts_with(start))
+            };
             assert!(stronger.iter().filter(of_table).all(|channel| weaker.contains(channel)), "{pair:?}");
         }
     }
@@ -195,6 +217,27 @@ mod tests {
         let (in_place, snapshot) = (open(TestedPlace::InPlace), open(TestedPlace::Snapshot));
         assert!(in_place.iter().any(|name| name == WRITING_THE_PROJECT));
         assert_eq!(snapshot.len() + 1, in_place.len());
+    }
+
+    #[test]
+    fn files_that_no_verdict_names_are_named_as_open() {
+        let open = |level, settings: &SandboxSettings| open_channels(level, settings, TestedPlace::Snapshot);
+        let is_open = |channels: Vec<String>| channels.iter().any(|channel| channel.starts_with(OPEN_WORLD));
+        let opened = SandboxSettings { world: World::Open, ..settings() };
+        for level in IsolationLevel::ALL {
+            assert_eq!(is_open(open(level, &settings())), level == IsolationLevel::ProcessGroup, "{level:?}");
+            assert!(is_open(open(level, &opened)), "{level:?}");
+        }
+        let named = SandboxSettings {
+            visible: vec!["~/.aws".to_owned()],
+            writable: vec!["out".to_owned(), "../shared".to_owned()],
+            home: HomeAccess::Overlay,
+            ..settings()
+        };
+        let channels = open(IsolationLevel::Namespace, &named);
+        let unnamed: Vec<&String> = channels.iter().filter(|channel| channel.starts_with(UNNAMED_FILES)).collect();
+        assert_eq!(unnamed.len(), 3, "{channels:?}");
+        assert!(unnamed[0].contains("~/.aws") && unnamed[1].contains("../shared") && unnamed[2].contains("overlay"));
     }
 
     #[test]

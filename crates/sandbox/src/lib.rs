@@ -6,11 +6,13 @@
 
 mod arrange;
 mod bound_sockets;
+mod closed_world;
 mod credentials;
 mod denied_write;
 mod environment;
 mod error;
 mod find_places;
+mod git_places;
 mod hide_second_paths;
 mod hints;
 mod interpreter;
@@ -23,6 +25,7 @@ pub mod snapshot;
 mod snapshot_effects;
 #[cfg(test)]
 mod tests;
+mod toolchains;
 mod visible;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +33,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proctor_model::{Access, Action, Place, Sandbox, SandboxSettings};
+use proctor_model::{Access, Action, Place, Sandbox, SandboxSettings, VisibleDirectory};
+
+use crate::arrange::PlaceRule;
 
 pub use credentials::hidden_files_table;
 pub use environment::search_path;
@@ -93,7 +98,29 @@ pub enum MissingDirectories {
 pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
     let survey = find_places::find_places(request)?;
     let places = arrange::arrange(&survey);
-    Ok(Sandbox { places, store: survey.store, hidden: survey.hidden, second_paths: survey.second_paths, visible: Vec::new() })
+    let caches = arrange::writable_caches(&survey, &places);
+    let closed = survey.candidates.iter().filter(|candidate| candidate.rule == PlaceRule::Closed);
+    Ok(Sandbox {
+        closed: closed.map(|candidate| candidate.place.path.clone()).collect(),
+        visible: outermost(survey.visible),
+        places,
+        store: survey.store,
+        hidden: survey.hidden,
+        second_paths: survey.second_paths,
+        caches,
+    })
+}
+
+/// Returns the directories that lie in no other one of them.
+fn outermost(mut directories: Vec<VisibleDirectory>) -> Vec<VisibleDirectory> {
+    directories.sort();
+    let mut kept: Vec<VisibleDirectory> = Vec::with_capacity(directories.len());
+    for directory in directories {
+        if kept.last().is_none_or(|around| !directory.path.starts_with(&around.path)) {
+            kept.push(directory);
+        }
+    }
+    kept
 }
 
 /// Returns a view of the file system that is read-only and hides the store alone.

@@ -117,7 +117,6 @@ pub(super) const CACHE_VARIABLES: &[&str] = &[
 /// Variables in the command's environment that name files of its programs, which stay visible. Some of them hold
 /// several paths.
 pub(super) const VISIBLE_VARIABLES: &[&str] = &[
-    "HOME",
     "VIRTUAL_ENV",
     "CONDA_PREFIX",
     "PYTHONHOME",

@@ -1,5 +1,7 @@
 //! Tests each rule on real directories, and properties that every list of places must have.
 
+mod closed;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,7 +12,9 @@ use tempfile::TempDir;
 
 use crate::{MissingDirectories, SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::testing;
-use proctor_model::{Access, ActionPhase, HomeAccess, PackageCredentials, ProtectionMode, Sandbox, SandboxSettings};
+use proctor_model::{
+    Access, ActionPhase, HomeAccess, PackageCredentials, ProtectionMode, Sandbox, SandboxSettings, World as WorldSetting,
+};
 use proctor_plan::config::Configuration;
 
 /// A small file system for a test: `home`, the project in `home/src/shop`, the store in `home/.local/state/proctor`,
@@ -40,7 +44,7 @@ impl World {
             _directory: directory,
             environment: BTreeMap::from([("TMPDIR".into(), root.clone().into())]),
             ambient: BTreeMap::new(),
-            settings: Configuration::default().sandbox,
+            settings: SandboxSettings { world: WorldSetting::Open, ..Configuration::default().sandbox },
             guarded: Vec::new(),
             inputs: Vec::new(),
             missing: MissingDirectories::Create,

@@ -2,55 +2,121 @@
 //! `PATH` and similar variables. They stay visible inside of private or hidden places. This file looks up paths and
 //! decides nothing about access.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
+use proctor_git::find_git_location;
+use proctor_model::{VisibleKind, World};
+
 use crate::SandboxRequest;
+use crate::closed_world::Writers;
 use crate::find_places::paths_in;
 use crate::interpreter_of;
 use crate::path_cache::PathCache;
 use crate::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
+use crate::toolchains::TOOLCHAINS;
 
 /// The most bytes of a `pyvenv.cfg` that are read; what follows them is ignored. The file usually has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 
-/// The places in which an action sees no file of the disk, because they are private, hidden or in memory.
-pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
+/// The most links of one directory of `PATH` that are followed to what they lead to.
+const MOST_LINKS: usize = 200;
+
+/// The directories of a project in which packages are usually installed.
+const OWN_ENVIRONMENTS: &[&str] = &[".venv", "venv", "env", "node_modules"];
+
+/// The places in which an action sees no file of the disk.
+pub(super) struct EmptyPlaces {
+    /// Places that a closed world hides. They may be made visible themselves.
+    pub(super) closed: Vec<PathBuf>,
+    /// Places that are private, hidden for another reason, or in memory.
+    pub(super) other: Vec<PathBuf>,
+}
+
+/// What a visible directory must not contain.
+#[derive(Clone, Copy)]
+pub(super) struct Surroundings<'s> {
+    pub(super) project: &'s Path,
+    pub(super) home: Option<&'s Path>,
+    pub(super) world: World,
+}
+
+impl Surroundings<'_> {
+    /// Returns whether a directory is too wide to be taken for an installation: it holds the project, or HOME, or the
+    /// programs and data of every tool of the user.
+    fn are_in(&self, path: &Path) -> bool {
+        let holds_home = self.home.is_some_and(|home| home.starts_with(path) || path == home.join(".local"));
+        self.world == World::Closed && (holds_home || self.project.starts_with(path))
+    }
+}
+
+/// The paths that must stay visible, each with the kind under which a verdict names its content; `None` if only root can
+/// write it, or if its content decides nothing.
+pub(super) type VisiblePaths = BTreeMap<PathBuf, Option<VisibleKind>>;
 
 /// Returns the paths that must stay visible for the action to work. Links in them are not resolved.
 pub(super) fn visible_paths(
     request: &SandboxRequest<'_>,
-    project: &Path,
+    around: &Surroundings<'_>,
     empty: &EmptyPlaces,
     path_cache: &mut PathCache,
-) -> BTreeSet<PathBuf> {
-    let mut looking = VisiblePathFinder { empty, path_cache };
-    let mut paths: Vec<PathBuf> = RUN_TIME_VISIBLE.iter().map(PathBuf::from).collect();
-    paths.push(request.directory.to_owned());
-    looking.program(request.program, &mut paths);
-    let interpreter = interpreter_of(request.program).map(PathBuf::from).filter(|path| path.is_absolute());
-    if let Some(interpreter) = interpreter {
-        looking.program(&interpreter, &mut paths);
+) -> VisiblePaths {
+    let mut looking = VisiblePathFinder { request, around: *around, empty, path_cache, paths: VisiblePaths::new() };
+    for path in RUN_TIME_VISIBLE {
+        looking.add(PathBuf::from(path), None);
     }
+    looking.add(request.directory.to_owned(), None);
+    looking.program(request.program);
     for name in VISIBLE_VARIABLES {
-        paths.extend(looking.named_paths(request, project, name));
+        for path in looking.named_paths(name) {
+            looking.add(path, Some(VisibleKind::Environment));
+        }
     }
-    for directory in looking.named_paths(request, project, "PATH") {
-        paths.push(looking.prefix_of(&directory));
+    for directory in looking.named_paths("PATH") {
+        looking.directory_of_programs(&directory);
     }
-    // Node searches for packages in every parent directory.
-    if empty.hide(project) {
-        paths.extend(project.ancestors().skip(1).map(|directory| directory.join("node_modules")));
+    match around.world {
+        World::Closed => {
+            looking.own_environments();
+            looking.toolchains();
+        }
+        World::Open => looking.open_world(),
     }
-    paths.into_iter().collect()
+    looking.paths
+}
+
+/// Returns the directories of installed packages that lie in directories of the system, if others than root may write them,
+/// or if everything runs as root.
+pub(super) fn directories_of_packages(request: &SandboxRequest<'_>, path_cache: &mut PathCache) -> Vec<PathBuf> {
+    const OF_PYTHON: [&str; 2] = ["dist-packages", "site-packages"];
+    if request.settings.world == World::Open {
+        return Vec::new();
+    }
+    let writers = Writers::own();
+    let program = path_cache.real(request.program);
+    let prefix = program.as_deref().and_then(|program| program.parent()?.parent());
+    let prefixes: BTreeSet<&Path> = prefix.into_iter().chain([Path::new("/usr"), Path::new("/usr/local")]).collect();
+    let mut found = Vec::new();
+    for library in prefixes.into_iter().map(|prefix| prefix.join("lib")) {
+        let versions = ["python3".to_owned()].into_iter().chain((6..20).map(|minor| format!("python3.{minor}")));
+        let of_python = versions.flat_map(|version| OF_PYTHON.map(|name| library.join(&version).join(name)));
+        let named = of_python.chain([library.join("node_modules")]);
+        found.extend(named.filter(|path| path.metadata().is_ok_and(|found| writers.are_root() || writers.may_write(&found))));
+    }
+    found.into_iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
 impl EmptyPlaces {
     /// Returns whether a path lies inside of one of the empty places. The path must contain no links.
     pub(super) fn hide(&self, path: &Path) -> bool {
-        self.0.iter().any(|empty| path.starts_with(empty)) && self.0.iter().all(|empty| path != empty)
+        (self.is_closed(path) || self.other.iter().any(|empty| path.starts_with(empty)))
+            && self.other.iter().all(|empty| path != empty)
+    }
+
+    pub(super) fn is_closed(&self, path: &Path) -> bool {
+        self.closed.iter().any(|closed| path.starts_with(closed))
     }
 
     /// Returns the first link on the way to a path that lies inside of one of the empty places. If this link is not
@@ -75,45 +141,155 @@ impl EmptyPlaces {
     }
 }
 
-struct VisiblePathFinder<'e> {
+struct VisiblePathFinder<'e, 'a> {
+    request: &'e SandboxRequest<'a>,
+    around: Surroundings<'e>,
     empty: &'e EmptyPlaces,
     path_cache: &'e mut PathCache,
+    paths: VisiblePaths,
 }
 
-impl VisiblePathFinder<'_> {
+impl VisiblePathFinder<'_, '_> {
+    fn add(&mut self, path: PathBuf, kind: Option<VisibleKind>) {
+        self.paths.entry(path).or_insert(kind);
+    }
+
     /// Returns the paths in a variable that it also has where proctor runs, and those in the project. The value can come from
     /// the project's files, which show nothing that is hidden or private otherwise.
-    fn named_paths(&mut self, request: &SandboxRequest<'_>, project: &Path, name: &str) -> Vec<PathBuf> {
+    fn named_paths(&mut self, name: &str) -> Vec<PathBuf> {
+        let (request, project) = (self.request, self.around.project);
         let of_user = paths_in(request.ambient, name, Some(request.directory));
         let mut named = paths_in(request.environment, name, Some(request.directory));
         named.retain(|path| of_user.contains(path) || self.path_cache.real(path).is_some_and(|real| real.starts_with(project)));
         named
     }
 
+    /// Adds a program and its interpreter, with what they consist of.
+    fn program(&mut self, program: &Path) {
+        self.files_of_program(program);
+        let interpreter = interpreter_of(program).map(PathBuf::from).filter(|path| path.is_absolute());
+        if let Some(interpreter) = interpreter {
+            self.files_of_program(&interpreter);
+        }
+    }
+
     /// Adds the files of a program: the program itself, and the installations that contain it before and after links
     /// are resolved.
-    fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {
+    fn files_of_program(&mut self, program: &Path) {
         let real = self.path_cache.real(program).unwrap_or_else(|| program.to_owned());
         for path in [program, &real] {
             let Some(directory) = path.parent() else { continue };
-            paths.push(self.prefix_of(directory));
-            paths.extend(base_of_environment(directory).map(|base| self.prefix_of(&base)));
-            paths.extend(path.ancestors().filter(|ancestor| ancestor.ends_with("node_modules")).last().map(Path::to_owned));
+            self.installation_of(directory);
+            if let Some(base) = base_of_environment(directory) {
+                self.installation_of(&base);
+            }
+            self.packages_around(path);
         }
-        paths.push(real);
+        self.add(program.to_owned(), Some(VisibleKind::Toolchain));
+        self.add(real, Some(VisibleKind::Toolchain));
     }
 
-    /// Returns the installation that a directory of programs belongs to, otherwise the directory itself. The programs
-    /// in the `bin` of a virtual environment, or in a `bin` beside a `lib`, do not work without the directories beside
-    /// it.
-    fn prefix_of(&mut self, directory: &Path) -> PathBuf {
-        let mut prefix = || {
-            let real = self.path_cache.real(directory)?;
-            let prefix = real.parent().filter(|prefix| self.empty.hide(prefix))?;
-            let is_one = prefix.join("pyvenv.cfg").exists() || prefix.join("lib").is_dir();
-            is_one.then(|| prefix.to_owned())
-        };
-        prefix().unwrap_or_else(|| directory.to_owned())
+    /// Adds the outermost `node_modules` that a path lies in.
+    fn packages_around(&mut self, path: &Path) {
+        let packages = path.ancestors().filter(|ancestor| ancestor.ends_with("node_modules")).last();
+        if let Some(packages) = packages {
+            self.add(packages.to_owned(), Some(VisibleKind::Environment));
+        }
+    }
+
+    /// Adds the installation that a directory of programs belongs to, otherwise the directory itself. The programs in the
+    /// `bin` of a virtual environment, or in a `bin` beside a `lib`, do not work without the directories beside it.
+    fn installation_of(&mut self, directory: &Path) {
+        let prefix = self.path_cache.real(directory).and_then(|real| Some(real.parent()?.to_owned()));
+        let prefix = prefix.filter(|prefix| self.empty.hide(prefix));
+        let is_environment = prefix.as_ref().is_some_and(|prefix| prefix.join("pyvenv.cfg").exists());
+        let library = prefix.as_ref().map(|prefix| prefix.join("lib")).filter(|library| library.is_dir());
+        let kind = if is_environment { VisibleKind::Environment } else { VisibleKind::Toolchain };
+        match (prefix, library) {
+            (Some(prefix), _) if is_environment && !self.around.are_in(&prefix) => self.add(prefix, Some(kind)),
+            (Some(prefix), Some(_)) if !self.around.are_in(&prefix) => self.add(prefix, Some(kind)),
+            (_, library) => {
+                self.add(directory.to_owned(), Some(kind));
+                library.into_iter().for_each(|library| self.add(library, Some(VisibleKind::Environment)));
+            }
+        }
+    }
+
+    /// Adds a directory of `PATH`, and what the links in it lead to.
+    fn directory_of_programs(&mut self, directory: &Path) {
+        self.installation_of(directory);
+        let Some(real) = self.path_cache.real(directory).filter(|real| self.empty.is_closed(real)) else { return };
+        let entries = std::fs::read_dir(&real).into_iter().flatten().flatten();
+        let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).take(MOST_LINKS);
+        for link in links.map(|entry| entry.path()) {
+            let Some(target) = self.path_cache.real(&link).filter(|target| self.empty.hide(target)) else { continue };
+            let is_known = self.paths.keys().any(|known| target.starts_with(known) && known.is_dir());
+            if !is_known && target.is_file() {
+                self.files_of_link(&target);
+            }
+        }
+    }
+
+    /// Adds what a link of a directory of programs leads to: the program, and its installation if it is one.
+    fn files_of_link(&mut self, target: &Path) {
+        let prefix = target.parent().and_then(Path::parent);
+        let is_installation = |prefix: &Path| prefix.join("pyvenv.cfg").exists() || prefix.join("lib").is_dir();
+        if let (Some(directory), true) = (target.parent(), prefix.is_some_and(is_installation)) {
+            self.installation_of(directory);
+            if let Some(base) = base_of_environment(directory) {
+                self.installation_of(&base);
+            }
+        }
+        self.packages_around(target);
+        self.add(target.to_owned(), Some(VisibleKind::Toolchain));
+    }
+
+    /// Adds what the project's own environments lead to: the interpreter's installation, and a directory elsewhere that a
+    /// link stands for.
+    fn own_environments(&mut self) {
+        let directories: BTreeSet<&Path> = [self.around.project, self.request.directory].into_iter().collect();
+        for path in directories.into_iter().flat_map(|directory| OWN_ENVIRONMENTS.iter().map(|name| directory.join(name))) {
+            let Some(real) = self.path_cache.real(&path) else { continue };
+            self.add(real.clone(), Some(VisibleKind::Environment));
+            let Some(base) = base_of_environment(&real.join("bin")) else { continue };
+            self.installation_of(&base);
+            self.files_of_program(&real.join("bin/python"));
+        }
+        // Node searches for packages in every parent directory. Those of the same repository are seen.
+        let repository = find_git_location(self.around.project).map(|location| location.work_tree);
+        for directory in self.around.project.ancestors().skip(1) {
+            if repository.as_ref().is_some_and(|repository| directory.starts_with(repository)) {
+                self.add(directory.join("node_modules"), Some(VisibleKind::Environment));
+            }
+        }
+    }
+
+    /// Adds the directories of the table of toolchains.
+    fn toolchains(&mut self) {
+        let (phase, home) = (self.request.action.phase, self.around.home);
+        for row in TOOLCHAINS.iter().filter(|row| row.is_seen_in(phase)) {
+            let named = paths_in(self.request.ambient, row.variable, None);
+            let usual = home.filter(|_| !row.usual.is_empty()).map(|home| home.join(row.usual));
+            for directory in named.into_iter().chain(usual) {
+                if row.parts.is_empty() {
+                    self.add(directory, Some(row.kind));
+                } else {
+                    row.parts.iter().for_each(|part| self.add(directory.join(part), Some(row.kind)));
+                }
+            }
+        }
+    }
+
+    /// Adds what an open world shows: HOME, and the packages of every directory around the project.
+    fn open_world(&mut self) {
+        if let Some(home) = self.request.home {
+            self.add(home.to_owned(), None);
+        }
+        if self.empty.hide(self.around.project) {
+            for directory in self.around.project.ancestors().skip(1) {
+                self.add(directory.join("node_modules"), None);
+            }
+        }
     }
 }
 

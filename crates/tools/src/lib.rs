@@ -16,6 +16,7 @@ mod cargo_test;
 mod checker_call;
 mod client;
 mod compile;
+mod configured_outputs;
 mod discover;
 mod eslint;
 mod file_validation;
@@ -28,6 +29,7 @@ mod json_schema;
 mod jsonc;
 mod launch_failure;
 mod launchers;
+mod leads_out;
 mod linter;
 mod located;
 mod mending;
@@ -65,6 +67,7 @@ mod tsc;
 pub use advise::advise_file;
 pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
+pub use configured_outputs::{configured_outputs, may_name_outputs};
 pub use discover::{
     FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command,
     policy_of_script, propose, written_files,
@@ -73,6 +76,10 @@ pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
+pub use leads_out::{
+    dependencies_of_package, is_configuration_above, may_lead_out, members_of_cargo_workspace, paths_of_environment_file,
+    paths_that_lead_out,
+};
 pub use linter::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
 };

@@ -12,6 +12,7 @@ use crate::error::TreeError;
 use crate::hints::HintedPaths;
 use crate::ignore::{Matcher, RulesFile, RulesScope, TreeMembership, VIRTUAL_ENVIRONMENT};
 use crate::index::TreeIndex;
+use crate::inputs::read_inputs;
 use crate::listing::{is_directory, is_link, open_below, open_root, stat_entry, to_c_name};
 use crate::node::{Content, Directory, IssueEntry, Node};
 use crate::read::{DirectoryToRead, EntryRead, TreeReader, environment, is_too_deep, push_name, to_content};
@@ -61,8 +62,10 @@ impl TreeIndex {
         // A path that git began or ceased to track may now belong to the tree, or may no longer belong to it.
         let changed =
             if Arc::ptr_eq(git.paths(), self.git.paths()) { Vec::new() } else { git.paths().differences(self.git.paths()) };
+        // No hint names what changed in an input, and the inputs are few: their stamps are compared each time.
+        let inputs = read_inputs(matcher, now, &self.inputs);
         if paths.is_empty() && changed.is_empty() && unnamed == Unnamed::Keep {
-            return Ok(Self { git, ..self.clone() });
+            return Ok(Self { git, inputs, ..self.clone() });
         }
         let failed = |source| TreeError::ReadRoot { path: self.root.clone(), source };
         let root = open_root(&self.root).map_err(failed)?;
@@ -70,7 +73,7 @@ impl TreeIndex {
         let mut renewal = Renewal { look, buffer: Vec::new(), unnamed };
         let place = renewal.look.top(Some(Arc::clone(&self.top)));
         let top = renewal.renew(place, &HintedPaths::of(paths.iter().chain(&changed))).map_err(failed)?;
-        Ok(Self { root: self.root.clone(), top, git })
+        Ok(Self { root: self.root.clone(), top, git, inputs })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, Leaf
 use crate::content::MAX_RULES_BYTES;
 use crate::digest::{DigestedEntry, compute_directory_digest};
 use crate::ignore::{ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
+use crate::inputs::digest_with_inputs;
 use crate::read::{is_too_deep, push_name};
 use crate::refusal::CommitRefusal;
 use proctor_git::{GitEntryKind, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, SubmoduleNames};
@@ -41,7 +42,8 @@ pub struct CommittedTree {
     pub files: u64,
 }
 
-/// Computes the tree digest of a commit, as [`crate::TreeIndex::scan`] computes it for a clean checkout.
+/// Computes the tree digest of a commit, as [`crate::TreeIndex::scan`] computes it for a clean checkout. Inputs beside the project that
+/// lie in the repository have the content of the commit, others the content that they have now.
 ///
 /// `root` is the commit's tree, and `below` the project's directory in it, which is empty for the root of the repository. Only the
 /// settings of the matcher are used.
@@ -84,11 +86,12 @@ fn read_commit(
     matcher: &Matcher,
 ) -> Result<CommittedTree, CommitRefusal> {
     let limits = ReadingLimits { most_bytes, bytes: AtomicU64::new(0), entries: Cell::new(0), submodules: Cell::new(0) };
-    let mut walk = CommitWalk {
+    let submodules = SubmoduleNames::of_commit(storage, root)?;
+    let begin = |matcher| CommitWalk {
         storage,
         matcher,
         limits: &limits,
-        submodules: SubmoduleNames::of_commit(storage, root)?,
+        submodules: submodules.clone(),
         nesting: 0,
         path: Vec::new(),
         repository_start: 0,
@@ -97,10 +100,20 @@ fn read_commit(
         leaves: Vec::new(),
         files_of_submodules: 0,
     };
+    let mut walk = begin(matcher);
     let top = walk.read(root, below)?;
     let (digest, files) = walk.read_leaves(&top)?;
-    let digest = digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
-    Ok(CommittedTree { digest: TreeDigest(digest), files })
+    let own = digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
+    let of_input = matcher.for_input();
+    let inputs = matcher.inputs().iter().map(|place| {
+        let (kind, digest) = match place.in_repository(below) {
+            Some(path) => begin(&of_input).read_input(root, &path)?,
+            None => place.digest_of_now(matcher),
+        };
+        Ok((place.name.as_str(), kind, digest))
+    });
+    let inputs: Vec<_> = inputs.collect::<Result<_, CommitRefusal>>()?;
+    Ok(CommittedTree { digest: TreeDigest(digest_with_inputs(own, inputs.into_iter())), files })
 }
 
 /// What is left of the limits, for the commit and its submodules together.
@@ -156,18 +169,49 @@ struct CommitWalk<'a> {
 
 impl CommitWalk<'_> {
     fn read(&mut self, root: ObjectId, below: &TreePath) -> Result<CommittedDirectory, CommitRefusal> {
+        let entries = self.descend(root, below)?;
+        self.read_from(&entries.ok_or_else(|| CommitRefusal::NoProject { path: below.clone() })?)
+    }
+
+    /// Reads the file or directory of an input. Returns its kind and its digest, which is `None` if the commit has nothing there.
+    fn read_input(&mut self, root: ObjectId, path: &TreePath) -> Result<(EntryKind, Option<Digest>), CommitRefusal> {
+        let parent = self.descend(root, &path.parent().unwrap_or_default())?.unwrap_or_default();
+        let Some(entry) = parent.iter().find(|entry| entry.name == path.name()) else { return Ok((EntryKind::File, None)) };
+        push_name(&mut self.path, path.name());
+        match entry.kind() {
+            Some(GitEntryKind::Own(EntryKind::Directory)) => {
+                let entries = self.entries_of(entry.id)?;
+                let read = self.read_from(&entries)?;
+                let (digest, _) = self.read_leaves(&read)?;
+                Ok((EntryKind::Directory, Some(digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))))
+            }
+            Some(GitEntryKind::Own(kind @ (EntryKind::File | EntryKind::Executable | EntryKind::Link))) => {
+                let _only_leaf = self.leaf(kind, entry.id);
+                Ok((kind, self.read_all_leaves()?.into_iter().next().flatten()))
+            }
+            Some(GitEntryKind::Submodule) | None => Err(CommitRefusal::OddEntry { path: to_tree_path(&self.path) }),
+        }
+    }
+
+    /// Goes down to a directory of the commit, and returns its entries; `None` if the commit has no such directory.
+    fn descend(&mut self, root: ObjectId, below: &TreePath) -> Result<Option<Vec<GitTreeEntry>>, CommitRefusal> {
         let mut entries = self.entries_of(root)?;
         for name in below.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
             let found = entries.iter().find(|entry| entry.name == name);
             let found = found.filter(|entry| entry.kind() == Some(GitEntryKind::Own(EntryKind::Directory)));
-            let tree = found.ok_or_else(|| CommitRefusal::NoProject { path: below.clone() })?.id;
+            let Some(tree) = found.map(|found| found.id) else { return Ok(None) };
             push_name(&mut self.path, name);
             entries = self.entries_of(tree)?;
         }
+        Ok(Some(entries))
+    }
+
+    /// Reads the directory at the present path, which has these entries, as the root of a tree.
+    fn read_from(&mut self, entries: &[GitTreeEntry]) -> Result<CommittedDirectory, CommitRefusal> {
         self.project_start = if self.path.is_empty() { 0 } else { self.path.len() + 1 };
         let scope = self.submodules.is_some().then(|| self.matcher.bare_scope(Arc::default()));
-        let scope = self.narrow(scope.as_ref(), self.matcher.root_membership(), &entries)?;
-        self.directory(entries, scope.as_ref())
+        let scope = self.narrow(scope.as_ref(), self.matcher.root_membership(), entries)?;
+        self.directory(entries.to_vec(), scope.as_ref())
     }
 
     /// Reads a directory. `scope` has the rules that apply in it; `None` if the commit has no submodule, in which alone they decide.
@@ -314,6 +358,12 @@ impl CommitWalk<'_> {
     /// Reads the files and links of the directories that were read. Returns the digest of the top directory, or `None` if nothing in it
     /// belongs to the tree, and the number of files and links, with those of submodules.
     fn read_leaves(&self, top: &CommittedDirectory) -> Result<(Option<Digest>, u64), CommitRefusal> {
+        let digests = self.read_all_leaves()?;
+        let files = digests.iter().filter(|digest| digest.is_some()).count() as u64;
+        Ok((assemble(top, &digests), files + self.files_of_submodules))
+    }
+
+    fn read_all_leaves(&self) -> Result<Vec<LeafDigest>, CommitRefusal> {
         let own = own_attributes(self.storage)?;
         let reading = LeafReading {
             matcher: self.matcher,
@@ -323,9 +373,7 @@ impl CommitWalk<'_> {
             most_bytes: self.limits.most_bytes,
             bytes: &self.limits.bytes,
         };
-        let digests = reading.read_all(self.storage)?;
-        let files = digests.iter().filter(|digest| digest.is_some()).count() as u64;
-        Ok((assemble(top, &digests), files + self.files_of_submodules))
+        reading.read_all(self.storage)
     }
 
     fn leaf(&mut self, kind: EntryKind, id: ObjectId) -> CommittedEntry {

@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::index::TreeIndex;
+use crate::inputs::add_differences;
 use crate::node::{Content, Directory, Node};
 use proctor_model::{TreeComparison, TreePath};
 
 /// What counts as a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Differences {
+pub(super) enum Differences {
     /// Content, kind and existence of files and links.
     Content,
     /// What `Content` compares, and directories that were replaced or renamed.
@@ -34,9 +35,10 @@ pub fn changed_paths(before: &TreeIndex, after: &TreeIndex) -> Vec<TreePath> {
     find_differences(before, after, Differences::Content)
 }
 
-fn find_differences(before: &TreeIndex, after: &TreeIndex, counts: Differences) -> Vec<TreePath> {
+pub(super) fn find_differences(before: &TreeIndex, after: &TreeIndex, counts: Differences) -> Vec<TreePath> {
     let mut found = Vec::new();
     compare_directories((&before.top, &after.top), &TreePath::root(), counts, &mut found);
+    add_differences(before, after, counts, &mut found);
     found
 }
 

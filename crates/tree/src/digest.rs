@@ -34,19 +34,22 @@ impl DigestedEntry<'_> {
 pub fn compute_directory_digest<'name>(entries: impl Iterator<Item = DigestedEntry<'name>>) -> Digest {
     let mut hasher = Sha256::new();
     hasher.update(TAG);
-    for entry in entries {
-        let mut head = [b'0'; 67];
-        head[0] = entry.letter();
-        head[1] = b' ';
-        head[66] = b' ';
-        if let Some(digest) = entry.digest {
-            write_hex(&mut head[2..66], &digest);
-        }
-        hasher.update(head);
-        hasher.update(entry.name);
-        hasher.update([0]);
-    }
+    entries.for_each(|entry| hash_entry(&mut hasher, &entry));
     Digest::from_hasher(hasher)
+}
+
+/// Adds the record of an entry to what is hashed.
+pub(super) fn hash_entry(hasher: &mut Sha256, entry: &DigestedEntry<'_>) {
+    let mut head = [b'0'; 67];
+    head[0] = entry.letter();
+    head[1] = b' ';
+    head[66] = b' ';
+    if let Some(digest) = entry.digest {
+        write_hex(&mut head[2..66], &digest);
+    }
+    hasher.update(head);
+    hasher.update(entry.name);
+    hasher.update([0]);
 }
 
 /// Writes 64 hexadecimal digits by a loop of its own, because formatting each byte with `write!` takes longer than the

@@ -41,9 +41,10 @@ pub(super) struct HintedPaths {
 }
 
 impl HintedPaths {
+    /// Arranges paths. What lies beside the tree is left out: inputs are read again each time.
     pub(super) fn of<'paths>(paths: impl IntoIterator<Item = &'paths TreePath>) -> Self {
         let mut top = Self::default();
-        for path in paths {
+        for path in paths.into_iter().filter(|path| !path.is_beside()) {
             let names = path.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty());
             let end = names.fold(&mut top, |touched, name| touched.below.entry(name.to_owned()).or_default());
             end.is_named = true;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::digest::compute_directory_digest;
 use crate::ignore::{RulesFile, is_always_out};
+use crate::inputs::Input;
 use crate::node::{Directory, IssueEntry, Node};
 use proctor_git::{GitIndex, GitIndexProblem};
 use proctor_model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
@@ -22,6 +23,8 @@ pub struct TreeIndex {
     pub(super) top: Arc<Directory>,
     /// What git tracked when the tree was read.
     pub(super) git: GitIndex,
+    /// The files and directories beside the tree that its digest names too, in ascending order of their names' bytes.
+    pub(super) inputs: Arc<[Input]>,
 }
 
 /// One file, link or directory of the tree, as the index knows it.
@@ -35,7 +38,7 @@ pub struct TreeEntry {
 
 impl TreeIndex {
     pub fn digest(&self) -> TreeDigest {
-        TreeDigest(self.top.digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))
+        TreeDigest(self.digest_of(self.top.digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()))))
     }
 
     /// Returns the number of files and links in the tree, including unreadable ones.
@@ -93,7 +96,7 @@ impl TreeIndex {
     /// Returns whether both indexes share their top directory: one was made from the other, and no entry differed in
     /// content, inode or times.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.root == other.root && Arc::ptr_eq(&self.top, &other.top)
+        self.root == other.root && Arc::ptr_eq(&self.top, &other.top) && self.digested_inputs().eq(other.digested_inputs())
     }
 
     /// Returns every entry below the root. Directories come before their contents; names are in ascending order of

@@ -28,6 +28,9 @@
 //! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what could
 //! not be read are named in [`TreeIndex::issues`]. Owners, times, other mode bits and extended attributes do not count.
 //!
+//! A tree with inputs (files and directories beside it that checks may read) has a digest of the format `proctor-tree-v3`, which
+//! names this digest and those of the inputs ([`InputPlace`]).
+//!
 //! The same digest is computed for the content of a commit, from git's objects ([`committed_tree`]).
 //!
 //! docs/reference/tree-digest.md has an independent implementation in Python, which the tests run against this one.
@@ -50,6 +53,7 @@ mod error;
 mod hints;
 pub mod ignore;
 mod index;
+mod inputs;
 mod listing;
 mod named;
 mod node;
@@ -74,6 +78,7 @@ pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;
 pub use hints::TreeHints;
 pub use index::{TreeEntry, TreeIndex};
+pub use inputs::InputPlace;
 pub use listing::{open_below, open_root};
 pub use named::{NameSearch, NameTopic};
 pub use refusal::CommitRefusal;

@@ -1,13 +1,14 @@
 //! Saves an index as bytes, so that after a restart only changed files are read.
 //!
 //! ```text
-//! "proctor-tree-index-1\n"  directory of the root  SHA-256 of all that
+//! "proctor-tree-index-1\n"  directory of the root  each input  SHA-256 of all that
 //!
 //! directory  number of entries, then each:  letter  name  rest
 //! name       its length in bytes, the bytes
 //! rest       f x l F X L   stamp, 32 bytes of SHA-256          (a capital letter marks a racy stamp)
 //!            d             directory
 //!            u             kind letter, 0, or kind letter, 1, stamp
+//! input      name  name (its path)  then  d directory  |  f x F X and the rest  |  n (nothing is there)
 //! stamp      device, inode, size; 8 bytes each of modified and changed, little-endian
 //! ```
 //!
@@ -16,11 +17,14 @@
 //! read, and stamps are trusted no more than those of any other index. If the bytes are damaged or of another version,
 //! the whole tree is read.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::ignore::TreeMembership;
 use crate::index::TreeIndex;
+use crate::inputs::{Input, InputContent, InputPlace};
 use crate::node::{Content, Directory, Leaf, LeafKind, Node};
 use crate::stamp::{EntryStamp, Trust};
 use proctor_git::GitIndex;
@@ -51,6 +55,7 @@ impl TreeIndex {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = TAG.to_vec();
         write_directory(&self.top, &mut bytes);
+        self.inputs.iter().for_each(|input| write_input(input, &mut bytes));
         let checksum = Digest::of(&bytes);
         bytes.extend_from_slice(checksum.as_bytes());
         bytes
@@ -73,7 +78,11 @@ impl TreeIndex {
         }
         let mut reader = Reader { rest: body.strip_prefix(TAG)? };
         let top = reader.top()?;
-        reader.rest.is_empty().then(|| Self { root: root.to_owned(), top, git: GitIndex::default() })
+        let mut inputs = Vec::new();
+        while !reader.rest.is_empty() {
+            inputs.push(reader.input()?);
+        }
+        Some(Self { root: root.to_owned(), top, git: GitIndex::default(), inputs: inputs.into() })
     }
 }
 
@@ -114,12 +123,33 @@ fn write_directory(directory: &Directory, bytes: &mut Vec<u8>) {
     }
 }
 
+fn write_input(input: &Input, bytes: &mut Vec<u8>) {
+    for part in [input.place.name.as_bytes(), input.place.path.as_os_str().as_bytes()] {
+        write_number(part.len() as u64, bytes);
+        bytes.extend_from_slice(part);
+    }
+    match &input.content {
+        InputContent::Nothing => bytes.push(b'n'),
+        InputContent::Directory(index) => {
+            bytes.push(b'd');
+            write_directory(&index.top, bytes);
+        }
+        InputContent::File(leaf) => {
+            bytes.push(letter_of_leaf(leaf));
+            write_stamp(&leaf.stamp, bytes);
+            bytes.extend_from_slice(leaf.digest.as_bytes());
+        }
+    }
+}
+
+fn letter_of_leaf(leaf: &Leaf) -> u8 {
+    let row = LEAVES.iter().find(|(_, kind, trust)| (*kind, *trust) == (leaf.kind, leaf.trust));
+    row.expect("every kind of leaf has a letter").0
+}
+
 fn letter(content: &Content) -> u8 {
     match content {
-        Content::Leaf(leaf) => {
-            let row = LEAVES.iter().find(|(_, kind, trust)| (*kind, *trust) == (leaf.kind, leaf.trust));
-            row.expect("every kind of leaf has a letter").0
-        }
+        Content::Leaf(leaf) => letter_of_leaf(leaf),
         Content::Directory(_) => b'd',
         Content::Unreadable(..) => b'u',
     }
@@ -204,6 +234,25 @@ impl<'bytes> Reader<'bytes> {
         Some(Content::Leaf(Leaf { kind, trust, stamp: self.stamp()?, digest: Digest::from_bytes(self.array()?) }))
     }
 
+    fn input(&mut self) -> Option<Input> {
+        let (name, path) = (self.text()?, self.text()?);
+        let place = InputPlace { name: String::from_utf8(name.to_owned()).ok()?, path: OsStr::from_bytes(path).into() };
+        let content = match self.byte()? {
+            b'n' => InputContent::Nothing,
+            b'd' => {
+                let (root, top) = (place.path.clone(), self.top()?);
+                InputContent::Directory(Box::new(TreeIndex { root, top, git: GitIndex::default(), inputs: Arc::default() }))
+            }
+            letter => InputContent::File(*self.content(letter)?.leaf()?),
+        };
+        Some(Input { place, content })
+    }
+
+    fn text(&mut self) -> Option<&'bytes [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        self.take(length)
+    }
+
     fn stamp(&mut self) -> Option<EntryStamp> {
         let (device, inode, size) = (self.number()?, self.number()?, self.number()?);
         let (modified, changed) = (i64::from_le_bytes(self.array()?), i64::from_le_bytes(self.array()?));
@@ -266,6 +315,7 @@ mod tests {
             root: "/p".into(),
             top: Arc::new(Directory::new(nodes, None, Vec::new(), None, TreeMembership::In)),
             git: GitIndex::default(),
+            inputs: Arc::default(),
         }
     }
 
@@ -290,6 +340,7 @@ mod tests {
                 root: "/p".into(),
                 top: Arc::new(Directory::new(nodes, None, Vec::new(), None, TreeMembership::In)),
                 git: GitIndex::default(),
+                inputs: Arc::default(),
             }
         };
         let now = index(&[b"1", b"2", b"3"], Trust::Settled);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::TreeError;
 use crate::ignore::Matcher;
 use crate::index::TreeIndex;
+use crate::inputs::read_inputs;
 use crate::listing::open_root;
 use crate::read::TreeReader;
 use crate::walk::walk;
@@ -41,5 +42,6 @@ fn read_whole_tree(root: &Path, matcher: &Matcher, now: Timestamp, previous: Opt
     let git = read_git_index(root, previous.map(|previous| &previous.git));
     let look = TreeReader { root: &descriptor, matcher, tracked: git.paths(), now };
     let top = walk(&look, look.top(previous.map(|previous| Arc::clone(&previous.top)))).map_err(failed)?;
-    Ok(TreeIndex { root: root.to_owned(), top, git })
+    let inputs = read_inputs(matcher, now, previous.map(|previous| &*previous.inputs).unwrap_or_default());
+    Ok(TreeIndex { root: root.to_owned(), top, git, inputs })
 }

@@ -11,14 +11,17 @@ use crate::node::LeafKind;
 use proctor_model::{EntryKind, Timestamp, TreePath};
 
 /// Returns whether every one of these paths has the content on disk that the index names. At most `bound` bytes are read; if the
-/// files are larger, or something cannot be read, the answer is `false`. Directories are not compared, so for them the answer is
-/// `false` too.
+/// files are larger, or something cannot be read, the answer is `false`. Directories are not compared, nor is what lies beside the tree,
+/// so for them the answer is `false` too.
 pub fn is_unchanged_on_disk<'p>(index: &TreeIndex, paths: impl Iterator<Item = &'p TreePath>, bound: u64) -> bool {
     let mut left = bound;
     paths.into_iter().all(|path| is_same(index, path, &mut left).unwrap_or(false))
 }
 
 fn is_same(index: &TreeIndex, path: &TreePath, left: &mut u64) -> io::Result<bool> {
+    if path.is_beside() {
+        return Ok(false);
+    }
     let known = index.lookup(path);
     let parent = path.parent().unwrap_or_default();
     let root = open_root(index.root())?;

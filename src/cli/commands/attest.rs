@@ -26,7 +26,7 @@ use proctor_evidence::{
     VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
 };
 use proctor_git::ObjectId;
-use proctor_model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath};
+use proctor_model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath, World};
 use proctor_plan::verdict::GateState;
 use proctor_project::{ProjectError, ProvingRun};
 use proctor_sandbox::process::clock;
@@ -190,6 +190,7 @@ fn to_commit_claim(
         commit,
         below: below.clone(),
         tree,
+        tree_format: run.record.tree_format,
         report: run.record.report_hash,
         key,
         result,
@@ -222,7 +223,14 @@ fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClai
         if let Some(ignored) = &mut conditions.ignored {
             ignored.unname(|path| redactor.redact(path) == path);
         }
-        conditions.rewritten.iter_mut().for_each(|path| *path = redactor.redact(path));
+        // A run with such files has no verdict.
+        conditions.left_in_environment.clear();
+        conditions
+            .rewritten
+            .iter_mut()
+            .chain(&mut conditions.restored)
+            .chain(&mut conditions.unnamed)
+            .for_each(|path| *path = redactor.redact(path));
     };
     of_origin(&mut claim.origin);
     for check in claim.checks.iter_mut().flatten() {
@@ -235,7 +243,7 @@ fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClai
 /// Returns the digest of a policy, for comparison with the policy of another summary.
 fn digest_of(policy: &GatePolicy) -> Digest {
     let age = policy.max_age.map(|age| age.as_secs());
-    let policy = serde_json::json!({
+    let mut document = serde_json::json!({
         "tasks": policy.tasks,
         "checks": policy.checks,
         "isolation": policy.isolation.word(),
@@ -244,5 +252,9 @@ fn digest_of(policy: &GatePolicy) -> Digest {
         "freshCaches": policy.fresh_caches,
         "ignoredInputs": policy.ignored_inputs,
     });
-    Digest::of(policy.to_string().as_bytes())
+    // The default adds nothing, so that digests of earlier versions stay valid.
+    if policy.world == World::Open {
+        document["world"] = "open".into();
+    }
+    Digest::of(document.to_string().as_bytes())
 }

@@ -34,15 +34,9 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     for AcceptedBy { name, changes, .. } in &answer.accepted {
         lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
     }
-    let also_read = answer.also_read();
-    if !also_read.is_empty() {
-        let more = match also_read.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let named: Vec<&str> = also_read.iter().take(NAMED).copied().collect();
-        lines.push(Line::from(format!("  on condition: checks could also read {}{more}", named.join(", "))));
-    }
+    lines.extend(condition("checks could also read", &answer.also_read()));
+    lines.extend(condition("checks wrote and put back", &answer.restored()));
+    lines.extend(condition("checks could read what no digest names", &answer.unnamed()));
     if answer.state == GateState::NotTested {
         if answer.has_other_format {
             lines.push(Line::from("  the last run has another version of the tree digest, which cannot be compared"));
@@ -59,6 +53,16 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     lines.push(style.paint(Tone::Quiet, &format!("  policy: {}", answer.policy_from)));
     lines.extend(answer.commands().into_iter().map(|command| Line::from(format!("  next: {command}"))));
     lines
+}
+
+/// Returns the line about files on which the answer depends; `None` if there are none.
+fn condition(what: &str, paths: &[&str]) -> Option<Line> {
+    let more = match paths.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named = paths.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    (!paths.is_empty()).then(|| Line::from(format!("  on condition: {what} {named}{more}")))
 }
 
 fn judgement_line(judged: &GateJudgement) -> Line {

@@ -55,6 +55,7 @@ fn stopped_words(status: OverallStatus) -> Option<&'static str> {
         OverallStatus::Superseded => Some("stopped by a newer save"),
         OverallStatus::Success
         | OverallStatus::PartialSuccess
+        | OverallStatus::RewroteTree
         | OverallStatus::Failed
         | OverallStatus::SpecificationError
         | OverallStatus::Moved => None,

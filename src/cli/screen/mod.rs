@@ -59,6 +59,7 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
         OverallStatus::Interrupted => parts.push("no verdict".into()),
         // The errors are shown one by one, and nothing was run that could block.
         OverallStatus::SpecificationError => {}
+        OverallStatus::RewroteTree => parts.push("the checks rewrote the tree, so this is no proof of it".into()),
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed | OverallStatus::Superseded => {
             let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
             if blocking > 0 {
@@ -137,7 +138,7 @@ pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
         TreeIssueKind::Special => {
-            format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path)
+            format!("note: `{}` is a socket, pipe or device: the tree's digest and the snapshot do not have it", issue.path)
         }
     });
     lines.collect()
@@ -298,7 +299,10 @@ fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Opt
         (OverallStatus::PartialSuccess, Some(OverallResult::Passed)) if checks.is_some_and(CheckCounts::is_nothing_proven) => {
             UNPROVEN
         }
-        (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
+        (OverallStatus::RewroteTree, _)
+        | (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => {
+            "PASSED"
+        }
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, _) => "FAILED",
         (OverallStatus::SpecificationError, _) => "SPECIFICATION ERROR",
         (OverallStatus::Interrupted, _) => "INTERRUPTED",
@@ -374,6 +378,7 @@ fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
         (OverallStatus::Interrupted, _) => ("INTERRUPTED", Tone::Doubtful),
         (OverallStatus::Superseded, _) => ("SUPERSEDED", Tone::Doubtful),
         (OverallStatus::SpecificationError, _) => ("SPECIFICATION ERROR", Tone::Bad),
+        (OverallStatus::RewroteTree, _) => ("PASSED", Tone::Doubtful),
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => {
             ("PASSED", Tone::Good)
         }

@@ -127,6 +127,12 @@ fn because(task: &TaskStatusV1) -> Option<String> {
                         "no run covers every check on this tree: `proctor wait --fresh` runs what is missing".to_owned(),
                     );
                 }
+                Some(StaleReason::RewroteTree) => {
+                    return Some(
+                        "the checks passed and rewrote files of the tree, so this is no verdict on it: the run's notes name them"
+                            .to_owned(),
+                    );
+                }
                 Some(StaleReason::Plan) => "what is run has changed",
                 Some(StaleReason::TreeAndPlan) => "files and what is run have changed",
                 Some(StaleReason::TaskGone) if is_past_review(task) => {

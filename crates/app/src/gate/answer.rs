@@ -72,8 +72,22 @@ pub struct NotRun {
 impl GateAnswer {
     /// Returns the files that a clone lacks, that the deciding runs could read, and that the policy accepts.
     pub fn also_read(&self) -> Vec<&str> {
+        self.paths_of_proved(|judged| &judged.also_read)
+    }
+
+    /// Returns the files of the tree that checks of the deciding runs wrote and that had the tree's content again.
+    pub fn restored(&self) -> Vec<&str> {
+        self.paths_of_proved(|judged| &judged.restored)
+    }
+
+    /// Returns what checks of the deciding runs could read that no digest names.
+    pub fn unnamed(&self) -> Vec<&str> {
+        self.paths_of_proved(|judged| &judged.unnamed)
+    }
+
+    fn paths_of_proved(&self, paths_of: impl Fn(&GateJudgement) -> &Vec<String>) -> Vec<&str> {
         let proved = self.judgements.iter().filter(|judged| judged.state == GateState::Proved && self.tree.is_ok());
-        let mut paths: Vec<&str> = proved.flat_map(|judged| judged.also_read.iter().map(String::as_str)).collect();
+        let mut paths: Vec<&str> = proved.flat_map(|judged| paths_of(judged).iter().map(String::as_str)).collect();
         paths.sort_unstable();
         paths.dedup();
         paths
@@ -151,7 +165,13 @@ impl GateAnswer {
             }
             GateReason::NewlyIgnored { .. } => "`proctor gate --run` runs the checks without these files; or commit them".to_owned(),
             GateReason::TreeRewritten { .. } => {
-                "`proctor show` names the step; let it work on a copy of the files (`$TMPDIR`), or commit what it makes".to_owned()
+                "`proctor show` names the step; let it work on a copy of the files (`$TMPDIR`), name what it makes in `writes`, or commit that"
+                    .to_owned()
+            }
+            GateReason::OpenWorld { .. } => {
+                "run the checks where files can be hidden (`proctor doctor` says how) and without `world = \"open\"` in `[sandbox]`, or let the trusted \
+                 commit accept it: `world = \"open\"` in `[gate]`"
+                    .to_owned()
             }
             GateReason::UntrustedSigner { .. } => {
                 "let whoever keeps the trusted branch name the key in the file of `signers`, or run the checks here".to_owned()
@@ -241,6 +261,10 @@ pub struct CommitGateV1<'a> {
     converts_line_endings: bool,
     /// The files that a clone of the commit lacks, that checks could read, and that the policy accepts.
     also_read: Vec<&'a str>,
+    /// The files of the tree that checks wrote and that had the tree's content again when the checks ended.
+    restored: Vec<&'a str>,
+    /// What checks could read that no digest names, because the settings show it.
+    unnamed: Vec<&'a str>,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     lowered: &'a [String],
     /// The same with which somebody whom the trusted commit names has accepted that it asks for less.
@@ -269,6 +293,7 @@ struct GatePolicyV1<'a> {
     tasks: Vec<&'a str>,
     checks: &'a [String],
     isolation: &'static str,
+    world: &'static str,
     max_age: String,
     platforms: &'a [String],
     fresh_caches: bool,
@@ -328,6 +353,7 @@ impl<'a> CommitGateV1<'a> {
                 tasks: policy.tasks.iter().map(|task| task.as_str()).collect(),
                 checks: &policy.checks,
                 isolation: policy.isolation.word(),
+                world: policy.world.word(),
                 max_age: policy.max_age.map_or_else(|| "off".to_owned(), duration_text),
                 platforms: &policy.platforms,
                 fresh_caches: policy.fresh_caches,
@@ -336,6 +362,8 @@ impl<'a> CommitGateV1<'a> {
             },
             converts_line_endings: answer.converts_line_endings,
             also_read: answer.also_read(),
+            restored: answer.restored(),
+            unnamed: answer.unnamed(),
             lowered: &answer.lowered,
             accepted: &answer.accepted,
             required: match answer.tree {

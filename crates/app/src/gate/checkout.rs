@@ -108,6 +108,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         GateReason::Failed { .. }
         | GateReason::TreeRewritten { .. }
         | GateReason::Weaker { .. }
+        | GateReason::OpenWorld { .. }
         | GateReason::PersonNeeded { .. }
         | GateReason::OnPlatform { .. } => false,
     }

@@ -115,6 +115,7 @@ pub fn judge(
         }
         accepted = take_accepted(&mut compared.lowered, &attested.accepted, trusted.commit());
         judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
+        name_inputs_outside(&mut judged.judgements, &matcher, &repository.below);
         if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
             let unaccepted = by.with_rules(repository, |rules| notes::unaccepted(rules, &attested.claims));
             attested.has_refused_statement |= !unaccepted.is_empty();
@@ -159,6 +160,15 @@ pub fn judge(
         attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
         refused_attestations: attested.refused,
     })
+}
+
+/// Names the inputs that lie outside of the repository: no commit has their content, so the answer holds for what is there now.
+fn name_inputs_outside(judgements: &mut [GateJudgement], matcher: &Matcher, below: &TreePath) {
+    let outside = matcher.inputs().iter().filter(|input| input.in_repository(below).is_none());
+    let outside: Vec<String> = outside.map(|input| input.name.clone()).collect();
+    for judged in judgements.iter_mut().filter(|judged| judged.state == GateState::Proved) {
+        judged.also_read.extend(outside.iter().cloned());
+    }
 }
 
 /// Takes the changes out of `lowered` that somebody accepted beside the same trusted commit, and returns them with who did.

@@ -305,7 +305,9 @@ pub(super) fn compare(
         names.sort();
         names.dedup();
     }
-    Ok(Compared { policy, rules: configuration.as_ref().clone(), lowered: names })
+    // An input names more content, so the commit's own inputs are no weaker rules. One outside of the repository is in `lowered`.
+    let rules = Configuration { inputs: own.inputs, ..configuration.as_ref().clone() };
+    Ok(Compared { policy, rules, lowered: names })
 }
 
 /// Returns the settings that name files of keys or of variables, with the files. Their content decides like a setting.
@@ -386,7 +388,10 @@ fn of_file(path: PathBuf) -> Result<Trusted, CommandError> {
 pub(super) fn configuration_of(repository: &ProjectRepository, commit: ObjectId) -> Result<Configuration, CommandError> {
     let bytes = repository.configuration_of(commit).map_err(|error| from_git_read_error(&repository.storage, &error))?;
     let name = format!("{CONFIGURATION_FILE} of {}", &commit.hex()[..12]);
-    bytes.map_or_else(|| Ok(Configuration::default()), |bytes| parse(&bytes, &name))
+    let mut configuration = bytes.map_or_else(|| Ok(Configuration::default()), |bytes| parse(&bytes, &name))?;
+    let below = repository.below.as_path();
+    configuration.inputs.levels_in_repository = below.components().count();
+    Ok(configuration)
 }
 
 fn parse(bytes: &[u8], name: &str) -> Result<Configuration, CommandError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::hook::{FailureIdentity, FailurePlace, FailuresBefore, VerdictBefore};
 use proctor_api::{FailureKindV1, FailureV1, ProjectStatusV1, StateV1, TaskStatusV1};
-use proctor_model::{CommandExit, OverallResult, RunId, Serving, TaskId, Timestamp, Tool, ToolClass, TreeDigest};
+use proctor_model::{CommandExit, OverallResult, RunId, Serving, StaleReason, TaskId, Timestamp, Tool, ToolClass, TreeDigest};
 
 /// Reads the verdict of the project that a hook is about: from the service, or without it.
 pub trait HookVerdictReader {
@@ -249,6 +249,9 @@ fn judgement_of(task: &TaskStatusV1) -> HookJudgement {
             Some(OverallResult::Failed) => HookJudgement::Failed,
             None => HookJudgement::Pending,
         },
+        StateV1::Stale if task.outdated == Some(StaleReason::RewroteTree) => {
+            HookJudgement::CannotJudge(why("a check rewrites files of the tree while it tests them: `proctor show` names them"))
+        }
         // A moved tree is tested again by itself.
         StateV1::Running | StateV1::Queued | StateV1::Stale | StateV1::Moved | StateV1::NoVerdict => HookJudgement::Pending,
         StateV1::Unstable => HookJudgement::CannotJudge(format!("files change while they are tested: {}", task.paths.join(", "))),

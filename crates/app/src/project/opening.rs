@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::environment::{self, Environment};
 use crate::error::{CommandError, from_run_error};
 use crate::logging;
-use crate::project::env_file;
 use crate::project::setup::LoadedProject;
+use crate::project::{env_file, inputs};
 use proctor_evidence::evidence_directory;
 use proctor_model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
 use proctor_plan::config::{Configuration, EnvironmentSettings};
@@ -139,9 +139,15 @@ pub fn settings_of(
     configuration: &Configuration,
 ) -> Result<ProjectSettings, CommandError> {
     let from_file = variables_of_file(root, &configuration.environment)?;
+    let inputs = inputs::inputs(environment, root, configuration)?;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
-        matcher: matcher_settings(Some(environment.state_root()), Some(root), configuration),
+        matcher: MatcherSettings {
+            inputs: inputs.taken,
+            ..matcher_settings(Some(environment.state_root()), Some(root), configuration)
+        },
+        named_inputs: configuration.inputs.named.clone(),
+        left_out: inputs.left_out,
         routing: configuration.routing.clone(),
         environment: EnvironmentAdditions {
             pass: configuration.environment.pass_environment.clone(),
@@ -196,7 +202,17 @@ fn variables_of_file(root: &Path, settings: &EnvironmentSettings) -> Result<Vec<
 
 /// Returns the matcher that decides which files belong to the tree, for commands that read the tree without a run.
 pub fn matcher(environment: &Environment, root: &Path, configuration: &Configuration) -> Result<Matcher, CommandError> {
-    matcher_of(&matcher_settings(Some(environment.state_root()), Some(root), configuration))
+    matcher_of(&matcher_settings_with_inputs(environment, root, configuration)?)
+}
+
+/// Returns the settings that decide which files belong to the tree, with the inputs beside it.
+fn matcher_settings_with_inputs(
+    environment: &Environment,
+    root: &Path,
+    configuration: &Configuration,
+) -> Result<MatcherSettings, CommandError> {
+    let settings = matcher_settings(Some(environment.state_root()), Some(root), configuration);
+    Ok(MatcherSettings { inputs: inputs::inputs(environment, root, configuration)?.taken, ..settings })
 }
 
 /// Returns a matcher for these settings. The error names every wrong pattern.
@@ -204,7 +220,7 @@ pub fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandError> {
     new_matcher(settings).map_err(|error| from_run_error(&error))
 }
 
-/// Returns the settings that decide which files belong to the tree. Without the directory of the store, no link is known to be
+/// Returns the settings that decide which files belong to the tree, without inputs beside it. Without the directory of the store, no link is known to be
 /// proctor's own, and without the project's root too, no directory.
 pub fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
     let own_link = state_root.map(|state_root| OwnLink { leads_into: evidence_directory(state_root) });
@@ -217,6 +233,7 @@ pub fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configur
         task_list: configuration.tasks.file.clone(),
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),
+        inputs: Vec::new(),
     }
 }
 

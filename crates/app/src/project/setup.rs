@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 use crate::error::CommandError;
-use crate::project::{env_file, root_search, specification_files};
+use crate::project::{env_file, inputs, root_search, specification_files};
 use proctor_evidence::read_regular_file;
 use proctor_model::{CommandExit, Plan, Problem};
 use proctor_plan::config::{self, Configuration, UserAllowance};
@@ -160,10 +160,11 @@ fn configuration_again(
 fn with_allowance(
     environment: &Environment,
     root: &Path,
-    configuration: Configuration,
+    mut configuration: Configuration,
     last: &mut LastSettings,
 ) -> Result<Configuration, CommandError> {
     let UserAllowance { settings, engine_socket } = allowed(environment, root, last)?;
+    configuration.inputs.levels_in_repository = inputs::levels_in_repository(environment, root);
     Ok(Configuration { allowed: settings, engine_socket, ..configuration })
 }
 

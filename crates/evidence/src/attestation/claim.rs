@@ -35,6 +35,7 @@ pub struct CommitClaim {
     pub below: TreePath,
     /// The tree digest of the project.
     pub tree: TreeDigest,
+    pub tree_format: TreeFormat,
     /// The hash of the run's report, as the report's own field `authenticity.reportHash` has it.
     pub report: Digest,
     /// The id of the key that signs the claim.
@@ -89,7 +90,7 @@ impl CommitClaim {
     /// Returns what the claim is about: git's tree, the project's tree, and the commit if one was named.
     pub(super) fn subject(&self) -> Vec<Value> {
         let tree = json!({ "name": GIT_TREE, "digest": { "gitTree": self.git_tree.hex() } });
-        let format = tree_name(TreeFormat::CURRENT);
+        let format = tree_name(self.tree_format);
         let name = if self.below.is_root() { format.to_owned() } else { format!("{format}:{}", self.below) };
         let digest = json!({ "name": name, "digest": { "sha256": self.tree.0 } });
         let commit = self.commit.map(|commit| json!({ "name": GIT_COMMIT, "digest": { "gitCommit": commit.hex() } }));
@@ -141,7 +142,9 @@ impl CommitClaim {
         if !have_names_of_their_own(&checks) {
             return None;
         }
-        let below = text("/subject/1/name")?.strip_prefix(tree_name(TreeFormat::CURRENT))?;
+        let named = text("/subject/1/name")?;
+        let computed = [TreeFormat::V2, TreeFormat::V3].into_iter();
+        let (tree_format, below) = computed.filter_map(|format| Some((format, named.strip_prefix(tree_name(format))?))).next()?;
         let result = match text("/predicate/result")? {
             "PASSED" | "WARNED" => OverallResult::Passed,
             "FAILED" => OverallResult::Failed,
@@ -152,6 +155,7 @@ impl CommitClaim {
             commit: text("/subject/2/digest/gitCommit").and_then(ObjectId::parse),
             below: if below.is_empty() { TreePath::root() } else { TreePath::try_from(below.strip_prefix(':')?).ok()? },
             tree: TreeDigest(part(value.pointer("/subject/1/digest/sha256")?)?),
+            tree_format,
             report: part(value.pointer("/predicate/configuration/0/digest/sha256")?)?,
             key,
             result,
@@ -233,6 +237,9 @@ pub(super) mod tests {
                 ignored: Some(ignored),
                 caches: None,
                 rewritten: Vec::new(),
+                restored: Vec::new(),
+                unnamed: Vec::new(),
+                left_in_environment: std::collections::BTreeMap::new(),
                 toolchains: Vec::new(),
                 other_programs: Vec::new(),
             }),
@@ -255,6 +262,7 @@ pub(super) mod tests {
             commit: None,
             below: TreePath::root(),
             tree: TreeDigest(Digest::of(b"tree")),
+            tree_format: TreeFormat::V2,
             report: Digest::of(b"report"),
             key,
             result: OverallResult::Passed,
@@ -289,6 +297,7 @@ pub(super) mod tests {
         ]);
         let mut warned = claim(key);
         warned.warned = vec!["STEP.2 lint".to_owned()];
+        warned.tree_format = TreeFormat::V3;
         for claim in [claim(key), failed, warned] {
             assert_eq!(CommitClaim::parse(&claim.to_statement()), Some(claim));
         }

@@ -15,8 +15,8 @@ use crate::report::{
     RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2, UnenforcedLimitV2,
 };
 use proctor_model::{
-    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor, TreeFormat,
-    TreeIssue, UnenforcedLimit,
+    ActionId, ActionPhase, Digest, EvidenceFile, EvidenceKind, IsolationFacts, Plan, PlanNote, RunId, Survivor, TreeIssue,
+    UnenforcedLimit,
 };
 
 /// The version of the report's format. A report of any other version is refused when it is read.
@@ -193,7 +193,7 @@ fn build_tree(facts: &TreeFacts) -> TreeV2 {
     let comparison = facts.comparison.as_ref();
     let moved = comparison.map(|comparison| comparison.moved.as_slice()).unwrap_or_default();
     TreeV2 {
-        format: TreeFormat::CURRENT,
+        format: facts.format,
         before: facts.before,
         after: comparison.map(|comparison| comparison.after),
         moved: moved.iter().take(LISTED_MOVED_PATHS).map(ToString::to_string).collect(),

@@ -14,7 +14,7 @@ use crate::report::{
 use proctor_model::{
     Action, ActionJudgement, ActionOutline, ActionPhase, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EndedAction,
     EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId,
-    TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeFormat, TreeIssue, Trigger,
 };
 
 /// Everything that the report of a run is built from.
@@ -86,6 +86,7 @@ pub struct RefusalFacts {
     pub actions: Vec<RefusedAction>,
     /// The digest of the tree in which the specification was read.
     pub tree: TreeDigest,
+    pub tree_format: TreeFormat,
     /// Entries of the tree that could not be digested.
     pub issues: Vec<TreeIssue>,
     /// What started the run, for example a saved file or a request.
@@ -134,6 +135,7 @@ pub struct CompletionFacts {
 /// The tree that a run tested: its digest, what changed in it during the run, and where the checks worked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFacts {
+    pub format: TreeFormat,
     /// The tree's digest when the run began.
     pub before: TreeDigest,
     /// What had changed in the tree when the last process had ended; `None` if the tree was not compared.
@@ -163,6 +165,7 @@ pub struct RunStartFacts<'a> {
     pub specification_file: Option<String>,
     /// The digest of the tree that will be tested.
     pub tree_digest: TreeDigest,
+    pub tree_format: TreeFormat,
     /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
     pub started: Timestamp,

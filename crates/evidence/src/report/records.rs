@@ -9,9 +9,7 @@ use crate::report::{
     ActionFiles, ActionRecordFacts, ActionRecordV1, DiagnosticsRecordV1, OutputV1, ProjectV2, RecordAuthenticityV1,
     RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, environment_record, excerpt,
 };
-use proctor_model::{
-    Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure, TreeFormat,
-};
+use proctor_model::{Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure};
 
 /// The `schema` of `run.json`: the name and version of its format.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
@@ -29,7 +27,7 @@ pub fn run_start_details(facts: RunStartFacts<'_>) -> RunStartDetailsV1 {
         project: ProjectV2 { id: facts.project_id, name: Some(facts.plan.project_name.clone()) },
         test_specification: test_specification(facts.plan, facts.plan_digest, facts.specification_file),
         tree_digest: facts.tree_digest,
-        tree_format: TreeFormat::CURRENT,
+        tree_format: facts.tree_format,
         trigger: facts.trigger,
         started: facts.started,
         process_id: facts.process_id,

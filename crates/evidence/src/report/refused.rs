@@ -8,7 +8,7 @@ use crate::report::{
     RefusalFacts, RefusedAction, RunStartDetailsV1, SchemaValidationV2, SkipReason, StepExecutionV2, TestSpecificationV2,
     ValidationCriteriaV2,
 };
-use proctor_model::{ActionOutline, ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp, TreeFormat};
+use proctor_model::{ActionOutline, ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
 
 /// Returns the content of the start record of a refused run.
 pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
@@ -17,7 +17,7 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
         project: project(facts),
         test_specification: test_specification(facts),
         tree_digest: facts.tree,
-        tree_format: TreeFormat::CURRENT,
+        tree_format: facts.tree_format,
         trigger: facts.trigger.clone(),
         started: facts.started,
         process_id: facts.process_id,
@@ -59,7 +59,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
             reason: facts.completion.reason.clone(),
             ..plain.completion_criteria_evaluation
         },
-        tree: Some(tree_before(facts.tree, TreeFormat::CURRENT, facts.issues.iter().map(build_issue).collect())),
+        tree: Some(tree_before(facts.tree, facts.tree_format, facts.issues.iter().map(build_issue).collect())),
         ..plain
     }
 }

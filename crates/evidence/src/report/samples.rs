@@ -18,7 +18,7 @@ use proctor_model::{
     PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType,
     RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
     TaskStatus, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
-    TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use proctor_model::{
     BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,
@@ -351,6 +351,7 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         criteria: None,
         trigger: Trigger { kind: TriggerKind::Save, paths: vec!["quotes/quote.py".to_owned()] },
         tree: TreeFacts {
+            format: TreeFormat::V2,
             before: tree,
             comparison: Some(TreeComparison { after: tree, moved: Vec::new(), files: 22 }),
             issues: vec![TreeIssue {

@@ -237,6 +237,7 @@ pub(crate) fn tree_name(format: TreeFormat) -> &'static str {
     match format {
         TreeFormat::V1 => "proctor-tree-v1",
         TreeFormat::V2 => "proctor-tree-v2",
+        TreeFormat::V3 => "proctor-tree-v3",
     }
 }
 

@@ -66,6 +66,19 @@ fn every_state_follows_from_what_is_known() {
             |f| f.verdict = f.verdict.take().map(|verdict| LastVerdict { tree_format: TreeFormat::V1, ..verdict }),
             Freshness::Stale(StaleReason::DigestVersion),
         ),
+        (
+            "a check rewrote the tree",
+            |f| f.verdict = f.verdict.take().map(|verdict| LastVerdict { status: OverallStatus::RewroteTree, ..verdict }),
+            Freshness::Stale(StaleReason::RewroteTree),
+        ),
+        (
+            "a check rewrote the tree, and a file was saved",
+            |f| {
+                f.verdict = f.verdict.take().map(|verdict| LastVerdict { status: OverallStatus::RewroteTree, ..verdict });
+                f.tree = Some(tree("later"));
+            },
+            Freshness::Stale(StaleReason::Tree),
+        ),
         ("a time-out was raised", |f| f.plan = CurrentPlan::Known(digest("other")), Freshness::Stale(StaleReason::Plan)),
         (
             "both",
@@ -198,6 +211,8 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (Freshness::SpecificationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
         // No run can bring a verdict, because the configuration no longer has the task.
         (Freshness::Stale(StaleReason::TaskGone), CommandExit::NoFreshVerdict, WaitStep::Answer),
+        // Another run would rewrite the same files.
+        (Freshness::Stale(StaleReason::RewroteTree), CommandExit::NoFreshVerdict, WaitStep::Answer),
     ];
     for (freshness, exit, step) in rows {
         assert_eq!((freshness.exit(), freshness.wait_step()), (exit, step), "{freshness:?}");

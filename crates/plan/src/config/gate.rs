@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
-use proctor_model::{GatePolicy, IsolationLevel, TaskId};
+use proctor_model::{GatePolicy, IsolationLevel, TaskId, World};
 
 const LEVELS: &[(&str, IsolationLevel)] = &[
     ("namespace", IsolationLevel::Namespace),
@@ -15,6 +15,9 @@ const LEVELS: &[(&str, IsolationLevel)] = &[
     ("landlock", IsolationLevel::Landlock),
     ("process-group", IsolationLevel::ProcessGroup),
 ];
+
+/// The words for the files that actions see.
+pub(super) const WORLD: &[(&str, World)] = &[("closed", World::Closed), ("open", World::Open)];
 
 const LONGEST_AGE: Duration = Duration::from_secs(3650 * 24 * 3600);
 
@@ -32,6 +35,7 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
         tasks: tasks.value,
         checks: section.setting(document, "checks", list(filled_text("\"unit\""), "[\"unit\", \"types\"]")).value,
         isolation: section.setting(document, "isolation", choice(LEVELS)).value,
+        world: section.setting(document, "world", choice(WORLD)).value,
         max_age: section.setting(document, "max_age", age).value,
         platforms: section.setting(document, "platforms", list(platform, "[\"linux-x86_64\"]")).value,
         fresh_caches: section.setting(document, "fresh_caches", boolean).value,
@@ -75,12 +79,13 @@ mod tests {
 
     #[test]
     fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
-        let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
+        let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nworld = \"open\"\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
             platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\n";
         let expected = GatePolicy {
             tasks: vec![TaskId::try_from("T117").unwrap()],
             checks: vec!["types".to_owned()],
             isolation: IsolationLevel::Cgroup,
+            world: World::Open,
             max_age: Some(Duration::from_secs(7200)),
             platforms: vec!["linux-x86_64".to_owned()],
             fresh_caches: false,
@@ -90,7 +95,7 @@ mod tests {
         assert_eq!(read(text, "proctor.toml").unwrap().gate, expected);
         let defaults = read("", "proctor.toml").unwrap().gate;
         assert_eq!((defaults.tasks, defaults.isolation), (vec![TaskId::default_task()], IsolationLevel::ProcessGroup));
-        assert_eq!((defaults.fresh_caches, defaults.signers), (true, None));
+        assert_eq!((defaults.fresh_caches, defaults.signers, defaults.world), (true, None, World::Closed));
         for wrong in [
             "tasks = []",
             "tasks = [\"a b\"]",

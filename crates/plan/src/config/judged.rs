@@ -28,6 +28,7 @@ const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sa
 type Row = (&'static str, fn(&Configuration) -> SettingValue);
 
 const ROWS: &[Row] = &[
+    ("project.inputs", |all| list(&all.inputs.outside())),
     ("watch.ignore", |all| list(&all.watch.ignore)),
     ("watch.include", |all| list(&all.watch.include)),
     ("evidence.keep_runs", |all| limit(all.evidence.limits.runs.map(u64::from))),
@@ -40,6 +41,7 @@ const ROWS: &[Row] = &[
     ("sandbox.sockets", |all| list(&all.sandbox.sockets)),
     ("sandbox.visible", |all| list(&all.sandbox.visible)),
     ("sandbox.home", |all| text(home_word(all.sandbox.home))),
+    ("sandbox.world", |all| text(all.sandbox.world.word())),
     ("sandbox.memory", |all| limit(all.sandbox.memory.map(|size| size.0))),
     ("sandbox.processes", |all| limit(all.sandbox.processes.map(u64::from))),
     ("sandbox.limits", |all| text(limits_word(all.sandbox.limits))),
@@ -57,6 +59,7 @@ const ROWS: &[Row] = &[
     ("gate.tasks", |all| SettingValue::List(all.gate.tasks.iter().map(|task| task.as_str().to_owned()).collect())),
     ("gate.checks", |all| list(&all.gate.checks)),
     ("gate.isolation", |all| text(all.gate.isolation.word())),
+    ("gate.world", |all| text(all.gate.world.word())),
     ("gate.max_age", |all| limit(all.gate.max_age.map(|age| age.as_secs()))),
     ("gate.platforms", |all| list(&all.gate.platforms)),
     ("gate.fresh_caches", |all| text(if all.gate.fresh_caches { "true" } else { "false" })),

@@ -115,7 +115,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             table("specification"),
         ],
     ),
-    ("project", &[never("name", "it is shown to people and judges nothing")]),
+    ("project", &[never("name", "it is shown to people and judges nothing"), wide("inputs", Added)]),
     (
         "check",
         &[
@@ -253,6 +253,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             wide("sockets", Added),
             wide("visible", Added),
             wide("home", Later(&["read-only", "overlay"])),
+            wide("world", Later(&["closed", "open"])),
             key("memory", Higher),
             key("processes", Higher),
             key("limits", Later(&["require", "auto"])),
@@ -292,6 +293,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("platforms", Removed),
             key("fresh_caches", Later(&["true", "false"])),
             key("ignored_inputs", Added),
+            key("world", Later(&["closed", "open"])),
             key("signers", Changed),
         ],
     ),

@@ -44,9 +44,9 @@ pub use paths::read_writes_pattern;
 pub use policy::strategy_word;
 pub use read::{LONGEST_TEXT, read};
 pub use settings::{
-    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, ModelSettings,
-    PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SpecifiedTasks, TaskSettings,
-    WarningOverride, WatchSettings, WatchedTasks,
+    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings,
+    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SpecifiedTasks,
+    TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
 pub use specification::{PlaceholderValue, SHORTEST_SECRET, SpecificationSettings, ValueSource, is_placeholder_name};
 pub use user::{UserAllowance, read_allowed};

@@ -5,8 +5,12 @@ use std::path::{Component, Path};
 use toml::Spanned;
 use toml::de::DeValue;
 
+use crate::config::sandbox::place;
 use crate::config::values::{WrongValue, filled_text, text};
 use proctor_model::Problem;
+
+/// What an error message shows as a list of inputs.
+pub(super) const INPUTS: &str = "[\"../shared\", \"~/.gitconfig\"]";
 
 /// Reads the path of a file or directory below the project's root. The result has neither `.` components nor a slash at
 /// its end.
@@ -20,6 +24,34 @@ pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>
         let path = inner_path(example)(value)?;
         if path.is_empty() { Err(WrongValue::new("the project's root is not a file").example(example)) } else { Ok(path) }
     }
+}
+
+/// Reads an input: a file or directory beside the project. The result has no `.` components, no slash at its end, and `..` at its beginning
+/// alone.
+pub(super) fn input(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let path = place(INPUTS)(value)?;
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." if parts.last().is_some_and(|last| *last != ".." && *last != "~") => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let is_absolute = path.starts_with('/');
+    let is_whole = parts.iter().all(|part| *part == "..") || parts == ["~"];
+    if is_whole && (is_absolute || path.starts_with(['.', '~'])) && (is_absolute || !parts.is_empty()) {
+        return Err(WrongValue::new(format!(
+            "`{path}` is too much: an input never holds the project, a home or the whole machine"
+        ))
+        .hint("name the files and directories that the checks read"));
+    }
+    if parts.contains(&"..") && (is_absolute || parts[0] == "~") {
+        return Err(WrongValue::new(format!("`{path}` leads up from where it begins")).example(INPUTS));
+    }
+    if !is_absolute && !matches!(parts.first(), Some(&(".." | "~"))) {
+        return Err(WrongValue::new(format!("`{path}` lies in the project, whose files checks see anyway")).example(INPUTS));
+    }
+    Ok(format!("{}{}", if is_absolute { "/" } else { "" }, parts.join("/")))
 }
 
 /// Reads the name of the link to the evidence in the project. An empty name means that no link is made.

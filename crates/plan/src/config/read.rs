@@ -13,13 +13,13 @@ use crate::config::default_text::default_text;
 use crate::config::duration::duration_text;
 use crate::config::gate::read_gate;
 use crate::config::govern::read_govern;
-use crate::config::paths::{ignore_pattern, link_name, task_list};
+use crate::config::paths::{INPUTS, ignore_pattern, input, link_name, task_list};
 use crate::config::policy::read_policy;
 use crate::config::sandbox::read_sandbox;
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
-    Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings,
-    WatchedTasks,
+    Configuration, EnvironmentSettings, EvidenceSettings, InputSettings, QueueSettings, SpecifiedTasks, TaskSettings,
+    WatchSettings, WatchedTasks,
 };
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
@@ -84,6 +84,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     let configuration = Configuration {
         file: file_name.to_owned(),
         project_name: project.optional(document, "name", filled_text("\"quotes\"")).map(|name| name.value),
+        inputs: InputSettings { named: project.setting(document, "inputs", list(input, INPUTS)).value, levels_in_repository: 0 },
         checks: read_checks(top, document, defaults, run),
         prerequisites: read_prerequisites(top, document, defaults),
         cleanup: read_cleanup(top, document, defaults),

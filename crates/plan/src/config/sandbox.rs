@@ -4,6 +4,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
+use crate::config::gate::WORLD;
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use proctor_model::{
@@ -40,8 +41,9 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         mode: section.setting(document, "mode", choice(MODE)).value,
         writable: section.setting(document, "writable", list(place(WRITABLE), WRITABLE)).value,
         sockets: section.setting(document, "sockets", list(fixed_place(SOCKETS), SOCKETS)).value,
-        visible: section.setting(document, "visible", list(fixed_place(VISIBLE), VISIBLE)).value,
+        visible: section.setting(document, "visible", list(place(VISIBLE), VISIBLE)).value,
         home: section.setting(document, "home", choice(HOME)).value,
+        world: section.setting(document, "world", choice(WORLD)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
         limits: section.setting(document, "limits", choice(LIMITS)).value,

@@ -20,6 +20,7 @@ pub struct Configuration {
     /// policies, show this name.
     pub file: String,
     pub project_name: Option<String>,
+    pub inputs: InputSettings,
     /// `[[check]]`, in the order of the file. If it is empty, checks are discovered from the project's files.
     pub checks: Vec<Check>,
     pub prerequisites: Vec<Prerequisite>,
@@ -44,6 +45,27 @@ pub struct Configuration {
     pub allowed: JudgedSettings,
     /// The socket of the container engine that the user's own configuration allows, not the project's.
     pub engine_socket: Option<String>,
+}
+
+/// The files and directories beside the project that its checks may read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct InputSettings {
+    /// `inputs` of `[project]`: relative to the project, below HOME (`~/…`) or absolute, without a slash at the end.
+    pub named: Vec<String>,
+    /// How many directories lie above the project in its git repository; 0 where it has none. The reader of `proctor.toml` looks at no
+    /// disk, so whoever knows where the project lies sets it.
+    pub levels_in_repository: usize,
+}
+
+impl InputSettings {
+    /// Returns the named inputs that do not lie in the project's own repository.
+    pub fn outside(&self) -> Vec<String> {
+        let leads_out = |name: &&String| {
+            let ups = name.split('/').take_while(|part| *part == "..").count();
+            ups == 0 || ups > self.levels_in_repository
+        };
+        self.named.iter().filter(leads_out).cloned().collect()
+    }
 }
 
 /// `[approval]`: how people approve weaker checks, and which files are protected.

@@ -10,7 +10,7 @@ use crate::config::{ActionSettings, Configuration, WrittenValue, default_text, r
 use proctor_model::{
     BlockOn, ByteSize, CachesMode, CheckOrder, CollectionErrorPolicy, HomeAccess, LimitEnforcement, OnChange, OnProtectedChange,
     OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, ProtectionMode, Reuse, RoutingSettings, SandboxSettings,
-    SystemCallFilter, Tool,
+    SystemCallFilter, Tool, World,
 };
 
 fn problems(text: &str) -> String {
@@ -246,7 +246,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
@@ -373,6 +373,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         sockets = ["/run/docker.sock"]
         visible = ["~/.aws"]
         home = "overlay"
+        world = "open"
         memory = "2GiB"
         processes = 512
         limits = "require"
@@ -389,6 +390,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         sockets: words(&["/run/docker.sock"]),
         visible: words(&["~/.aws"]),
         home: HomeAccess::Overlay,
+        world: World::Open,
         memory: Some(ByteSize(2 << 30)),
         processes: Some(512),
         limits: LimitEnforcement::Required,

@@ -37,7 +37,8 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
         OverallStatus::SpecificationError => return CommandExit::SpecificationWrong,
         OverallStatus::Moved | OverallStatus::Superseded => return CommandExit::NoFreshVerdict,
         OverallStatus::Interrupted => return CommandExit::Interrupted,
-        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => {}
+        OverallStatus::RewroteTree if standing != CyclePosition::OutsideCycle => return CommandExit::NoFreshVerdict,
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {}
     }
     let in_cycle = match standing {
         CyclePosition::OutsideCycle => false,

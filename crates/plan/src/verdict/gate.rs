@@ -10,7 +10,7 @@ use std::fmt;
 use crate::verdict::gate_reason::GateReason;
 use proctor_model::{
     Blocking, CachesSeen, ClaimOrigin, ClaimSigner, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, IgnoredFiles,
-    OverallResult, RunId, TaskId, Timestamp,
+    OPEN_WORLD, OverallResult, RunId, TaskId, Timestamp, UNNAMED_FILES, World,
 };
 
 /// Whether a commit is proved.
@@ -45,6 +45,10 @@ pub struct GateJudgement {
     /// Files that the deciding runs could read, that a clone of the commit lacks, and that the policy accepts: ignored files, and
     /// directories of installed packages. Sorted.
     pub also_read: Vec<String>,
+    /// Files of the tree that checks of the deciding runs wrote and that had the tree's content again. Sorted.
+    pub restored: Vec<String>,
+    /// What the deciding runs could read that no digest names, because the settings show it. Sorted.
+    pub unnamed: Vec<String>,
     /// The checks that did not succeed although they passed: the plan lets their findings or failures pass.
     pub warnings: Vec<String>,
 }
@@ -162,19 +166,31 @@ fn judge_platforms(
         rules.policy.platforms.iter().map(on).collect()
     };
     let state = worst_state(judged.iter().map(|judged| judged.state));
-    let mut together =
-        GateJudgement { subject, state, runs: Vec::new(), reasons: Vec::new(), also_read: Vec::new(), warnings: Vec::new() };
+    let mut together = GateJudgement {
+        subject,
+        state,
+        runs: Vec::new(),
+        reasons: Vec::new(),
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        unnamed: Vec::new(),
+        warnings: Vec::new(),
+    };
     for judged in judged {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !together.runs.contains(run)).collect();
         together.runs.extend(new);
         together.reasons.extend(judged.reasons);
         together.also_read.extend(judged.also_read);
+        together.restored.extend(judged.restored);
+        together.unnamed.extend(judged.unnamed);
         together.warnings.extend(judged.warnings);
     }
     together.warnings.sort();
     together.warnings.dedup();
-    together.also_read.sort();
-    together.also_read.dedup();
+    for paths in [&mut together.also_read, &mut together.restored, &mut together.unnamed] {
+        paths.sort();
+        paths.dedup();
+    }
     together
 }
 
@@ -283,27 +299,42 @@ fn proved(
     checks: &[ClaimedCheck],
     others: impl Iterator<Item = GateJudgement>,
 ) -> GateJudgement {
-    let (mut runs, mut also_read) = (vec![claim.run.clone()], Vec::new());
+    let (mut runs, mut also_read, mut restored) = (vec![claim.run.clone()], Vec::new(), Vec::new());
+    let mut unnamed = Vec::new();
     let has_failed = |check: &&ClaimedCheck| check.result.as_ref().is_some_and(|result| result.succeeded == Some(false));
     let mut warnings: Vec<String> = checks.iter().filter(has_failed).map(|check| check.name.clone()).collect();
     for origin in origins(claim, checks) {
         let ignored = origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref());
         also_read.extend(ignored.into_iter().flat_map(|ignored| ignored.paths.iter().chain(&ignored.others).cloned()));
+        restored.extend(origin.conditions.iter().flat_map(|conditions| conditions.restored.iter().cloned()));
+        let channels = origin.conditions.iter().flat_map(|conditions| &conditions.unnamed);
+        unnamed.extend(channels.map(|channel| channel.strip_prefix(UNNAMED_FILES).unwrap_or(channel).to_owned()));
     }
     for judged in others {
         let new: Vec<RunId> = judged.runs.into_iter().filter(|run| !runs.contains(run)).collect();
         runs.extend(new);
         also_read.extend(judged.also_read);
+        restored.extend(judged.restored);
+        unnamed.extend(judged.unnamed);
         warnings.extend(judged.warnings);
     }
     debug_assert!(objection(rules, claim, checks).is_none(), "what the policy does not accept proves nothing");
-    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, warnings }
+    GateJudgement { subject, state: GateState::Proved, runs, reasons: Vec::new(), also_read, restored, unnamed, warnings }
 }
 
 fn failed(subject: GateSubject, claim: &GateClaim, checks: Vec<String>) -> GateJudgement {
     let run = claim.run.clone();
     let reasons = vec![GateReason::Failed { run: run.clone(), checks }];
-    GateJudgement { subject, state: GateState::Red, runs: vec![run], reasons, also_read: Vec::new(), warnings: Vec::new() }
+    GateJudgement {
+        subject,
+        state: GateState::Red,
+        runs: vec![run],
+        reasons,
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        unnamed: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Returns the judgement where no run proves anything. Only the first reason is kept: it is about the newest run.
@@ -321,6 +352,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UnknownInputs { .. }
         | GateReason::NewlyIgnored { .. }
         | GateReason::TreeRewritten { .. }
+        | GateReason::OpenWorld { .. }
         | GateReason::ToolchainNotHashed { .. }
         | GateReason::ToolchainChanged { .. }
         | GateReason::OtherProgram { .. }
@@ -329,7 +361,16 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::UntrustedSigner { .. }
         | GateReason::OnPlatform { .. } => GateState::NotAccepted,
     };
-    GateJudgement { subject, state, runs: Vec::new(), reasons: vec![reason], also_read: Vec::new(), warnings: Vec::new() }
+    GateJudgement {
+        subject,
+        state,
+        runs: Vec::new(),
+        reasons: vec![reason],
+        also_read: Vec::new(),
+        restored: Vec::new(),
+        unnamed: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Returns that a run was made with another plan than the commit has.
@@ -396,6 +437,10 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     }
     if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.rewritten.is_empty()) {
         return Some(GateReason::TreeRewritten { run: run(), paths: conditions.rewritten.clone() });
+    }
+    let unnamed = origin.conditions.iter().flat_map(|conditions| &conditions.unnamed);
+    if policy.world == World::Closed && unnamed.into_iter().any(|channel| channel.starts_with(OPEN_WORLD)) {
+        return Some(GateReason::OpenWorld { run: run() });
     }
     if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.other_programs.is_empty()) {
         return Some(GateReason::OtherProgram { run: run(), programs: conditions.other_programs.clone() });

@@ -39,8 +39,10 @@ pub enum GateReason {
     UnknownInputs { run: RunId },
     /// The checks could read files that the trusted commit has, and that the judged commit does not have but ignores.
     NewlyIgnored { run: RunId, paths: Vec<String> },
-    /// A step changed or removed files of the tree, and other steps saw that.
+    /// A step changed or removed files of the tree in its copy, or made files there that decide how checks work.
     TreeRewritten { run: RunId, paths: Vec<String> },
+    /// The checks ran in an open world, in which files decide that no digest names.
+    OpenWorld { run: RunId },
     /// Toolchains or installed packages that the checks saw were not hashed yet.
     ToolchainNotHashed { run: RunId, paths: Vec<String> },
     /// Toolchains or installed packages have another content than the run names.
@@ -89,7 +91,10 @@ impl fmt::Display for GateReason {
             }
             Self::TreeRewritten { run, paths } => {
                 let paths = listed(paths, 0);
-                write!(formatter, "in {run} a step rewrote files of the tree, and other steps saw that: {paths}")
+                write!(formatter, "in {run} a step left other content in its copy than the tree has: {paths}")
+            }
+            Self::OpenWorld { run } => {
+                write!(formatter, "{run} ran in an open world, where files of the user decide that no digest names")
             }
             Self::ToolchainNotHashed { run, paths } => {
                 write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", listed(paths, 0))
@@ -133,6 +138,7 @@ impl GateReason {
             Self::UnknownInputs { .. } => "unknown-inputs",
             Self::NewlyIgnored { .. } => "newly-ignored",
             Self::TreeRewritten { .. } => "tree-rewritten",
+            Self::OpenWorld { .. } => "open-world",
             Self::ToolchainNotHashed { .. } => "toolchain-not-hashed",
             Self::ToolchainChanged { .. } => "toolchain-changed",
             Self::OtherProgram { .. } => "other-program",

@@ -149,6 +149,15 @@ pub(crate) fn environments_of_programs(plan: &Plan, root: &Path, path_variable: 
     environments.filter(|path| path.starts_with(root) && path != root).collect()
 }
 
+/// Returns the directories of installed packages in a project: those beside manifests, and those that programs of the plan belong to.
+/// A link that leads to one is left out: what it leads to lies elsewhere.
+pub fn environments_in_project(index: &TreeIndex, plan: &Plan, path_variable: &OsStr) -> BTreeSet<PathBuf> {
+    let root = index.root();
+    let named = entries_in(index, &directories_of_manifests(index)).into_iter().map(|path| root.join(path.as_path()));
+    let is_directory = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    named.filter(is_directory).chain(environments_of_programs(plan, root, path_variable)).collect()
+}
+
 /// Returns links and files of an index of ignored inputs with the name of an environment of packages. Their environments are not
 /// mounted, but what they lead to decides what installed programs do.
 pub(crate) fn environment_links(inputs: &TreeIndex) -> Vec<TreePath> {

@@ -33,7 +33,8 @@ struct LockedPackages {
 /// Links what a cargo of this project needs into `own`. What is already there stays, unless it is a link that leads nowhere any
 /// more, because the user's own cargo removed an old package.
 pub(super) fn link_cargo_home(own: &WritableDirectory, caches: &ToolCaches<'_>) -> io::Result<()> {
-    let home = caches.home.join(".cargo");
+    let home = caches.request.cargo_home.filter(|home| home.is_absolute()).map(Path::to_owned);
+    let home = home.unwrap_or_else(|| caches.home.join(".cargo"));
     let finds_settings_itself = caches.request.root.starts_with(caches.home);
     let settings = SETTINGS.iter().filter(|_| !finds_settings_itself);
     for name in SHARED.iter().chain(settings).filter(|name| home.join(name).exists()) {

@@ -36,6 +36,7 @@ impl Scene {
         let prepared = prepare_own_caches(OwnCachesRequest {
             path: self.path("own"),
             home: Some(&self.path("home")),
+            cargo_home: None,
             root: &self.path("project"),
             directory: &self.path("project").join(directory),
             phase: ActionPhase::Prerequisite,

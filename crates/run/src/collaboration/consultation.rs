@@ -17,7 +17,7 @@ use crate::ended_not_started;
 use proctor_evidence::{Store, mint_nonce};
 use proctor_model::{
     Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, PackageCredentials, Place,
-    ProtectionMode, SandboxSettings, StopStage,
+    ProtectionMode, SandboxSettings, StopStage, World,
 };
 use proctor_project::{Progress, ProjectError, ProjectScope, ProjectSettings, Runner, Workspace};
 use proctor_sandbox::process::{
@@ -196,6 +196,8 @@ fn model_isolation(
         sockets: Vec::new(),
         visible: request.visible.to_vec(),
         home: HomeAccess::ReadOnly,
+        // A model judges nothing, and its program needs the user's own settings.
+        world: World::Open,
         memory: request.settings.sandbox.memory,
         processes: request.settings.sandbox.processes,
         limits: request.settings.sandbox.limits,
@@ -306,7 +308,7 @@ fn hide(places: &mut Vec<Place>, path: PathBuf) {
             place.access = Access::Hidden;
             return;
         }
-        if matches!(place.access, Access::Hidden | Access::Private { .. } | Access::Memory) {
+        if matches!(place.access, Access::Hidden | Access::Private { .. } | Access::Memory | Access::Layer { .. }) {
             return;
         }
     }

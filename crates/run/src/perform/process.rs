@@ -299,6 +299,8 @@ impl Performer<'_, '_> {
             notes.extend(message.map(|message| PlanNote { subject, message }));
             changed = noted.changed;
         }
+        let dropped = isolation.and_then(|isolation| isolation.dropped.as_ref());
+        notes.extend(self.drop_layers(action, dropped));
         if mount.is_none() {
             notes.extend(note_of_foreign_bytecode(action, &environment, output.path()));
         }

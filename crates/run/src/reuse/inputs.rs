@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use proctor_evidence::report::{GENERATED_BY, ReusedAction};
 use proctor_model::{
     ActionId, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement, ProtectionMode,
-    SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind,
+    SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind, World,
 };
 use proctor_project::path_filter;
 use proctor_project::{SurveyedEnvironment, is_pinned};
@@ -123,6 +123,12 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
         }
         is_any_named |= is_named;
     }
+    // `paths` are patterns of the tree, so every check depends on all inputs beside it.
+    for (name, kind, digest) in index.digested_inputs() {
+        part(&mut hasher, name.as_bytes());
+        part(&mut hasher, kind_word(kind));
+        part(&mut hasher, digest.map_or_else(Vec::new, |digest| digest.as_bytes().to_vec()).as_slice());
+    }
     // If no file matches `paths`, no change of a file would alter the digest, and the check would never be carried out
     // again.
     is_any_named.then(|| RelevantTree::Files(Digest::from_hasher(hasher)))
@@ -137,6 +143,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         sockets,
         visible,
         home,
+        world,
         memory,
         processes,
         limits,
@@ -175,6 +182,10 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
     let writer = match limits {
         LimitEnforcement::WherePossible => writer,
         LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
+    let writer = match world {
+        World::Closed => writer,
+        World::Open => writer.part("world", b"open"),
     };
     let writer = match system_call_filter {
         SystemCallFilter::WherePossible => writer,

@@ -154,7 +154,7 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     let of = |wanted: fn(&Access) -> bool| {
         sandbox.places.iter().filter(move |place| wanted(&place.access)).map(|place| place.path.clone())
     };
-    let is_hidden = |access: &Access| matches!(access, Access::Hidden);
+    let is_hidden = |access: &Access| matches!(access, Access::Hidden | Access::Layer { .. });
     // Without namespaces nothing can be mounted. So where the sandbox asks for a private directory, the action writes
     // into the real directory.
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
@@ -166,7 +166,8 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     writable.extend(always.iter().map(PathBuf::from));
     writable.extend(output.map(Path::to_owned));
     let mut readable = hidden.siblings(Path::new("/"));
-    readable.extend(of(|access| matches!(access, Access::ReadOnly)).flat_map(|path| hidden.leave_out(path)));
+    readable
+        .extend(of(|access| matches!(access, Access::ReadOnly | Access::Text { .. })).flat_map(|path| hidden.leave_out(path)));
     Rules { readable, writable }
 }
 

@@ -10,6 +10,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -30,7 +31,7 @@ use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, ha
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, join_own_session_keyring, reap_ended_children, wait_child};
-use proctor_model::{IsolationLevel, SpawnFailure, StopStage, Survivor, SystemCallFilter};
+use proctor_model::{Access, IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
 
 /// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
 /// faster than it is found is killed without being named.
@@ -231,7 +232,8 @@ impl Keeper {
     fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
-            staged.finish(output, start.child.isolation.snapshot.as_ref()).map_err(|error| not_isolated(&error))?;
+            let (snapshot, dropped) = (start.child.isolation.snapshot.as_ref(), start.child.isolation.dropped.as_ref());
+            staged.finish(output, snapshot, dropped).map_err(|error| not_isolated(&error))?;
         }
         let filter = start.child.isolation.filter;
         match self.level {
@@ -243,7 +245,8 @@ impl Keeper {
             }
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
                 let confine = || confine_by_landlock(sandbox, output).and_then(|()| filter_system_calls(filter));
-                spawn_confined(start, descriptors, || confine().map_err(|error| not_isolated(&error)))
+                let start = with_empty_git_settings(start, sandbox);
+                spawn_confined(&start, descriptors, || confine().map_err(|error| not_isolated(&error)))
             }
             IsolationLevel::ProcessGroup if filter == SystemCallFilter::Required => {
                 Err(not_isolated(&ConfineError::NoFilter("commands that are kept by nothing but a process group have none")))
@@ -367,4 +370,20 @@ fn not_isolated(error: &dyn std::error::Error) -> SpawnFailure {
 fn to_line(error: &dyn std::error::Error) -> String {
     let cause = error.source().map_or(String::new(), |source| format!(": {source}"));
     format!("{error}{cause}")
+}
+
+/// Returns the action with an empty file in place of the user's own git settings. Without namespaces HOME is not empty but closed, and git
+/// gives up if it may not read its settings there.
+fn with_empty_git_settings(start: &StartAction, sandbox: Option<&Sandbox>) -> StartAction {
+    const SETTINGS: &str = "GIT_CONFIG_GLOBAL";
+    let mut start = start.clone();
+    let home = start.child.environment.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+    let is_closed = |home: &Path| {
+        let mut places = sandbox.into_iter().flat_map(|sandbox| &sandbox.places);
+        places.any(|place| place.path == home && place.access == Access::Hidden)
+    };
+    if home.is_some_and(is_closed) && start.child.environment.iter().all(|(name, _)| name != SETTINGS) {
+        start.child.environment.push((SETTINGS.into(), "/dev/null".into()));
+    }
+    start
 }

@@ -22,9 +22,9 @@ use nix::unistd::{getegid, geteuid};
 
 use crate::process::protocol::Obstacle;
 use crate::process::second_paths::refuse_new_second_path;
-use crate::process::snapshot_mount::{MEMORY, mount_snapshot, open_directory};
+use crate::process::snapshot_mount::{MEMORY, mount_dropped, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
-use proctor_model::{Access, Place, Sandbox, SnapshotMount};
+use proctor_model::{Access, DroppedWrites, Place, Sandbox, SnapshotMount};
 
 /// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
 /// `/dev`, because file permissions protect the other nodes.
@@ -120,8 +120,12 @@ pub(super) fn stage(
     let mut covers = Covers::open()?;
     let mut pinned = BTreeSet::new();
     for one in &copied {
-        if matches!(one.place.access, Access::Hidden | Access::ReadOnly) {
+        if matches!(one.place.access, Access::Hidden | Access::ReadOnly | Access::Text { .. }) {
             pin_ancestors(&one.place.path, sandbox, &mut pinned)?;
+        }
+        if one.place.access == Access::Hidden && one.kind == Kind::Directory && lies_in_empty_place(one.place, sandbox) {
+            // HOME is empty and has to be there, in a directory that is empty itself.
+            make_mount_point(&one.place.path, one.kind).map_err(|error| broken("make a place for", &one.place.path, &error))?;
         }
         attach(one, &mut covers)?;
     }
@@ -129,7 +133,7 @@ pub(super) fn stage(
         pin_ancestors(path, sandbox, &mut pinned)?;
         // The path may be inside a private directory, which is empty at first, so the mount point may have to be made.
         make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
-        covers.cover(path, Kind::Directory)?;
+        covers.cover(path, Kind::Directory, "")?;
         if let Some(around) = output.and_then(Path::parent).filter(|around| around.starts_with(path)) {
             // If the directory cannot be made now, attaching the output directory reports the error.
             let _not_made = fs::create_dir_all(around);
@@ -152,9 +156,15 @@ impl StagedFileSystem {
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory, lays the snapshot over the project, and makes read-only the empty
+    /// Attaches the action's output directory, lays the snapshot over the project and layers over the directories whose changes are
+    /// dropped, and makes read-only the empty
     /// directory that covers the store.
-    pub(super) fn finish(&self, output: Option<&Path>, snapshot: Option<&SnapshotMount>) -> io::Result<()> {
+    pub(super) fn finish(
+        &self,
+        output: Option<&Path>,
+        snapshot: Option<&SnapshotMount>,
+        dropped: Option<&DroppedWrites>,
+    ) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
         };
@@ -168,6 +178,9 @@ impl StagedFileSystem {
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
             mount_snapshot(snapshot, store, path, self.memory.as_ref(), places)?;
+        }
+        if let Some(dropped) = dropped {
+            mount_dropped(dropped, store, path, self.memory.as_ref())?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }
@@ -248,8 +261,14 @@ fn copy(place: &Place) -> Result<Option<Copied<'_>>, Obstacle> {
             restrict_copy(&copy, MountAttribute::WithoutDevices).map_err(|error| refused(&error))?;
             Some(copy)
         }
+        Access::Layer { source } => {
+            make_in_scratch(source, 2).map_err(|error| broken("make", source, &error))?;
+            let copy = clone_mount(None, source, MountExtent::One).map_err(|error| refused(&error))?;
+            restrict_copy(&copy, MountAttribute::WithoutDevices).map_err(|error| refused(&error))?;
+            Some(copy)
+        }
         Access::Overlay { scratch } => Some(overlay(&place.path, scratch)?),
-        Access::Hidden | Access::Memory => None,
+        Access::Hidden | Access::Memory | Access::Text { .. } => None,
     };
     Ok(Some(Copied { place, mount, kind }))
 }
@@ -298,13 +317,20 @@ fn escape_option(path: &Path) -> String {
     path.to_string_lossy().replace('\\', "\\\\").replace(',', "\\,").replace(':', "\\:")
 }
 
+/// Returns whether the place around a place shows nothing of what is on disk, so that a mount point in it has to be made.
+fn lies_in_empty_place(place: &Place, sandbox: &Sandbox) -> bool {
+    let around = sandbox.places.iter().rev().find(|around| place.path.starts_with(&around.path) && around.path != place.path);
+    around.is_some_and(|around| matches!(around.access, Access::Hidden | Access::Private { .. } | Access::Layer { .. }))
+}
+
 fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     let path = &one.place.path;
     if one.place.access == Access::Hidden {
-        return covers.cover(path, one.kind);
+        return covers.cover(path, one.kind, "");
     }
     make_mount_point(path, one.kind).map_err(|error| broken("make a place for", path, &error))?;
     match (&one.place.access, &one.mount) {
+        (Access::Text { content }, _) => covers.cover(path, one.kind, content),
         (Access::Memory, _) => {
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
             mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777"))
@@ -318,9 +344,12 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
 /// Mounts every directory between a writable path and a protected path inside it onto itself. The kernel refuses to
 /// rename a mount point, so the action cannot rename a parent directory to get around the protection.
 fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>) -> Result<(), Obstacle> {
-    let is_writable = |place: &&Place| matches!(place.access, Access::Writable | Access::Overlay { .. } | Access::Private { .. });
-    let around = sandbox.places.iter().filter(is_writable).filter(|place| path.starts_with(&place.path) && path != place.path);
-    let Some(nearest) = around.max_by_key(|place| place.path.components().count()) else {
+    let is_writable = |place: &Place| {
+        matches!(place.access, Access::Writable | Access::Overlay { .. } | Access::Private { .. } | Access::Layer { .. })
+    };
+    // In a place that is not writable itself, nothing can be renamed.
+    let around = sandbox.places.iter().rev().find(|place| path.starts_with(&place.path) && path != place.path);
+    let Some(nearest) = around.filter(|place| is_writable(place)) else {
         return Ok(());
     };
     let between: Vec<&Path> = path.ancestors().skip(1).take_while(|ancestor| *ancestor != nearest.path).collect();
@@ -409,12 +438,14 @@ impl Covers {
         Ok(Self { made: 0, sealable: Vec::new() })
     }
 
-    fn cover(&mut self, path: &Path, kind: Kind) -> Result<(), Obstacle> {
+    /// Mounts a directory without entries, or a file with a text, over a path.
+    fn cover(&mut self, path: &Path, kind: Kind, text: &str) -> Result<(), Obstacle> {
         let refused = |error: &io::Error| broken("hide", path, error);
         let cover = Cover { empty: Path::new(WORKSHOP).join(self.made.to_string()), path: path.to_owned() };
         self.made += 1;
         make_mount_point(&cover.empty, kind).map_err(|error| refused(&error))?;
-        if let Some((_, text)) = STAND_INS.iter().find(|(name, _)| path.ends_with(name)) {
+        let stand_in = STAND_INS.iter().find(|(name, _)| path.ends_with(name)).map(|(_, text)| *text);
+        if let Some(text) = stand_in.or(Some(text).filter(|text| !text.is_empty())) {
             let written = File::options().write(true).open(&cover.empty).and_then(|mut file| file.write_all(text.as_bytes()));
             written.map_err(|error| refused(&error))?;
         }

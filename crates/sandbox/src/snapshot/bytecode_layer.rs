@@ -298,6 +298,7 @@ mod tests {
                 task_list: None,
                 selects: Selects::Tree,
                 outputs: proctor_tree::ignore::ShownOutputs::default(),
+                inputs: Vec::new(),
             };
             let matcher = Matcher::new(&settings).expect("no patterns");
             let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");

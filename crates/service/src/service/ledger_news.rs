@@ -134,7 +134,9 @@ fn new_runs(project: &ProjectId, runs: Vec<RecordedRun>, after: Option<Sequence>
 
 fn finished(project: &ProjectId, run: RecordedRun) -> EventV1 {
     let outcome = match run.status {
-        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => RunOutcomeV1::Judged,
+        OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {
+            RunOutcomeV1::Judged
+        }
         OverallStatus::SpecificationError => RunOutcomeV1::ConfigurationWrong,
         OverallStatus::Interrupted => RunOutcomeV1::Interrupted,
         OverallStatus::Superseded => RunOutcomeV1::Superseded,

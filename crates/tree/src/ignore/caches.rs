@@ -68,6 +68,12 @@ const NEVER_KEPT: &[(Option<&str>, NameRule)] = &[
     (Some("cache"), Is("stepwise")),
     // `jest --onlyFailures`, in the directory that `cacheDirectory` names. Without the file, Jest finds no test and fails.
     (None, Begins("perf-cache-")),
+    // By these, testmon, stestr, testrepository and nose leave out the tests that no change since their last run concerns, or run only the
+    // tests that failed in it.
+    (None, Begins(".testmondata")),
+    (None, Is(".stestr")),
+    (None, Is(".testrepository")),
+    (None, Is(".noseids")),
 ];
 
 /// Returns whether the entry of a cache at this path is never kept from one run to the next.
@@ -125,8 +131,16 @@ mod tests {
     #[test]
     fn what_remembers_tests_is_told_from_the_rest_of_a_cache() {
         let is_dropped = |path: &str| is_never_kept(&TreePath::try_from(path).expect("a path"));
-        let dropped =
-            [".pytest_cache", "a/.pytest_cache", ".cache/v/cache/lastfailed", "x/cache/stepwise", ".cache/jest/perf-cache-1f"];
+        let dropped = [
+            ".pytest_cache",
+            "a/.pytest_cache",
+            ".cache/v/cache/lastfailed",
+            "x/cache/stepwise",
+            ".cache/jest/perf-cache-1f",
+            "a/.testmondata",
+            ".testmondata-shm",
+            ".stestr",
+        ];
         assert!(dropped.iter().all(|path| is_dropped(path)));
         let others = [".mypy_cache", "target/debug/stepwise", "lastfailed", ".cache/jest/haste-map-1f"];
         assert!(!others.iter().any(|path| is_dropped(path)));

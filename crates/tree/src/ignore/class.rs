@@ -6,7 +6,7 @@ use std::fmt;
 use IgnoredClass::{Cache, Environment, Input, Output};
 
 use crate::ignore::always::find_always_out;
-use proctor_model::NameRule::{self, Ends, Is};
+use proctor_model::NameRule::{self, Begins, Ends, Is};
 use proctor_model::TreePath;
 
 /// How a check in a snapshot sees an ignored file or directory, that is, one that does not belong to the tree.
@@ -47,6 +47,10 @@ const ROWS: &[(NameRule, IgnoredClass)] = &[
     (Is(".svelte-kit"), Cache),
     (Is(".gradle"), Cache),
     (Is("target"), Cache),
+    (Begins(".testmondata"), Cache),
+    (Is(".stestr"), Cache),
+    (Is(".testrepository"), Cache),
+    (Is(".noseids"), Cache),
     (Is("dist"), Output),
     (Is("build"), Output),
     (Is("coverage"), Output),
@@ -128,6 +132,7 @@ mod tests {
             ("a.cpython-311.pyc", Output),
             (".mypy_cache", Cache),
             ("tsconfig.tsbuildinfo", Cache),
+            (".testmondata-wal", Cache),
             ("dist", Output),
             (".coverage.host.1", Output),
             ("app.log", Output),

@@ -24,6 +24,7 @@ fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)])
         task_list: None,
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),
+        inputs: Vec::new(),
     };
     let mut matcher = Matcher::new(&settings).expect("good patterns");
     for (directory, file, text) in rules {
@@ -210,6 +211,7 @@ fn a_setting_that_would_do_nothing_is_refused_with_what_to_write() {
         task_list: None,
         selects: Selects::Tree,
         outputs: ShownOutputs::default(),
+        inputs: Vec::new(),
     };
     let problems = Matcher::new(&settings).expect_err("nothing of this can be used");
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();

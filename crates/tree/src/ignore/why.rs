@@ -178,6 +178,7 @@ mod tests {
             task_list: None,
             selects: Selects::Tree,
             outputs: ShownOutputs::default(),
+            inputs: Vec::new(),
         };
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();

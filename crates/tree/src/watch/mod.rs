@@ -50,6 +50,7 @@ mod git;
 mod git_index;
 mod hub;
 mod inbox;
+mod inputs;
 mod interpret;
 mod mounts;
 mod path_event;

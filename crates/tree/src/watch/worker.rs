@@ -118,6 +118,7 @@ impl Worker {
         };
         sweep_up(root);
         worker.follow_repository();
+        worker.follow_inputs();
         worker.place_below(&TreePath::root(), Report::Nothing)?;
         if !worker.places.is_root_in_place() {
             return Err(not_there(io::ErrorKind::PermissionDenied.into()));
@@ -211,7 +212,7 @@ impl Worker {
     /// Turns a raw hint into hints, by asking the file system and the matcher about its path.
     pub(super) fn follow(&mut self, hint: RawHint) {
         if let Some((event, path)) = hint.describe() {
-            if self.note_cookie(path) || self.note_git(path) || self.note_ledger(path) {
+            if self.note_cookie(path) || self.note_git(path) || self.note_ledger(path) || self.note_input(&hint) {
                 return;
             }
             self.remember(event, path);
@@ -366,6 +367,7 @@ impl Worker {
         self.mounts = read_mounts_below(&self.root);
         self.root_state = RootState::Watched;
         self.follow_repository();
+        self.follow_inputs();
         self.watch_ledger();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         self.places.end_placing_anew();

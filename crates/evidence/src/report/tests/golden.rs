@@ -267,6 +267,7 @@ fn started() -> RunStartV1 {
         plan_digest: facts.plan_digest,
         specification_file: facts.specification_file.clone(),
         tree_digest: facts.tree.before,
+        tree_format: facts.tree.format,
         trigger: facts.trigger.clone(),
         started: facts.started,
         process_id: facts.process_id,

@@ -12,6 +12,7 @@ fn policy() -> GatePolicy {
         tasks: vec![TaskId::default_task()],
         checks: Vec::new(),
         isolation: IsolationLevel::ProcessGroup,
+        world: World::Closed,
         max_age: None,
         platforms: Vec::new(),
         fresh_caches: false,
@@ -27,6 +28,9 @@ fn origin(number: u64) -> ClaimOrigin {
         ignored: Some(IgnoredFiles::default()),
         caches: Some(CachesSeen::Kept),
         rewritten: Vec::new(),
+        restored: Vec::new(),
+        unnamed: Vec::new(),
+        left_in_environment: std::collections::BTreeMap::new(),
         toolchains: Vec::new(),
         other_programs: Vec::new(),
     };
@@ -215,6 +219,22 @@ fn a_reused_result_counts_as_what_it_was_in_the_run_that_carried_the_check_out()
     unknown.checks.as_mut().expect("they are named")[0].result =
         Some(ClaimedResult { blocking: Blocking::Allowed, succeeded: Some(true), origin: None });
     assert_eq!(reason(&policy(), &[unknown]), "unknown-origin");
+}
+
+#[test]
+fn an_open_world_proves_nothing_unless_the_policy_accepts_it_and_other_unnamed_files_are_a_condition() {
+    let reading = |channel: &str| {
+        let mut origin = origin(1);
+        origin.conditions.as_mut().expect("they are known").unnamed = vec![channel.to_owned()];
+        with(origin, &["+a"])
+    };
+    let open = [reading("open world: all files of the user")];
+    assert_eq!(reason(&policy(), &open), "open-world");
+    assert_eq!(word(&GatePolicy { world: World::Open, ..policy() }, &open), "proved");
+    let judged = judge(&policy(), &[reading("files that no digest names: ~/.aws (`sandbox.visible`)")]);
+    assert_eq!((judged[0].state, &judged[0].unnamed[..]), (GateState::Proved, &["~/.aws (`sandbox.visible`)".to_owned()][..]));
+    // A run of an earlier version says nothing of the world, and stands as before.
+    assert_eq!(word(&policy(), &[reading("reading the user's files that are not hidden")]), "proved");
 }
 
 #[test]

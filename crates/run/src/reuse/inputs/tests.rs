@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use proctor_model::Timestamp;
+use proctor_model::{Timestamp, World};
 use proctor_project::new_matcher;
 use proctor_tree::ignore::MatcherSettings;
 
@@ -111,6 +111,7 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         sockets: vec!["docker".to_owned()],
         visible: vec!["/opt".to_owned()],
         home: HomeAccess::Overlay,
+        world: World::Open,
         memory: Some(proctor_model::ByteSize(1 << 30)),
         processes: Some(64),
         limits: proctor_model::LimitEnforcement::WherePossible,

@@ -1,0 +1,157 @@
+#![expect(clippy::disallowed_methods, reason = "the tests make the projects that are searched")]
+
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A repository with a project `app`, and a second checkout of it beside the repository.
+struct Beside {
+    base: PathBuf,
+    _directory: TempDir,
+}
+
+impl Beside {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let beside = Self { base: directory.path().canonicalize().expect("it is there"), _directory: directory };
+        beside.write("repo/.git/HEAD", "ref: refs/heads/main\n");
+        beside.write("repo/.git/worktrees/other/commondir", "../..\n");
+        beside.write("other/.git", &format!("gitdir: {}/repo/.git/worktrees/other\n", beside.base.display()));
+        beside.write("repo/app/a.py", "");
+        files.iter().for_each(|(name, text)| beside.write(name, text));
+        beside
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.base.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a writable directory");
+        fs::write(path, text.replace("BASE", &self.base.display().to_string())).expect("a writable file");
+    }
+
+    fn found(&self, home: &str) -> FoundInputs {
+        let (root, home, store) = (self.base.join("repo/app"), self.base.join(home), self.base.join("state/proctor"));
+        InputSearch { root: &root, home: Some(&home), store: &store }.find(&[])
+    }
+
+    fn taken(&self) -> Vec<String> {
+        self.found("home").taken.into_iter().map(|place| place.name).collect()
+    }
+
+    fn left_out(&self) -> Vec<(String, LeftOutReason)> {
+        self.found("home").left_out.into_iter().map(|left| (left.name, left.reason)).collect()
+    }
+}
+
+#[test]
+fn what_the_files_of_a_project_lead_to_in_its_repository_is_an_input() {
+    let beside = Beside::new(&[
+        ("repo/app/tsconfig.json", "{\"extends\": \"../tsconfig.base\", \"references\": [{\"path\": \"../lib\"}]}"),
+        ("repo/tsconfig.base.json", "{\"extends\": \"./config/strict.json\", \"files\": [\"../../elsewhere.ts\"]}"),
+        ("repo/lib/package.json", "{\"dependencies\": {\"deep\": \"file:../deep\"}}"),
+        ("repo/deep/index.js", ""),
+        ("repo/unrelated/index.js", ""),
+        ("repo/pytest.ini", ""),
+        ("repo/.editorconfig", ""),
+        ("repo/README.md", ""),
+    ]);
+    assert_eq!(beside.taken(), ["../.editorconfig", "../deep", "../lib", "../pytest.ini", "../tsconfig.base.json"]);
+    assert_eq!(beside.left_out(), []);
+    // What is found follows the files.
+    beside.write("repo/app/tsconfig.json", "{\"extends\": \"../tsconfig.base.json\"}");
+    assert_eq!(beside.taken(), ["../.editorconfig", "../pytest.ini", "../tsconfig.base.json"]);
+    fs::remove_file(beside.base.join("repo/pytest.ini")).expect("our file");
+    assert_eq!(beside.taken(), ["../.editorconfig", "../tsconfig.base.json"]);
+}
+
+#[test]
+fn what_lies_elsewhere_is_named_and_not_taken() {
+    let beside = Beside::new(&[
+        ("repo/app/pyproject.toml", "[tool.uv.sources]\nlib = { path = \"../../lib\" }\nmine = { path = \"../mine\" }\n"),
+        ("lib/a.py", ""),
+        ("repo/mine/a.py", ""),
+        ("repo/app/.venv/lib/python3.13/site-packages/x.pth", "BASE/other/src\n/usr/lib\nimport x\n"),
+        ("other/src/a.py", ""),
+    ]);
+    assert_eq!(beside.taken(), ["../mine"]);
+    let expected = [("../../lib", LeftOutReason::Outside), ("../../other/src", LeftOutReason::OtherCheckout)];
+    assert_eq!(beside.left_out(), expected.map(|(name, reason)| (name.to_owned(), reason)));
+    // What the settings name already needs no note.
+    let root = beside.base.join("repo/app");
+    let (home, store) = (beside.base.join("home"), beside.base.join("state/proctor"));
+    let search = InputSearch { root: &root, home: Some(&home), store: &store };
+    let named = [search.place("../../lib").expect("an input"), search.place("../mine").expect("an input")];
+    let found = search.find(&named);
+    assert_eq!((found.taken.len(), found.left_out.len()), (0, 1));
+    // In a repository around HOME, nothing is found by itself.
+    beside.write("repo/app/package.json", "{}");
+    let around = beside.found("repo/home");
+    assert_eq!(around.taken, []);
+    assert!(around.left_out.iter().any(|left| left.name == "../mine" && left.reason == LeftOutReason::Outside), "{around:?}");
+}
+
+#[test]
+fn linked_packages_and_members_of_a_workspace_are_inputs() {
+    let beside = Beside::new(&[
+        ("repo/app/package.json", "{\"dependencies\": {\"@acme/core\": \"*\", \"plain\": \"1\"}}"),
+        ("repo/packages/core/index.js", ""),
+        ("repo/node_modules/plain/index.js", ""),
+        ("repo/app/Cargo.toml", "[package]\nname = \"app\"\n"),
+        ("repo/Cargo.toml", "[workspace]\nmembers = [\"app\", \"crates/*\"]\n"),
+        ("repo/crates/one/Cargo.toml", ""),
+        ("repo/crates/notes/README.md", ""),
+    ]);
+    fs::create_dir_all(beside.base.join("repo/node_modules/@acme")).expect("a writable directory");
+    symlink("../../packages/core", beside.base.join("repo/node_modules/@acme/core")).expect("a link");
+    assert_eq!(beside.taken(), ["../Cargo.toml", "../crates/one", "../packages/core"]);
+    // A linked `node_modules` of another checkout leads to that checkout's packages.
+    beside.write("other/packages/core/index.js", "");
+    fs::remove_file(beside.base.join("repo/node_modules/@acme/core")).expect("our link");
+    symlink(beside.base.join("other/packages/core"), beside.base.join("repo/node_modules/@acme/core")).expect("a link");
+    assert_eq!(beside.left_out(), [("../../other/packages/core".to_owned(), LeftOutReason::OtherCheckout)]);
+}
+
+#[test]
+fn a_linked_directory_of_packages_leads_to_the_checkout_that_it_belongs_to() {
+    let beside =
+        Beside::new(&[("repo/app/package.json", "{\"workspaces\": [\"packages/*\"]}"), ("other/packages/core/index.js", "")]);
+    for (directory, link, target) in
+        [("other/node_modules/@acme", "core", "../../packages/core"), ("repo/app", "node_modules", "../../other/node_modules")]
+    {
+        fs::create_dir_all(beside.base.join(directory)).expect("a writable directory");
+        symlink(target, beside.base.join(directory).join(link)).expect("a link");
+    }
+    let found = beside.found("home");
+    assert_eq!(found.taken, []);
+    let left = LeftOut {
+        name: "../../other/packages/core".to_owned(),
+        by: "@acme/core".to_owned(),
+        reason: LeftOutReason::OtherCheckout,
+    };
+    assert_eq!(found.left_out, [left]);
+}
+
+#[test]
+fn an_input_with_too_many_files_is_named_and_not_taken() {
+    let beside =
+        Beside::new(&[("repo/app/package.json", "{\"dependencies\": {\"a\": \"file:../large.bin\"}}"), ("repo/large.bin", "")]);
+    let file = fs::OpenOptions::new().write(true).open(beside.base.join("repo/large.bin")).expect("our file");
+    file.set_len(MOST_BYTES).expect("a sparse file");
+    assert_eq!(beside.taken(), ["../large.bin"]);
+    file.set_len(MOST_BYTES + 1).expect("a sparse file");
+    assert_eq!(beside.taken(), [] as [&str; 0]);
+    assert_eq!(beside.left_out(), [("../large.bin".to_owned(), LeftOutReason::TooLarge)]);
+}
+
+#[test]
+fn without_git_the_project_is_the_border() {
+    let beside = Beside::new(&[
+        ("repo/app/pyproject.toml", "[tool.pytest.ini_options]\npythonpath = [\"../shared\"]\n"),
+        ("repo/shared/a.py", ""),
+        ("repo/pytest.ini", ""),
+    ]);
+    fs::remove_dir_all(beside.base.join("repo/.git")).expect("ours");
+    assert_eq!(beside.taken(), [] as [&str; 0]);
+    assert_eq!(beside.left_out(), [("../shared".to_owned(), LeftOutReason::Outside)]);
+}

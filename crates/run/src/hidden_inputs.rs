@@ -1,0 +1,232 @@
+//! Finds in the output of a failed action what it looked for beside the project and could not see, and returns the line for `proctor.toml`
+//! that would show it: a path, a module, a socket.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
+
+use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
+use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
+
+/// The most bytes of a line that are searched, and the most lines with a marker.
+const LONGEST_LINE: usize = 4 * 1024;
+const MOST_LINES: usize = 64;
+
+/// What programs print about something that is not there or may not be read. In lower case.
+const MISSING: &[&str] = &[
+    "no such file",
+    "enoent",
+    "not found",
+    "notfound",
+    "cannot find",
+    "can't find",
+    "could not find",
+    "couldn't find",
+    "cannot open",
+    "can't open",
+    "could not open",
+    "could not read",
+    "cannot read",
+    "failed to read",
+    "failed to load",
+    "does not exist",
+    "doesn't exist",
+    "permission denied",
+    "cannot connect",
+    "no module named",
+    "unable to resolve",
+    "couldn't resolve",
+    "could not resolve",
+];
+
+/// What stands before the name of a module that is missing, in the messages of Python and Node.js.
+const BEFORE_MODULES: &[&str] = &["No module named ", "Cannot find module ", "Cannot find package "];
+
+/// Files of package managers and the command of each that installs what they name.
+const INSTALLS: &[(&str, &str)] = &[
+    ("uv.lock", "uv sync"),
+    ("poetry.lock", "poetry install"),
+    ("pnpm-lock.yaml", "pnpm install"),
+    ("yarn.lock", "yarn install"),
+    ("package-lock.json", "npm ci"),
+    ("package.json", "npm install"),
+];
+
+/// What a failed action could see.
+struct ActionView<'a> {
+    search: InputSearch<'a>,
+    /// The action's working directory, from which relative paths in its output lead.
+    directory: &'a Path,
+    sandbox: &'a Sandbox,
+    /// The inputs and sockets of the settings; the advice adds to them.
+    inputs: &'a [String],
+    sockets: &'a [String],
+    /// What the project's files lead to and checks do not see.
+    left_out: &'a [LeftOut],
+}
+
+/// Returns notes about what a failed action looked for and did not see. `surroundings` are the run, the home directory and the store.
+pub(crate) fn hidden_input_notes(
+    (request, home, store): (&RunRequest<'_>, Option<&Path>, &Path),
+    action: &Action,
+    ended: &EndedAction,
+    sandbox: Option<&Sandbox>,
+) -> Vec<PlanNote> {
+    let Some(sandbox) = sandbox else { return Vec::new() };
+    let root = request.scope.root.as_path();
+    let view = ActionView {
+        search: InputSearch { root, home, store },
+        directory: &root.join(&action.directory),
+        sandbox,
+        inputs: &request.settings.named_inputs,
+        sockets: &request.settings.sandbox.sockets,
+        left_out: &request.settings.left_out,
+    };
+    let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
+    let note = |message| PlanNote { subject: action.name.clone(), message };
+    hidden_inputs(&output, &view).into_iter().map(note).collect()
+}
+
+/// Returns at most one line of advice about each kind: another checkout, an input, a socket.
+fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
+    let lines: Vec<&str> =
+        output.lines().filter(|line| line.len() <= LONGEST_LINE && is_about_missing(line)).take(MOST_LINES).collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let input = lines.iter().find_map(|line| view.input_of(line));
+    let checkout = view.other_checkout().filter(|_| input.is_none());
+    let socket = lines.iter().find_map(|line| view.socket_of(line));
+    let advice = [
+        checkout,
+        input.map(|name| {
+            let list = quoted(view.inputs.iter().chain([&name]));
+            format!("`{name}` is not part of this project, so its checks do not see it: put `inputs = {list}` in `[project]`")
+        }),
+        socket.map(|path| {
+            let list = quoted(view.sockets.iter().chain([&path]));
+            format!("the socket `{path}` is hidden: if the command needs it, put `sockets = {list}` in `[sandbox]`")
+        }),
+    ];
+    advice.into_iter().flatten().collect()
+}
+
+/// Returns the command that installs a project's packages.
+fn installing(root: &Path) -> &'static str {
+    let found = INSTALLS.iter().find(|(file, _)| root.join(file).is_file());
+    found.map_or("python3 -m venv .venv && .venv/bin/pip install -e .", |(_, command)| command)
+}
+
+fn is_about_missing(line: &str) -> bool {
+    let line = line.to_lowercase();
+    MISSING.iter().any(|marker| line.contains(marker))
+}
+
+fn quoted<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    format!("[{}]", names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "))
+}
+
+impl ActionView<'_> {
+    /// Returns advice about an environment that leads to another checkout of the same repository.
+    fn other_checkout(&self) -> Option<String> {
+        let left = self.left_out.iter().find(|left| left.reason == LeftOutReason::OtherCheckout)?;
+        let command = installing(self.search.root);
+        Some(format!(
+            "`{}` leads to `{}`, another checkout, whose code checks do not see: install in this one with `{command}`",
+            left.by, left.name
+        ))
+    }
+
+    /// Returns the input that a line of output tells of: something that lies beside the project and is hidden.
+    fn input_of(&self, line: &str) -> Option<String> {
+        let paths = words(line).filter(|word| is_path(word)).map(|word| self.absolute(word));
+        let path = paths.filter(|path| self.is_hidden_file(path)).find_map(|path| self.entry_beside(&path));
+        path.or_else(|| self.module_beside(module_of(line)?))
+    }
+
+    fn absolute(&self, word: &str) -> PathBuf {
+        match (word.strip_prefix("~/"), self.search.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.directory.join(word),
+        }
+    }
+
+    /// Returns whether a file or directory is there, outside of the project, and the action does not see it.
+    fn is_hidden_file(&self, path: &Path) -> bool {
+        path.canonicalize()
+            .is_ok_and(|path| (path.is_file() || path.is_dir()) && !path.starts_with(self.search.root) && self.is_hidden(&path))
+    }
+
+    fn is_hidden(&self, path: &Path) -> bool {
+        let around = self.sandbox.places.iter().filter(|place| path.starts_with(&place.path));
+        around.max_by_key(|place| place.path.as_os_str().len()).is_some_and(|place| place.access == Access::Hidden)
+    }
+
+    /// Returns the name of the entry that lies beside the project, or beside a directory above it, and holds a path; `None` if no check may
+    /// see that.
+    fn entry_beside(&self, path: &Path) -> Option<String> {
+        let path = path.canonicalize().ok()?;
+        let shared = self.search.root.ancestors().find(|above| path.starts_with(above))?;
+        let first = path.strip_prefix(shared).ok()?.components().next()?;
+        // Of the user's own settings, and of the root directory, the file itself is meant: `~/.config/x.toml`, not the whole of `~/.config`.
+        let is_dotted = first.as_os_str().as_encoded_bytes().starts_with(b".");
+        let entry = if shared.parent().is_none() || is_dotted { path.clone() } else { shared.join(first) };
+        let is_allowed = self.search.refusal(&entry).is_none() && !self.search.is_in_other_checkout(&path);
+        is_allowed.then(|| self.search.name_of(&entry))
+    }
+
+    /// Returns where a module lies that the project's files lead to, or that lies beside the project.
+    fn module_beside(&self, module: &str) -> Option<String> {
+        let left = self.left_out.iter().filter(|left| left.reason != LeftOutReason::OtherCheckout);
+        let known = left.filter_map(|left| Some((left.name.clone(), self.search.place(&left.name).ok()?.path)));
+        let beside = fs::read_dir(self.search.root.parent()?).into_iter().flatten().flatten();
+        let beside = beside.map(|entry| (self.search.name_of(&entry.path()), entry.path())).take(MOST_LINES * 4);
+        let mut candidates: Vec<(String, PathBuf)> = known.chain(beside).collect();
+        candidates.retain(|(_, path)| {
+            self.search.refusal(path).is_none() && self.is_hidden(path) && !self.search.is_in_other_checkout(path)
+        });
+        candidates.into_iter().find(|(_, path)| holds_module(path, module)).map(|(name, _)| name)
+    }
+
+    /// Returns the socket that a line of output tells of and that the action does not see.
+    fn socket_of(&self, line: &str) -> Option<String> {
+        let paths = words(line).map(|word| word.trim_start_matches("unix://")).filter(|word| word.starts_with('/'));
+        let is_socket = |path: &&str| fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket());
+        let mut hidden =
+            paths.filter(is_socket).filter(|path| Path::new(path).canonicalize().is_ok_and(|path| self.is_hidden(&path)));
+        hidden.next().map(str::to_owned)
+    }
+}
+
+/// Returns whether a module lies in a directory, in its `src`, or is the directory or file itself.
+fn holds_module(path: &Path, module: &str) -> bool {
+    let file = format!("{module}.py");
+    path.file_name().is_some_and(|name| name == file.as_str() || (name == module && path.is_dir()))
+        || [path.to_owned(), path.join("src")].iter().any(|directory| {
+            directory.join(&file).is_file()
+                || directory.join(module).join("__init__.py").is_file()
+                || directory.join(module).is_dir()
+        })
+}
+
+/// Returns the top-level name of the module that a line says is missing.
+fn module_of(line: &str) -> Option<&str> {
+    let rest = BEFORE_MODULES.iter().find_map(|before| line.split_once(before).map(|(_, rest)| rest))?;
+    let name = rest.trim_start_matches(['\'', '"', '`']).split(['\'', '"', '`', ' ', ';']).next()?;
+    let name = if name.starts_with(['.', '/']) { return None } else { name.split('.').next()? };
+    (!name.is_empty() && !name.starts_with('@')).then_some(name)
+}
+
+fn is_path(word: &str) -> bool {
+    word.starts_with(['/', '~']) || word.starts_with("../")
+}
+
+/// Divides a line into the words between blanks, quotes and brackets.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let ends = |character: char| character.is_whitespace() || "'\"`‘’()[]{}<>,;=".contains(character);
+    line.split(ends).map(|word| word.trim_end_matches(['.', ':'])).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+#[path = "hidden_inputs/tests.rs"]
+mod tests;

@@ -1,0 +1,132 @@
+#![expect(clippy::disallowed_methods, reason = "the tests make what is looked for")]
+
+use std::os::unix::net::UnixListener;
+
+use proctor_model::Place;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A project `repo/app`, with everything around it hidden but `repo/seen`.
+struct Around {
+    base: PathBuf,
+    sandbox: Sandbox,
+    _directory: TempDir,
+}
+
+impl Around {
+    fn new(files: &[&str]) -> Self {
+        let directory = TempDir::new().expect("a directory");
+        let base = directory.path().canonicalize().expect("it is there");
+        for file in ["repo/app/a.py", "repo/seen/x.py", "home/.gitconfig"].iter().chain(files) {
+            let path = base.join(file);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a writable directory");
+            fs::write(path, "").expect("a writable file");
+        }
+        let place = |name: &str, access| Place { path: base.join(name), access, identity: (0, 0) };
+        let places = vec![place("", Access::Hidden), place("repo/app", Access::Writable), place("repo/seen", Access::ReadOnly)];
+        let sandbox =
+            Sandbox { places, store: base.join("store"), hidden: Vec::new(), second_paths: Vec::new(), ..Sandbox::default() };
+        Self { base, sandbox, _directory: directory }
+    }
+
+    fn advice(&self, output: &str, left_out: &[LeftOut]) -> Vec<String> {
+        let (root, home, store) = (self.base.join("repo/app"), self.base.join("home"), self.base.join("store"));
+        let view = ActionView {
+            search: InputSearch { root: &root, home: Some(&home), store: &store },
+            directory: &root,
+            sandbox: &self.sandbox,
+            inputs: &["../base.json".to_owned()],
+            sockets: &[],
+            left_out,
+        };
+        hidden_inputs(&output.replace("BASE", &self.base.display().to_string()), &view)
+    }
+}
+
+fn left(name: &str, reason: LeftOutReason) -> LeftOut {
+    LeftOut { name: name.to_owned(), by: ".venv".to_owned(), reason }
+}
+
+#[test]
+fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
+    let around = Around::new(&[
+        "home/.config/tool/x.toml",
+        "repo/shared/deep/conv.py",
+        "repo/rates.py",
+        "repo/lib/src/wildlib/__init__.py",
+    ]);
+    for (output, expected) in [
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'BASE/repo/shared/deep/conv.py'", Some("../shared")),
+        ("Error: ENOENT: no such file or directory, open '../shared/deep/conv.py'", Some("../shared")),
+        ("error TS5083: Cannot read file 'BASE/repo/rates.py'.", Some("../rates.py")),
+        ("E   ModuleNotFoundError: No module named 'rates'", Some("../rates.py")),
+        ("E   ModuleNotFoundError: No module named 'wildlib.deep'", Some("../lib")),
+        ("warning: unable to access '~/.gitconfig': Permission denied", Some("~/.gitconfig")),
+        ("cannot read 'BASE/home/.config/tool/x.toml'", Some("~/.config/tool/x.toml")),
+        ("FileNotFoundError: No such file or directory: 'BASE/repo/seen/y.py'", None),
+        ("cannot open 'BASE/repo/seen/x.py'", None),
+        ("cannot open 'BASE/repo/app/a.py'", None),
+        ("E   ModuleNotFoundError: No module named 'requests'", None),
+        ("it is all about ../shared/deep/conv.py", None),
+    ] {
+        let expected: Vec<String> = expected
+            .map(|name| format!("`{name}` is not part of this project, so its checks do not see it: put `inputs = [\"../base.json\", \"{name}\"]` in `[project]`"))
+            .into_iter()
+            .collect();
+        assert_eq!(around.advice(output, &[]), expected, "{output}");
+    }
+}
+
+#[test]
+fn the_store_and_what_holds_the_project_are_never_proposed() {
+    let around = Around::new(&["store/ledger"]);
+    for output in ["No such file or directory: 'BASE/store/ledger'", "No such file or directory: 'BASE/repo'", "cannot open '/'"]
+    {
+        assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
+    }
+}
+
+#[test]
+fn an_environment_of_another_checkout_is_named_with_the_command() {
+    let around = Around::new(&["repo/app/uv.lock"]);
+    let left_out = [left("../../main/src", LeftOutReason::OtherCheckout)];
+    let advice = around.advice("ModuleNotFoundError: No module named 'calc'", &left_out);
+    let expected =
+        "`.venv` leads to `../../main/src`, another checkout, whose code checks do not see: install in this one with `uv sync`";
+    assert_eq!(advice, [expected]);
+    assert_eq!(around.advice("AssertionError: 1 != 2", &left_out), [] as [&str; 0]);
+}
+
+#[test]
+fn another_checkout_is_never_proposed_as_an_input() {
+    let around = Around::new(&["repo/.git/HEAD", "repo/other/calc.py"]);
+    let write = |name: &str, text: String| {
+        fs::create_dir_all(around.base.join(name).parent().expect("a parent")).expect("a writable directory");
+        fs::write(around.base.join(name), text).expect("a writable file");
+    };
+    let outputs = ["ModuleNotFoundError: No module named 'calc'", "No such file or directory: 'BASE/repo/other/calc.py'"];
+    for output in outputs {
+        assert_eq!(around.advice(output, &[]).len(), 1, "it is a directory like any other");
+    }
+    write("repo/.git/worktrees/other/commondir", "../..\n".to_owned());
+    write("repo/other/.git", format!("gitdir: {}/repo/.git/worktrees/other\n", around.base.display()));
+    for output in outputs {
+        assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
+    }
+}
+
+#[test]
+fn a_hidden_socket_is_named() {
+    let around = Around::new(&[]);
+    let path = around.base.join("docker.sock");
+    let _listener = UnixListener::bind(&path).expect("a short path");
+    let advice =
+        around.advice("Cannot connect to the Docker daemon at unix://BASE/docker.sock. Is the docker daemon running?", &[]);
+    let path = path.display();
+    assert_eq!(
+        advice,
+        [format!("the socket `{path}` is hidden: if the command needs it, put `sockets = [\"{path}\"]` in `[sandbox]`")]
+    );
+    assert_eq!(around.advice("connect ENOENT BASE/none.sock", &[]), [] as [&str; 0]);
+}

@@ -1,0 +1,172 @@
+//! What a closed world shows of a project's git directories: the files that git itself owns, and of the configuration only
+//! what says how the repository is stored. Hooks, settings and whatever else lies there are hidden.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proctor_git::{find_git_directories, find_git_location};
+use proctor_model::Access;
+
+/// What git keeps for all worktrees of a repository (gitrepository-layout(5)).
+const OF_REPOSITORY: &[&str] = &["HEAD", "info", "objects", "packed-refs", "refs", "reftable", "shallow"];
+
+/// What git keeps for one worktree.
+const OF_WORKTREE: &[&str] = &[
+    "AUTO_MERGE",
+    "BISECT_LOG",
+    "CHERRY_PICK_HEAD",
+    "FETCH_HEAD",
+    "HEAD",
+    "MERGE_HEAD",
+    "MERGE_MODE",
+    "MERGE_MSG",
+    "ORIG_HEAD",
+    "REVERT_HEAD",
+    "commondir",
+    "gitdir",
+    "index",
+    "logs",
+    "rebase-apply",
+    "rebase-merge",
+    "refs",
+    "sequencer",
+];
+
+/// The files with settings. A repository's own settings can make git run any program.
+const CONFIGURATION: &[&str] = &["config", "config.worktree"];
+
+/// The settings that say how a repository is stored; everything in the section `extensions` belongs to them too.
+const STORAGE_SETTINGS: &[&str] =
+    &["repositoryformatversion", "bare", "worktree", "filemode", "symlinks", "ignorecase", "precomposeunicode"];
+
+/// The most bytes of a configuration that are read. A larger one shows nothing.
+const LARGEST_CONFIGURATION: u64 = 1 << 20;
+/// How deep the directories of submodules lie at most below `modules`: the name of a submodule may have slashes.
+const DEEPEST_SUBMODULE: u32 = 4;
+
+/// Returns the places of a project's git directories, each with the access that an action has. Not all of them exist.
+pub(super) fn git_places(project: &Path) -> Vec<(PathBuf, Access)> {
+    let mut places = Vec::new();
+    let location = find_git_location(project);
+    let entries = [Some(project), location.as_ref().map(|location| location.work_tree.as_path())];
+    for entry in entries.into_iter().flatten().map(|directory| directory.join(".git")) {
+        // git itself may not recognise the directory, which may become a repository at any moment.
+        if entry.is_dir() {
+            show_git_directory(&entry, &[OF_REPOSITORY, OF_WORKTREE], &mut places);
+        } else {
+            places.push((entry, Access::ReadOnly));
+        }
+    }
+    if let Some((git_directory, common)) = find_git_directories(project) {
+        let is_linked = git_directory.canonicalize().is_ok_and(|real| real != common);
+        show_git_directory(&git_directory, &[OF_REPOSITORY, OF_WORKTREE], &mut places);
+        if is_linked {
+            show_git_directory(&common, &[OF_REPOSITORY], &mut places);
+        }
+        show_submodules(&common.join("modules"), DEEPEST_SUBMODULE, &mut places);
+        places.extend(borrowed_objects(&common).into_iter().map(|path| (path, Access::ReadOnly)));
+    }
+    places
+}
+
+fn show_git_directory(directory: &Path, names: &[&[&str]], places: &mut Vec<(PathBuf, Access)>) {
+    // What lies behind a link is not the repository's own.
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let Ok(directory) = directory.canonicalize() else { return };
+    let paths = names.iter().flat_map(|names| names.iter()).map(|name| directory.join(name));
+    places.extend(paths.filter(|path| !is_link(path)).map(|path| (path, Access::ReadOnly)));
+    for path in CONFIGURATION.iter().map(|name| directory.join(name)).filter(|path| path.is_file() && !is_link(path)) {
+        places.push((path.clone(), Access::Text { content: storage_settings(&read_configuration(&path)) }));
+    }
+    places.push((directory, Access::Hidden));
+}
+
+fn show_submodules(directory: &Path, levels: u32, places: &mut Vec<(PathBuf, Access)>) {
+    for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.join("HEAD").is_file() {
+            show_git_directory(&path, &[OF_REPOSITORY, OF_WORKTREE], places);
+            show_submodules(&path.join("modules"), levels.saturating_sub(1), places);
+        } else if levels > 0 && path.is_dir() {
+            show_submodules(&path, levels - 1, places);
+        }
+    }
+}
+
+/// Returns the directories of objects that a repository borrows from others (`objects/info/alternates`).
+fn borrowed_objects(common: &Path) -> Vec<PathBuf> {
+    let objects = common.join("objects");
+    let text = read_configuration(&objects.join("info/alternates"));
+    text.lines().map(|line| objects.join(line.trim())).filter(|path| path.ends_with("objects")).collect()
+}
+
+fn read_configuration(path: &Path) -> String {
+    let is_small = path.metadata().is_ok_and(|metadata| metadata.len() <= LARGEST_CONFIGURATION);
+    if is_small { fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+}
+
+/// Returns the lines of a git configuration that say how the repository is stored.
+fn storage_settings(text: &str) -> String {
+    let mut kept = String::new();
+    let mut section = String::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix('[') {
+            section = rest.split(']').next().unwrap_or_default().trim().to_ascii_lowercase();
+            continue;
+        }
+        let key = line.split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
+        let is_kept = match section.as_str() {
+            "core" => STORAGE_SETTINGS.contains(&key.as_str()),
+            "extensions" => !key.is_empty() && !key.starts_with(['#', ';']),
+            _ => false,
+        };
+        // A value that goes on in the next line is none of these settings.
+        if is_kept && !line.ends_with('\\') {
+            kept.push_str(&format!("[{section}]\n\t{line}\n"));
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_configuration_stays_what_says_how_the_repository_is_stored() {
+        let text = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n\thooksPath = /evil\n\tfsmonitor = /evil\n\
+                    [extensions]\n\tobjectFormat = sha256\n[user]\n\tname = Ada\n[filter \"x\"]\n\tsmudge = /evil\n\
+                    [CORE] ; again\n\tsshCommand = /evil\n\tIgnoreCase = true\n";
+        let kept = storage_settings(text);
+        assert_eq!(
+            kept,
+            "[core]\n\trepositoryformatversion = 1\n[core]\n\tbare = false\n[extensions]\n\tobjectFormat = sha256\n[core]\n\tIgnoreCase = true\n"
+        );
+    }
+
+    #[test]
+    fn a_linked_worktree_shows_its_own_directory_and_what_all_worktrees_share() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = root.path().canonicalize().expect("it is there");
+        let file = |name: &str, text: &str| {
+            fs::create_dir_all(root.join(name).parent().expect("a parent")).expect("made");
+            std::io::Write::write_all(&mut fs::File::create(root.join(name)).expect("made"), text.as_bytes()).expect("written");
+        };
+        file("main/.git/HEAD", "ref: refs/heads/main\n");
+        file("main/.git/config", "[core]\n\tbare = false\n");
+        file("main/.git/worktrees/shop/commondir", "../..\n");
+        file("main/.git/worktrees/shop/HEAD", "ref: refs/heads/shop\n");
+        file("shop/.git", &format!("gitdir: {}/main/.git/worktrees/shop\n", root.display()));
+        let places = git_places(&root.join("shop"));
+        let access = |name: &str| places.iter().find(|(path, _)| *path == root.join(name)).map(|(_, access)| access.clone());
+        for shown in ["shop/.git", "main/.git/objects", "main/.git/refs", "main/.git/worktrees/shop/index"] {
+            assert_eq!(access(shown), Some(Access::ReadOnly), "{shown}");
+        }
+        for hidden in ["main/.git", "main/.git/worktrees/shop"] {
+            assert_eq!(access(hidden), Some(Access::Hidden), "{hidden}");
+        }
+        assert_eq!(access("main/.git/config"), Some(Access::Text { content: "[core]\n\tbare = false\n".to_owned() }));
+        for absent in ["main/.git/index", "main/.git/hooks", "main/.git/worktrees"] {
+            assert_eq!(access(absent), None, "{absent}");
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What a closed world shows, on real directories.
+
+use super::*;
+use proctor_model::VisibleKind;
+
+fn closed() -> World {
+    let mut world = World::new();
+    world.settings.world = WorldSetting::Closed;
+    world
+}
+
+#[test]
+fn home_is_empty_and_there_and_the_project_in_it_is_seen() {
+    let world = closed();
+    for file in [".config/ruff/ruff.toml", ".mypy.ini", ".gitconfig", "src/pytest.ini", "src/other/lib.py"] {
+        world.file(&format!("home/{file}"), "");
+        assert_eq!(world.access(&format!("home/{file}")), Access::Hidden, "{file}");
+    }
+    assert_eq!(world.access("home"), Access::Hidden);
+    assert!(world.prepare().places.iter().any(|place| place.path == world.path("home")), "HOME has to be there");
+    assert_eq!(world.access("home/src/shop/a.py"), Access::Writable);
+}
+
+#[test]
+fn what_lies_beside_the_system_is_hidden_and_the_system_is_not() {
+    let sandbox = closed().prepare();
+    for path in ["/home/x", "/mnt/x", "/var/log/x"].map(Path::new).iter().filter(|path| path.parent().unwrap().is_dir()) {
+        assert_eq!(access_of(&sandbox, path), Access::Hidden, "{path:?}");
+    }
+    for path in ["/usr/bin/env", "/etc/passwd", "/var/lib/dpkg/x", "/proc/self/status"] {
+        assert_eq!(access_of(&sandbox, Path::new(path)), Access::ReadOnly, "{path}");
+    }
+}
+
+#[test]
+fn inputs_and_what_is_named_visible_are_seen_and_nothing_beside_them() {
+    let mut world = closed();
+    world.file("home/shared/conv.py", "");
+    world.file("home/data/x", "");
+    world.file("home/.ssh/id", "");
+    world.inputs = vec![world.path("home/shared")];
+    world.settings.visible = vec!["~/data".to_owned(), "~/.ssh/id".to_owned()];
+    for seen in ["home/shared/conv.py", "home/data/x", "home/.ssh/id"] {
+        assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
+    }
+    for hidden in ["home/.ssh/config", "home/sharedx", "home/x"] {
+        assert_eq!(world.access(hidden), Access::Hidden, "{hidden}");
+    }
+    let visible = world.prepare().visible;
+    assert!(
+        !visible.iter().any(|one| one.path.starts_with(world.path("home"))),
+        "inputs have a digest of their own: {visible:?}"
+    );
+}
+
+#[test]
+fn no_visible_path_reaches_home_or_what_is_around_it() {
+    let mut world = closed();
+    world.file("home/x", "");
+    world.settings.visible = vec!["~".to_owned(), world.root.display().to_string(), "/".to_owned()];
+    assert_eq!(world.access("home/x"), Access::Hidden);
+}
+
+#[test]
+fn a_credential_in_an_input_stays_hidden() {
+    let mut world = closed();
+    world.file("home/.config/gh/hosts.yml", "");
+    world.inputs = vec![world.path("home/.config")];
+    assert_eq!(world.access("home/.config/gh/hosts.yml"), Access::Hidden);
+    assert_eq!(world.access("home/.config/x"), Access::ReadOnly);
+}
+
+#[test]
+fn toolchains_are_seen_at_their_usual_places_and_where_a_variable_names_them() {
+    let mut world = closed();
+    for file in [
+        ".rustup/toolchains/stable/bin/cargo",
+        ".rustup/tmp/x",
+        ".cargo/bin/cargo",
+        ".cargo/credentials.toml",
+        ".pyenv/versions/3.12/bin/python",
+        ".nvm/versions/node/v20/bin/node",
+        ".cache/ms-playwright/chromium/x",
+        ".cache/other/x",
+    ] {
+        world.file(&format!("home/{file}"), "");
+    }
+    world.file("rust/toolchains/stable/bin/cargo", "");
+    world.ambient("RUSTUP_HOME", "rust");
+    for seen in [
+        "home/.rustup/toolchains/stable/bin/cargo",
+        "home/.cargo/bin/cargo",
+        "home/.pyenv/versions/3.12/bin/python",
+        "home/.nvm/versions/node/v20/bin/node",
+        "home/.cache/ms-playwright/chromium/x",
+        "rust/toolchains/stable/bin/cargo",
+    ] {
+        assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
+    }
+    for hidden in ["home/.rustup/tmp/x", "home/.cargo/credentials.toml", "home/.cache/other/x"] {
+        assert_eq!(world.access(hidden), Access::Hidden, "{hidden}");
+    }
+    world.phase = ActionPhase::Prerequisite;
+    assert_eq!(world.access("home/.cache/other/x"), Access::ReadOnly);
+}
+
+#[test]
+fn what_is_visible_outside_of_the_project_is_listed_with_its_kind() {
+    let mut world = closed();
+    world.file("home/.pyenv/versions/3.12/bin/python3.12", "");
+    world.directory("home/.pyenv/versions/3.12/lib");
+    world.file("home/main/.venv/pyvenv.cfg", &format!("home = {}\n", world.path("home/.pyenv/versions/3.12/bin").display()));
+    world.directory("home/main/.venv/bin");
+    symlink(world.path("home/.pyenv/versions/3.12/bin/python3.12"), world.path("home/main/.venv/bin/python")).expect("linked");
+    symlink(world.path("home/main/.venv"), world.path("home/src/shop/.venv")).expect("linked");
+    world.file("home/main/src/calc.py", "");
+    world.program = world.path("home/src/shop/.venv/bin/python");
+    let visible = world.prepare().visible;
+    let kind = |name: &str| visible.iter().find(|one| one.path == world.path(name)).map(|one| one.kind);
+    assert_eq!(kind("home/.pyenv"), Some(VisibleKind::Toolchain), "{visible:?}");
+    assert_eq!(kind("home/main/.venv"), Some(VisibleKind::Environment), "{visible:?}");
+    assert!(!visible.iter().any(|one| one.path.starts_with(world.path("home/src/shop"))), "{visible:?}");
+    // The environment is seen, and what it leads to in the other checkout is not.
+    assert_eq!(world.access("home/main/.venv/lib/x"), Access::ReadOnly);
+    assert_eq!(world.access("home/main/src/calc.py"), Access::Hidden);
+}
+
+#[test]
+fn a_directory_of_path_shows_what_its_links_lead_to_and_not_all_of_home() {
+    let mut world = closed();
+    world.directory("home/.local/lib/python3.12/site-packages");
+    world.directory("home/.local/bin");
+    world.file("home/.local/share/secret", "");
+    world.file("home/tools/black/pyvenv.cfg", "home = /usr/bin\n");
+    world.file("home/tools/black/bin/black", "");
+    world.file("home/scripts/deploy.sh", "");
+    world.file("home/scripts/other", "");
+    symlink(world.path("home/tools/black/bin/black"), world.path("home/.local/bin/black")).expect("linked");
+    symlink("../../scripts/deploy.sh", world.path("home/.local/bin/deploy")).expect("linked");
+    world.variable("PATH", "home/.local/bin");
+    for seen in
+        ["home/.local/bin/x", "home/tools/black/lib/x", "home/scripts/deploy.sh", "home/.local/lib/python3.12/site-packages/x"]
+    {
+        assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
+    }
+    for hidden in ["home/.local/share/secret", "home/scripts/other", "home/tools/x"] {
+        assert_eq!(world.access(hidden), Access::Hidden, "{hidden}");
+    }
+}
+
+#[test]
+fn a_path_through_a_link_shows_that_path_and_not_what_lies_beside_it() {
+    let mut world = closed();
+    world.file("home/disk/work/bin/tool", "");
+    world.file("home/disk/work/private", "");
+    symlink(world.path("home/disk/work"), world.path("home/work")).expect("linked");
+    world.variable("PATH", "home/work/bin");
+    assert_eq!(world.access("home/work/bin/tool"), Access::ReadOnly);
+    assert_eq!(world.access("home/disk/work/bin/tool"), Access::ReadOnly);
+    assert_eq!(world.access("home/work/private"), Access::Hidden);
+    assert_eq!(world.access("home/disk/work/private"), Access::Hidden);
+}
+
+#[test]
+fn of_the_repository_is_seen_what_git_owns() {
+    let world = closed();
+    world.file("home/src/shop/.git/HEAD", "ref: refs/heads/main\n");
+    world.file("home/src/shop/.git/config", "[core]\n\tbare = false\n\thooksPath = /evil\n");
+    world.file("home/src/shop/.git/evil/conf.py", "");
+    world.file("home/src/shop/.git/hooks/post-commit", "");
+    world.directory("home/src/shop/.git/objects");
+    assert_eq!(world.access("home/src/shop/.git/HEAD"), Access::ReadOnly);
+    assert_eq!(world.access("home/src/shop/.git/objects/ab"), Access::ReadOnly);
+    assert_eq!(world.access("home/src/shop/.git/config"), Access::Text { content: "[core]\n\tbare = false\n".to_owned() });
+    for hidden in ["evil/conf.py", "hooks/post-commit", "new"] {
+        assert_eq!(world.access(&format!("home/src/shop/.git/{hidden}")), Access::Hidden, "{hidden}");
+    }
+}
+
+#[test]
+fn home_as_an_overlay_is_an_empty_layer() {
+    let mut world = closed();
+    world.file("home/.bashrc", "");
+    world.file("home/.rustup/toolchains/x", "");
+    world.settings.home = HomeAccess::Overlay;
+    assert_eq!(world.access("home/.bashrc"), Access::Layer { source: "/scratch/home".into() });
+    assert_eq!(world.access("home/.rustup/toolchains/x"), Access::ReadOnly);
+    assert_eq!(world.access(PROJECT), Access::Writable);
+}
+
+#[test]
+fn prerequisites_see_the_files_of_package_indexes_if_that_was_allowed() {
+    let mut world = closed();
+    world.file("home/.npmrc", "");
+    world.settings.package_credentials = PackageCredentials::ForPrerequisites;
+    assert_eq!(world.access("home/.npmrc"), Access::Hidden);
+    world.phase = ActionPhase::Prerequisite;
+    assert_eq!(world.access("home/.npmrc"), Access::ReadOnly);
+}
