@@ -98,6 +98,7 @@ mod tamper;
 mod tdd;
 mod test_runners;
 mod tool_places;
+mod toolchains;
 mod tracked;
 mod tree;
 mod verify;

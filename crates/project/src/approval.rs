@@ -3,8 +3,6 @@
 //! something waits for a person. Registering a project approves the first plan of its own checks. A plan for a command
 //! that was typed on the command line needs no approval.
 
-use std::collections::BTreeSet;
-
 use crate::approval_request::approval_request;
 use crate::cycle::PersonPresence;
 use crate::error::ProjectError;
@@ -21,7 +19,7 @@ use crate::workspace::Workspace;
 use proctor_evidence::{Ledger, approving_signer};
 use proctor_index::StoreIndex;
 use proctor_model::{
-    ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
     JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
     TreeDigest, UnapprovedPlan, plan_subject,
 };
@@ -187,23 +185,6 @@ pub fn approve_by_rule(
     let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
     evidence.approvals.learn(KnownApproval { project, task, plan: combined, next });
     Ok(None)
-}
-
-/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
-/// typed command.
-pub fn unchanged_since_approval(
-    index: &StoreIndex,
-    programs: ProgramSearch<'_>,
-    request: &RunRequest<'_>,
-    tree: TreeDigest,
-) -> Result<BTreeSet<ActionId>, ProjectError> {
-    let RunRequest { plan, scope, .. } = request;
-    let approved = match file_of(plan) {
-        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
-        None => None,
-    };
-    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
-    Ok(unchanged.unwrap_or_default())
 }
 
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without

@@ -83,7 +83,7 @@ mod waiting_tasks;
 mod workspace;
 
 pub use approval::{ApprovalQuestion, ApprovedBy};
-pub use approval::{CONFIGURATION_FILE, approve_by_rule, unchanged_since_approval};
+pub use approval::{CONFIGURATION_FILE, approve_by_rule};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;
@@ -133,7 +133,7 @@ pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use run_preparation::park_for_the_next_run;
 pub use runner::Runner;
-pub use same_program::programs_not_approved;
+pub use same_program::{programs_not_approved, unchanged_since_approval};
 pub use selection::Selection;
 pub use selection::{SelectedChecks, path_filter, select_checks};
 pub use shared_run::SharedRun;

@@ -127,6 +127,23 @@ impl ProgramSearch<'_> {
     }
 }
 
+/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
+/// typed command.
+pub fn unchanged_since_approval(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+    tree: TreeDigest,
+) -> Result<BTreeSet<ActionId>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
+    Ok(unchanged.unwrap_or_default())
+}
+
 /// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
 pub fn programs_not_approved(
     index: &StoreIndex,
@@ -159,4 +176,57 @@ fn content_of(path: &Path) -> Option<Digest> {
         hasher.update(&buffer[..length]);
     }
     (file.limit() > 0).then(|| Digest::from_hasher(hasher))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make the programs that are found")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use proctor_model::{ActionPhase, testing};
+    use proctor_plan::spec::plan_terms;
+
+    /// Makes a program in a directory, and returns a search path that leads to it first.
+    fn search_path(directory: &Path, text: &str) -> BTreeMap<OsString, OsString> {
+        std::fs::create_dir_all(directory).expect("it is ours");
+        let program = directory.join("tool");
+        std::fs::write(&program, text).expect("it is ours");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        [(OsString::from("PATH"), OsString::from(format!("{}:/usr/bin:/bin", directory.display())))].into()
+    }
+
+    #[test]
+    fn a_program_that_is_found_by_another_way_is_named() {
+        let top = tempfile::tempdir().expect("a directory");
+        let (root, additions) = (top.path().join("project"), EnvironmentAdditions::default());
+        let approved_path = search_path(&root.join(".venv/bin"), "one");
+        let search = |ambient| ProgramSearch { root: &root, ambient, additions: Some(&additions) };
+        let mut step = testing::generic_action(ActionPhase::Step);
+        step.command.argv = vec!["tool".to_owned()];
+        let plan = Plan { steps: vec![step], ..testing::empty_plan() };
+        let approved = |ambient| search(ambient).record(&plan, None, plan_terms(&plan));
+        let others = |ambient, terms: &PlanTerms| search(ambient).found_by_another_way(&plan, terms);
+        let nothing = Vec::<String>::new();
+        let mut terms = approved(&approved_path);
+        assert_eq!(others(&approved_path, &terms), nothing);
+        // What is in an environment is named by the digest of the environment.
+        search_path(&root.join(".venv/bin"), "another version");
+        assert_eq!(others(&approved_path, &terms), nothing);
+        let elsewhere = search_path(&top.path().join("fk"), "green");
+        let named = format!("tool is another program than the approved one: {}", top.path().join("fk/tool").display());
+        assert_eq!(others(&elsewhere, &terms), [named]);
+        // In a directory that is none of these, path and content count.
+        terms = approved(&elsewhere);
+        assert_eq!((others(&elsewhere, &terms).len(), others(&approved_path, &terms).len()), (0, 1));
+        search_path(&top.path().join("fk"), "changed");
+        assert_eq!(others(&elsewhere, &terms).len(), 1);
+        // Approvals of earlier versions say no way.
+        for action in terms.actions.values_mut() {
+            if let Some(ApprovedProgram::Found { way, .. }) = &mut action.program {
+                *way = None;
+            }
+        }
+        assert_eq!(others(&approved_path, &terms), nothing);
+    }
 }
