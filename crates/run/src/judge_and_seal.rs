@@ -9,6 +9,7 @@ use crate::earlier_runs::{earlier_runs, told_notes};
 use crate::environment::toolchain_component;
 use crate::exports::write_exports;
 use crate::look_again::ProjectAfter;
+use crate::lowered_verdict::{needs_a_person, note_partial_selection, note_protected_files, note_rewritten_tree};
 use crate::program_records::program_records;
 use crate::run_context::RunContext;
 use crate::run_record::{inputs, named_checks, prerequisites_met};
@@ -20,9 +21,9 @@ use proctor_evidence::report::{
 };
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
-    Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallResult, OverallStatus, PartialReason,
-    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, UNNAMED_FILES,
+    Action, ActionPhase, Blocking, CommandExit, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, HelperDeath,
+    HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallStatus, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
+    StopReason, TddState, Timestamp, UNNAMED_FILES,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -199,64 +200,6 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     let (route, tdd) = route(run_end, ended, verdict.overall_status);
     let override_of = route.as_ref().and_then(overridden);
     RunJudgement { verdict, criteria, route, override_of, tdd, ended }
-}
-
-/// Lowers the verdict of a run that left checks out, or that uses results which checks had on another tree. The verdict says
-/// nothing about these checks on this tree, so the task cannot be complete.
-fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    let unproven = || run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step && one.is_unproven());
-    let count = unproven().count();
-    if count == 0 {
-        return;
-    }
-    verdict.nothing_proven = count == run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step).count();
-    if verdict.overall_status == OverallStatus::Success {
-        verdict.overall_status = OverallStatus::PartialSuccess;
-    }
-    if verdict.task_status == Some(TaskStatus::Complete) {
-        verdict.task_status = Some(TaskStatus::Partial);
-        verdict.partial_reason = Some(PartialReason::ChecksLeftOut);
-    }
-    if verdict.completion_status == CompletionStatus::Complete {
-        verdict.completion_status = CompletionStatus::Incomplete;
-        let all = run_end.context.request.plan.steps.len();
-        verdict.completion_reason = match unproven().filter(|one| one.skipped().is_none()).count() {
-            0 => format!("{count} of {all} checks were not run"),
-            _ => format!("{count} of {all} checks were not run on this tree"),
-        };
-    }
-}
-
-/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could
-/// complete a task by weakening its tests.
-fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    let Some(why) = needs_a_person(run_end) else { return };
-    if verdict.task_status == Some(TaskStatus::Complete) {
-        verdict.task_status = Some(TaskStatus::Partial);
-        verdict.partial_reason = Some(PartialReason::ProtectedFiles);
-    }
-    if verdict.completion_status == CompletionStatus::Complete {
-        verdict.completion_status = CompletionStatus::Incomplete;
-        verdict.completion_reason = why;
-    }
-}
-
-/// Keeps a run that passed from being a verdict on its tree if a check left other content in its copy of the tree: another check, or the
-/// rest of the same one, may have worked on that content.
-fn note_rewritten_tree(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    if !run_end.after.is_tree_rewritten || verdict.overall_result != Some(OverallResult::Passed) {
-        return;
-    }
-    verdict.overall_status = OverallStatus::RewroteTree;
-    if verdict.task_status == Some(TaskStatus::Complete) {
-        verdict.task_status = Some(TaskStatus::Partial);
-        verdict.partial_reason = Some(PartialReason::RewroteTree);
-    }
-    if verdict.completion_status == CompletionStatus::Complete {
-        verdict.completion_status = CompletionStatus::Incomplete;
-        let files = run_end.after.conditions.rewritten.join(", ");
-        verdict.completion_reason = format!("checks left other content in their copies than the tree has: {files}");
-    }
 }
 
 /// Decides where the task goes next by the first TEST action that did not succeed, otherwise by the last TEST action
@@ -511,9 +454,4 @@ fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) 
         (_, CommandExit::Proceed) if needs_a_person(run_end).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, actions),
     }
-}
-
-/// Returns why protected files keep the task from continuing; `None` if the task may continue.
-fn needs_a_person(run_end: &RunEnd<'_>) -> Option<String> {
-    run_end.after.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
 }

@@ -45,6 +45,7 @@ mod kept_files;
 mod left_behind;
 mod log_follower;
 mod look_again;
+mod lowered_verdict;
 mod missing_directories;
 mod missing_root;
 mod nearest_file;

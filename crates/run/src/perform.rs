@@ -9,6 +9,7 @@ mod background_action;
 mod control;
 mod dropping;
 mod file_or_request;
+mod keeping;
 mod listing;
 mod process;
 mod reports;
@@ -31,17 +32,16 @@ use crate::hidden_caches::hidden_caches;
 use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
 use crate::queue::{AwaitedTurn, QueueTurn};
-use crate::records;
 use crate::run_context::RunContext;
 use crate::stop_requests::{skip_reason, stop_reasons_for};
 use crate::test_history::test_history;
-use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, SkipReason, action_result};
 use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox,
-    SpawnFailure, StopReason, ToolReport, TreePath, World,
+    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
+    StopReason, TreePath, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
@@ -435,62 +435,6 @@ impl<'w, 'c> Performer<'w, 'c> {
             expected_failure,
             history: &history,
         })
-    }
-
-    fn keep_streams(
-        &mut self,
-        action: &Action,
-        ended: &EndedAction,
-        names: &ActionFiles,
-    ) -> Result<Vec<EvidenceFile>, ProjectError> {
-        let captured = &ended.captured;
-        let log = (&names.log, captured.log_bytes, captured.log_digest);
-        let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
-        let mut files = Vec::with_capacity(2);
-        for (file, bytes, digest) in [log, frames] {
-            let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
-            files.push(kept.map_err(ProjectError::Evidence)?);
-        }
-        Ok(files)
-    }
-
-    fn keep_report(
-        &mut self,
-        name: Option<&NamedFile>,
-        report: &ToolReport,
-        action: &Action,
-    ) -> Result<Option<EvidenceFile>, ProjectError> {
-        let Some(name) = name else { return Ok(None) };
-        let kept = match report {
-            ToolReport::Fresh(bytes) => self.directory.write(&name.name, bytes, name.kind, Some(&action.id)),
-            ToolReport::Large(large) => self.directory.write_from(&name.name, &mut large.reader(), name.kind, Some(&action.id)),
-            ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_) => return Ok(None),
-        };
-        kept.map(Some).map_err(ProjectError::Evidence)
-    }
-
-    fn keep_records(&mut self, attempt: JudgedAttempt<'_>) -> Result<Vec<EvidenceFile>, ProjectError> {
-        let JudgedAttempt { action, ended, interpretation, judgement, environment, program, names, number } = attempt;
-        let mut files = Vec::with_capacity(2);
-        let directory = self.working_directory(action);
-        let program = program.and_then(|program| {
-            let (index, ambient) = (&mut self.evidence.index, &self.runner.ambient);
-            self.installed.program_facts(index, ambient, action, &self.context.request.scope.root, &directory, program)
-        });
-        let run_id = &self.context.run_id;
-        let record = records::action(run_id, number, action, ended, &directory, program, environment);
-        let mut write = |name: &NamedFile, bytes: &[u8]| {
-            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
-            files.push(kept);
-            Ok::<(), ProjectError>(())
-        };
-        write(&names.record, &record)?;
-        if let (Some(name), Some(bytes)) =
-            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, judgement))
-        {
-            write(name, &bytes)?;
-        }
-        Ok(files)
     }
 }
 

@@ -1,3 +1,5 @@
+//! Tests what the files of a project lead to.
+
 #![expect(clippy::disallowed_methods, reason = "the tests make the projects that are searched")]
 
 use std::os::unix::fs::symlink;

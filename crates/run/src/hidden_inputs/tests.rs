@@ -1,3 +1,5 @@
+//! Tests the notes about what a failed check looked for and could not see.
+
 #![expect(clippy::disallowed_methods, reason = "the tests make what is looked for")]
 
 use std::os::unix::net::UnixListener;

@@ -151,14 +151,14 @@ fn a_directory_of_path_shows_what_its_links_lead_to_and_not_all_of_home() {
 #[test]
 fn a_path_through_a_link_shows_that_path_and_not_what_lies_beside_it() {
     let mut world = closed();
-    world.file("home/disk/work/bin/tool", "");
-    world.file("home/disk/work/private", "");
+    world.file("home/disk/builds/bin/tool", "");
+    world.file("home/disk/builds/private", "");
     symlink(world.path("home/disk/work"), world.path("home/work")).expect("linked");
-    world.variable("PATH", "home/work/bin");
-    assert_eq!(world.access("home/work/bin/tool"), Access::ReadOnly);
-    assert_eq!(world.access("home/disk/work/bin/tool"), Access::ReadOnly);
-    assert_eq!(world.access("home/work/private"), Access::Hidden);
-    assert_eq!(world.access("home/disk/work/private"), Access::Hidden);
+    world.variable("PATH", "home/builds/bin");
+    assert_eq!(world.access("home/builds/bin/tool"), Access::ReadOnly);
+    assert_eq!(world.access("home/disk/builds/bin/tool"), Access::ReadOnly);
+    assert_eq!(world.access("home/builds/private"), Access::Hidden);
+    assert_eq!(world.access("home/disk/builds/private"), Access::Hidden);
 }
 
 #[test]
