@@ -34,6 +34,7 @@ mod caches;
 mod class;
 mod decision;
 mod include;
+mod input_place;
 mod matcher;
 mod own_link;
 mod pattern;
@@ -50,6 +51,7 @@ pub use attributes::{ATTRIBUTES_FILE, AttributesFile, CheckoutChange, checkout_c
 pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind, is_never_kept};
 pub use class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of, is_by_product, may_be_input};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
+pub use input_place::InputPlace;
 pub use matcher::Matcher;
 pub use own_link::OwnLink;
 pub use pattern::{IgnorePatternProblem, PatternSource};

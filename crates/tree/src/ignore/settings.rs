@@ -1,8 +1,8 @@
 //! The settings of a matcher.
 
+use crate::ignore::input_place::InputPlace;
 use crate::ignore::own_link::OwnLink;
 use crate::ignore::shown_outputs::ShownOutputs;
-use crate::inputs::InputPlace;
 use proctor_model::TreePath;
 
 /// The settings and names that decide, together with the rules files, what belongs to the tree.
