@@ -87,6 +87,19 @@ pub(crate) fn hidden_input_notes(
     hidden_inputs(&output, &view).into_iter().map(note).collect()
 }
 
+/// Adds the notes about the project's inputs, but for a line that the note of a failed check has already.
+pub(crate) fn add_input_notes(request: &RunRequest<'_>, notes: &mut Vec<PlanNote>) {
+    let is_said = |note: &PlanNote| notes.iter().any(|other| says_same_line(&other.message, &note.message));
+    let about_inputs: Vec<PlanNote> = request.settings.input_notes().into_iter().filter(|note| !is_said(note)).collect();
+    notes.extend(about_inputs);
+}
+
+/// Returns whether two notes propose the same line for `proctor.toml`.
+fn says_same_line(one: &str, other: &str) -> bool {
+    let line = |text: &str| text.split_once("`inputs = ").and_then(|(_, rest)| rest.split('`').next().map(str::to_owned));
+    line(one).is_some() && line(one) == line(other)
+}
+
 /// Returns at most one line of advice about each kind: another checkout, an input, a socket.
 fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let lines: Vec<&str> =

@@ -8,6 +8,7 @@ use crate::debt::write_debt;
 use crate::earlier_runs::{earlier_runs, told_notes};
 use crate::environment::toolchain_component;
 use crate::exports::write_exports;
+use crate::hidden_inputs::add_input_notes;
 use crate::look_again::ProjectAfter;
 use crate::lowered_verdict::{needs_a_person, note_partial_selection, note_protected_files, note_rewritten_tree};
 use crate::program_records::program_records;
@@ -105,20 +106,11 @@ fn facts_beside_others(
     facts.notes.extend(earlier.notes);
     facts.notes.extend(runner.refused_requests.take_note());
     facts.notes.extend(trees.note_tracked_outside(request.scope));
-    // A check that failed for want of an input has the same line already.
-    let is_said = |note: &PlanNote| facts.notes.iter().any(|other| says_same_line(&other.message, &note.message));
-    let about_inputs: Vec<PlanNote> = request.settings.input_notes().into_iter().filter(|note| !is_said(note)).collect();
-    facts.notes.extend(about_inputs);
+    add_input_notes(request, &mut facts.notes);
     if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
         files.tests = earlier.tests;
     }
     Ok(facts)
-}
-
-/// Returns whether two notes propose the same line for `proctor.toml`.
-fn says_same_line(one: &str, other: &str) -> bool {
-    let line = |text: &str| text.split_once("`inputs = ").and_then(|(_, rest)| rest.split('`').next().map(str::to_owned));
-    line(one).is_some() && line(one) == line(other)
 }
 
 /// Returns the outcome of a sealed run.
