@@ -55,7 +55,7 @@ fn a_prerequisite_that_only_the_commit_has_is_named_and_not_run() {
 }
 
 #[test]
-fn a_check_that_rewrites_the_tree_proves_nothing_and_new_files_are_no_matter() {
+fn a_check_that_rewrites_the_tree_for_those_after_it_proves_nothing_and_new_files_are_no_matter() {
     let project = in_repository();
     commit(&project, "shop.txt", "bad\n");
     let format = |command: &str| format!("[[check]]\nname = \"format\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n");
