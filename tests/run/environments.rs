@@ -136,8 +136,8 @@ fn what_a_check_writes_into_its_environment_in_place_is_no_move_unless_it_decide
 /// Where there are layers, what a check in the project writes to installed packages is dropped.
 #[test]
 fn what_a_check_in_place_plants_is_dropped_where_there_are_layers() {
-    let script = format!("test -e {PACKAGES}/planted.pth || echo x > {PACKAGES}/planted.pth");
-    let project = project(&script, "off", "");
+    let script = format!("test -e {PACKAGES}/planted.pth || echo x > {PACKAGES}/planted.pth\n");
+    let project = project("sh plant.sh", "off", "").file("plant.sh", &script);
     for _ in 0..2 {
         let output = project.proctor(["run"]).success();
         assert!(output.stdout.contains("is dropped: a check does not change installed packages"), "{}", output.stdout);
@@ -150,8 +150,8 @@ fn what_a_check_in_place_plants_is_dropped_where_there_are_layers() {
 #[test]
 fn what_a_check_in_place_plants_without_layers_counts_for_no_verdict_until_somebody_writes_it_again() {
     let planted = format!("{PACKAGES}/planted.pth");
-    let script = format!("test -e {planted} || echo x > {planted}");
-    let project = project(&script, "off", "").env("PROCTOR_TEST_ISOLATION", "landlock");
+    let script = format!("test -e {planted} || echo x > {planted}\n");
+    let project = project("sh plant.sh", "off", "").file("plant.sh", &script).env("PROCTOR_TEST_ISOLATION", "landlock");
     let moved = ("MOVED".to_owned(), vec![planted.clone()]);
     for count in 1..3 {
         let output = project.proctor(["run"]).status(5);

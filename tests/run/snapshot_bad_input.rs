@@ -78,7 +78,8 @@ fn special_files_are_left_out_of_the_snapshot_and_named_tracked_or_ignored() {
                 "" => format!("`{name}` is a socket, pipe or device: the tree's digest and the snapshot do not have it"),
                 _ => format!("checks do not see `{name}`: sockets, pipes and devices are not copied"),
             };
-            assert!(output.stdout.contains(&said), "{}", output.stdout);
+            let screen = format!("{}{}", output.stdout, output.stderr);
+            assert!(screen.contains(&said), "{screen}");
         }
     }
 }
