@@ -22,8 +22,7 @@ use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, rem
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
     EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallResult, OverallStatus, PartialReason,
-    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, TreeFormat,
-    UNNAMED_FILES,
+    PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, UNNAMED_FILES,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
