@@ -35,25 +35,29 @@ fn with_toolchain() -> (Project, PathBuf) {
     (project, library)
 }
 
-/// Returns what the last run recorded of its toolchains.
+/// Returns what the last run recorded of the toolchain.
 fn recorded(project: &Project) -> Value {
     let bodies = KeptEvidence::only(&project.root().join("state/proctor")).chained_bodies();
     let run = bodies.iter().rfind(|body| body["kind"] == "run").expect("a run");
-    run["conditions"]["toolchains"].clone()
+    let toolchains = run["conditions"]["toolchains"].as_array().expect("a list");
+    let own = toolchains.iter().find(|one| one["path"].as_str().is_some_and(|path| path.starts_with("~/.pyenv")));
+    own.unwrap_or_else(|| panic!("{toolchains:?}")).clone()
 }
 
 #[test]
 fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_proof_away() {
     let (project, library) = with_toolchain();
+    // Other toolchains of whoever runs the tests are hashed before.
+    project.proctor(["run", "--fresh-caches"]).success();
+    commit(&project, "shop.txt", "good and newer\n");
     project.proctor(["run"]).success();
     let first = recorded(&project);
-    assert_eq!(first[0]["path"], "~/.pyenv/versions/3.14", "{first}");
-    assert!(first[0]["content"].is_string() && first.as_array().map(Vec::len) == Some(1), "{first}");
+    assert!(first["content"].is_string(), "{first}");
     gate(&project, &[], 0);
     // A file that comes is seen by every run, and is another content.
     fs::write(library.join("new.py"), "new").expect("it is ours");
     project.proctor(["run"]).success();
-    assert_ne!(recorded(&project)[0]["content"], first[0]["content"]);
+    assert_ne!(recorded(&project)["content"], first["content"]);
     gate(&project, &[], 0);
     // The stamp of the directory does not show that a file got other bytes and its old time.
     let path = library.join("unit.py");
@@ -62,11 +66,11 @@ fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_pro
     fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(time)).expect("it is ours");
     let document = gate(&project, &[], 3);
     assert_eq!(document["required"][0]["words"], json!(["toolchain-changed"]));
-    assert!(reasons(&document)[0].ends_with("`~/.pyenv/versions/3.14`"), "{document}");
+    assert!(reasons(&document)[0].contains("`~/.pyenv"), "{document}");
     // A COMPLETE rests on a run that looked at every file.
     let complete = project.proctor(["request", "status", "COMPLETE"]).success();
     assert!(complete.stderr.contains("so the checks run once more"), "{}", complete.snapshot());
-    assert_eq!(recorded(&project)[0]["everyFile"], true);
+    assert_eq!(recorded(&project)["everyFile"], true);
     gate(&project, &[], 0);
     project.proctor(["verify"]).success();
 }
@@ -79,7 +83,7 @@ fn a_run_waits_for_no_hash_and_proves_nothing_until_there_is_one() {
     assert!(run.stdout.contains("toolchain: not hashed yet"), "{}", run.snapshot());
     let document = gate(&project, &[], 3);
     assert_eq!(document["required"][0]["words"], json!(["toolchain-not-hashed"]));
-    assert!(recorded(&project)[0].get("content").is_none());
+    assert!(recorded(&project).get("content").is_none());
     let waiting = project.proctor(["run", "--fresh-caches"]).success();
     assert!(!waiting.stdout.contains("not hashed yet"), "{}", waiting.snapshot());
     gate(&project, &[], 0);
@@ -95,7 +99,7 @@ fn another_program_first_in_the_search_path_is_named_and_proves_nothing() {
     let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
     git(&project, &["init", "--quiet"]);
     commit(&project, "shop.txt", "good\n");
-    project.proctor(["run"]).success();
+    project.proctor(["run", "--fresh-caches"]).success();
     gate(&project, &[], 0);
     let other = program(&project.root().join("home/fk/bin/true"));
     let directory = Path::new(&other).parent().expect("it has one").display();

@@ -104,6 +104,12 @@ fn packages_below(prefix: &Path) -> Vec<PathBuf> {
     found.iter().filter_map(|path| path.canonicalize().ok()).collect()
 }
 
+/// Returns whether packages of a distribution alone put files into a directory: one below `/usr` that only root can write, and where users
+/// install nothing.
+pub(crate) fn is_of_distribution(path: &Path) -> bool {
+    path.starts_with("/usr") && !path.starts_with(LOCAL) && is_written_by_root_alone(path)
+}
+
 /// Returns whether a directory is one of the system, which only root can write.
 pub(crate) fn is_of_system(path: &Path) -> bool {
     is_written_by_root_alone(path) && (!geteuid().is_root() || SYSTEM.iter().any(|system| path.starts_with(system)))

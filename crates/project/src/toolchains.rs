@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::environment_digest::{EnvironmentSearch, LookDepth, LookedDirectory, SavedDirectory, paths_of_programs};
-use crate::toolchain_places::toolchains_of_programs;
+use crate::toolchain_places::{is_of_distribution, toolchains_of_programs};
 use proctor_evidence::{BackgroundJob, BackgroundThread, Store};
 use proctor_model::{Digest, Plan, PlanNote, ToolchainRecord};
 use proctor_sandbox::home;
@@ -14,7 +14,7 @@ use proctor_tree::TreeIndex;
 
 /// How many bytes of new files in one directory a look hashes itself. A run waits for the look, so this takes no longer than the start of an
 /// interpreter.
-const HASHED_AT_ONCE: u64 = 16 << 20;
+const HASHED_AT_ONCE: u64 = 32 << 20;
 
 /// How the toolchains of a run are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +98,8 @@ impl ToolchainSurvey {
 
     /// Begins to look at further directories that an action sees. Those that were added before are not looked at again.
     pub fn add(&mut self, directories: impl Iterator<Item = PathBuf>) {
-        let new: Vec<PathBuf> = directories.filter(|path| self.added.insert(path.clone())).collect();
+        let new = directories.filter(|path| !is_of_distribution(path));
+        let new: Vec<PathBuf> = new.filter(|path| self.added.insert(path.clone())).collect();
         if !new.is_empty() {
             let look = self.shared.clone();
             self.looks.push(self.shared.store.background().begin(move || look.all(new.into_iter())));
@@ -123,7 +124,10 @@ impl ToolchainSurvey {
             let every_file = every_file && content.is_some();
             records.entry(one.name.clone()).or_insert(ToolchainRecord { path: one.name, content, every_file });
         }
-        records.into_values().collect()
+        // What lies in another directory is named by the content of that one.
+        let paths: Vec<PathBuf> = records.keys().map(PathBuf::from).collect();
+        let is_inside = |path: &Path| paths.iter().any(|other| other != path && path.starts_with(other));
+        records.into_values().filter(|record| !is_inside(Path::new(&record.path))).collect()
     }
 
     fn wait(&mut self) {

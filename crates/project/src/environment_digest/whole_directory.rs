@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use nix::sys::stat::lstat;
+use nix::sys::stat::{FileStat, SFlag, lstat};
 
 use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
@@ -143,7 +143,11 @@ impl DirectoryLook<'_> {
     /// Returns the listing of a directory: the known one if its stamp says that it still holds. `None` if it cannot be read.
     fn listing(&mut self, inside: &Path) -> Option<KnownListing> {
         let path = self.saved.directory.join(inside);
-        let stamp = EntryStamp::of(&lstat(&path).ok()?);
+        let stat = lstat(&path).ok()?;
+        if inside.as_os_str().is_empty() && !is_directory(&stat) {
+            return self.single_file();
+        }
+        let stamp = EntryStamp::of(&stat);
         if self.depth == LookDepth::Listings
             && let Some(known) = self.known.0.remove(inside).filter(|known| known.stamp == Some(stamp) && known.digest.is_some())
         {
@@ -181,6 +185,14 @@ impl DirectoryLook<'_> {
         Some(KnownListing { stamp, digest: writer.map(IdentityWriter::digest), directories })
     }
 
+    /// Returns the listing of what is a single file and no directory. Its stamp is compared each time.
+    fn single_file(&mut self) -> Option<KnownListing> {
+        let content = self.file(self.saved.directory.clone())?;
+        let writer = IdentityWriter::new("proctor-single-file-v1");
+        let digest = content.map(|content| writer.part("content", content.as_bytes()).digest());
+        Some(KnownListing { stamp: None, digest, directories: Vec::new() })
+    }
+
     /// Returns the digest of a file; the inner `None` if there is no room to hash it. `None` if it cannot be read.
     fn file(&mut self, path: PathBuf) -> Option<Option<Digest>> {
         let (saved, begun) = (self.saved, self.begun);
@@ -214,11 +226,15 @@ pub(crate) fn forget_gone_toolchains(store: &Store) {
     let Ok(saved) = fs::read_dir(store.toolchains_directory()) else { return };
     for path in saved.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_none()) {
         let directory = index::read_tree_index(&path).and_then(|bytes| saved_directory(&bytes));
-        if directory.is_none_or(|directory| !directory.is_dir()) {
+        if directory.is_none_or(|directory| !directory.exists()) {
             // A file that stays is removed the next time.
             let _left = [path.with_extension("files"), path].map(|path| index::remove_tree_index(&path));
         }
     }
+}
+
+fn is_directory(stat: &FileStat) -> bool {
+    SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR
 }
 
 fn entries_of(directory: &Path) -> io::Result<BTreeMap<OsString, FileType>> {
@@ -288,6 +304,8 @@ mod tests {
         for depth in [LookDepth::Listings, LookDepth::EveryStamp] {
             assert_eq!(scene.look(depth, 0), hashed, "{depth:?} reads no file");
         }
+        let file = SavedDirectory { directory: scene.toolchain.join("lib/b.py"), ..scene.saved.clone() };
+        assert!(file.hash().digest().is_some() && file.hash() != hashed, "a single file has a content too");
         fs::write(scene.toolchain.join("lib/deep/new.py"), "three").expect("it is ours");
         assert_eq!(scene.look(LookDepth::Listings, 0), LookedDirectory::NotHashed, "a new file");
         let with_new = scene.look(LookDepth::Listings, MUCH);
