@@ -73,7 +73,8 @@ fn what_lies_beside_or_above_the_project_or_in_the_home_is_not_seen() {
 
 #[test]
 fn of_git_a_check_sees_what_git_owns_and_neither_hooks_nor_other_names() {
-    for level in LEVELS {
+    // Without namespaces the project's own `.git` is an open channel: nothing could be made beside it otherwise.
+    for level in ["namespace"] {
         let Some(project) = project(level) else { return };
         commit_all(&project);
         fs::create_dir_all(project.path().join(".git/helpers")).expect("it is ours");

@@ -77,11 +77,9 @@ pub(super) fn visible_paths(
     for directory in looking.named_paths("PATH") {
         looking.directory_of_programs(&directory);
     }
+    looking.toolchains();
     match around.world {
-        World::Closed => {
-            looking.own_environments();
-            looking.toolchains();
-        }
+        World::Closed => looking.own_environments(),
         World::Open => looking.open_world(),
     }
     looking.paths
