@@ -36,7 +36,7 @@ pub(crate) const USER_CONFIGURATION: &str = "config/proctor/config.toml";
 const ALLOWS_THE_WALL: &str = "\
 [[allow]]
 projects = [\"/**\"]
-sandbox = { mode = \"off\", writable = [\"*\"], sockets = [\"*\"], visible = [\"*\"], home = \"overlay\", snapshot = \"off\", system_call_filter = \"off\" }
+sandbox = { mode = \"off\", writable = [\"*\"], sockets = [\"*\"], visible = [\"*\"], home = \"overlay\", world = \"open\", snapshot = \"off\", system_call_filter = \"off\" }
 environment = { pass_environment = [\"*\"] }
 govern.drafter = { pass_environment = [\"*\"], visible = [\"*\"], writable = [\"*\"] }
 govern.reviewer = { pass_environment = [\"*\"], visible = [\"*\"], writable = [\"*\"] }

@@ -118,15 +118,10 @@ pub(super) const CACHE_VARIABLES: &[&str] = &[
 /// several paths.
 pub(super) const VISIBLE_VARIABLES: &[&str] = &[
     "VIRTUAL_ENV",
-    "CONDA_PREFIX",
     "PYTHONHOME",
     "PYTHONPATH",
     "NODE_PATH",
     "LD_LIBRARY_PATH",
-    "JAVA_HOME",
-    "GOROOT",
-    "CARGO_HOME",
-    "RUSTUP_HOME",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "REQUESTS_CA_BUNDLE",

@@ -54,7 +54,8 @@ const fn for_installing(variable: &'static str, usual: &'static str) -> Toolchai
 
 pub(super) const TOOLCHAINS: &[Toolchain] = &[
     // Rust
-    parts("RUSTUP_HOME", ".rustup", &["settings.toml", "toolchains"]),
+    // rustup wants its directories to be there, and makes those that are missing.
+    whole("RUSTUP_HOME", ".rustup"),
     parts("CARGO_HOME", ".cargo", &["bin", "config", "config.toml", "env"]),
     Toolchain { parts: &["git", "registry"], ..cache("CARGO_HOME", ".cargo") },
     // Python

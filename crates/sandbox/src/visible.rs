@@ -77,11 +77,9 @@ pub(super) fn visible_paths(
     for directory in looking.named_paths("PATH") {
         looking.directory_of_programs(&directory);
     }
+    looking.toolchains();
     match around.world {
-        World::Closed => {
-            looking.own_environments();
-            looking.toolchains();
-        }
+        World::Closed => looking.own_environments(),
         World::Open => looking.open_world(),
     }
     looking.paths
@@ -198,17 +196,18 @@ impl VisiblePathFinder<'_, '_> {
     }
 
     /// Adds the installation that a directory of programs belongs to, otherwise the directory itself. The programs in the
-    /// `bin` of a virtual environment, or in a `bin` beside a `lib`, do not work without the directories beside it.
+    /// `bin` of a virtual environment, in a `bin` beside a `lib`, or in the `shims` of pyenv and its like, do not work without the
+    /// directories beside it.
     fn installation_of(&mut self, directory: &Path) {
         let prefix = self.path_cache.real(directory).and_then(|real| Some(real.parent()?.to_owned()));
         let prefix = prefix.filter(|prefix| self.empty.hide(prefix));
         let is_environment = prefix.as_ref().is_some_and(|prefix| prefix.join("pyvenv.cfg").exists());
         let library = prefix.as_ref().map(|prefix| prefix.join("lib")).filter(|library| library.is_dir());
+        let has_more = |prefix: &Path| library.is_some() || directory.ends_with("shims") || prefix.join("libexec").is_dir();
         let kind = if is_environment { VisibleKind::Environment } else { VisibleKind::Toolchain };
-        match (prefix, library) {
-            (Some(prefix), _) if is_environment && !self.around.are_in(&prefix) => self.add(prefix, Some(kind)),
-            (Some(prefix), Some(_)) if !self.around.are_in(&prefix) => self.add(prefix, Some(kind)),
-            (_, library) => {
+        match prefix {
+            Some(prefix) if (is_environment || has_more(&prefix)) && !self.around.are_in(&prefix) => self.add(prefix, Some(kind)),
+            _ => {
                 self.add(directory.to_owned(), Some(kind));
                 library.into_iter().for_each(|library| self.add(library, Some(VisibleKind::Environment)));
             }

@@ -160,7 +160,8 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
     let is_root = geteuid().is_root();
     let devices = is_root.then(|| PathBuf::from("/dev"));
-    let hidden = HiddenFiles::find(of(is_hidden).chain([sandbox.store.clone()]).chain(devices));
+    let hidden = of(is_hidden).filter(|path| !is_git_of_writable(path, sandbox));
+    let hidden = HiddenFiles::find(hidden.chain([sandbox.store.clone()]).chain(devices));
     let mut writable: Vec<PathBuf> = of(is_writable).flat_map(|path| hidden.leave_out(path)).collect();
     let always = if is_root { ALWAYS_WRITABLE_FOR_ROOT } else { ALWAYS_WRITABLE };
     writable.extend(always.iter().map(PathBuf::from));
@@ -169,6 +170,14 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
     readable
         .extend(of(|access| matches!(access, Access::ReadOnly | Access::Text { .. })).flat_map(|path| hidden.leave_out(path)));
     Rules { readable, writable }
+}
+
+/// Returns whether a path is the `.git` of a project that the action works in. To hide it, the rules would have to name everything else in
+/// the project, and nothing could be made there. So without namespaces it stays as it is, and the report names it as open.
+fn is_git_of_writable(path: &Path, sandbox: &Sandbox) -> bool {
+    let around = path.parent().filter(|_| path.ends_with(".git"));
+    let writable = || sandbox.places.iter().filter(|place| place.access == Access::Writable);
+    around.is_some_and(|around| writable().any(|place| place.path == around))
 }
 
 /// The device and inode of a file or directory. Landlock applies a rule to these, by whatever path they are reached.
@@ -244,6 +253,25 @@ mod tests {
         let rules = rules(&Sandbox { places, store: path("home/store"), ..Sandbox::default() }, None);
         let above = |name: &str| rules.readable.iter().any(|readable| path(name).starts_with(readable));
         assert!(above("home/src") && !above("home/.aws") && !above("home/store"), "{rules:?}");
+    }
+
+    #[test]
+    fn files_can_be_made_in_a_project_with_a_repository() {
+        let root = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| root.path().join(name);
+        for name in ["home/store", "home/shop/.git/objects", "home/other/.git"] {
+            std::fs::create_dir_all(path(name)).expect("made");
+        }
+        let place = |name: &str, access| Place { path: path(name), access, identity: (0, 0) };
+        let places = vec![
+            place("home", Access::Hidden),
+            place("home/other/.git", Access::Hidden),
+            place("home/shop", Access::Writable),
+            place("home/shop/.git", Access::Hidden),
+        ];
+        let rules = rules(&Sandbox { places, store: path("home/store"), ..Sandbox::default() }, None);
+        assert!(rules.writable.contains(&path("home/shop")), "{rules:?}");
+        assert!(!rules.readable.iter().chain(&rules.writable).any(|rule| path("home/other/.git").starts_with(rule)), "{rules:?}");
     }
 
     #[test]

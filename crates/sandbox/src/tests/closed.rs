@@ -75,7 +75,6 @@ fn toolchains_are_seen_at_their_usual_places_and_where_a_variable_names_them() {
     let mut world = closed();
     for file in [
         ".rustup/toolchains/stable/bin/cargo",
-        ".rustup/tmp/x",
         ".cargo/bin/cargo",
         ".cargo/credentials.toml",
         ".pyenv/versions/3.12/bin/python",
@@ -97,7 +96,7 @@ fn toolchains_are_seen_at_their_usual_places_and_where_a_variable_names_them() {
     ] {
         assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
     }
-    for hidden in ["home/.rustup/tmp/x", "home/.cargo/credentials.toml", "home/.cache/other/x"] {
+    for hidden in ["home/.cargo/credentials.toml", "home/.cache/other/x"] {
         assert_eq!(world.access(hidden), Access::Hidden, "{hidden}");
     }
     world.phase = ActionPhase::Prerequisite;
@@ -146,6 +145,16 @@ fn a_directory_of_path_shows_what_its_links_lead_to_and_not_all_of_home() {
     for hidden in ["home/.local/share/secret", "home/scripts/other", "home/tools/x"] {
         assert_eq!(world.access(hidden), Access::Hidden, "{hidden}");
     }
+}
+
+#[test]
+fn the_shims_of_a_version_manager_show_what_they_choose_from() {
+    let mut world = closed();
+    world.file("home/tools/pyenv/shims/python3", "");
+    world.file("home/tools/pyenv/versions/3.12/bin/python3", "");
+    world.variable("PATH", "home/tools/pyenv/shims");
+    assert_eq!(world.access("home/tools/pyenv/versions/3.12/bin/python3"), Access::ReadOnly);
+    assert_eq!(world.access("home/tools/other"), Access::Hidden);
 }
 
 #[test]
