@@ -217,10 +217,6 @@ impl VisiblePathFinder<'_, '_> {
     /// Adds a directory of `PATH`, and what the links in it lead to.
     fn directory_of_programs(&mut self, directory: &Path) {
         self.installation_of(directory);
-        // The stand-ins of a version manager (pyenv, asdf, mise) start programs of the directory that they lie in.
-        if let Some(manager) = directory.parent().filter(|_| directory.ends_with("shims")) {
-            self.add(manager.to_owned(), Some(VisibleKind::Toolchain));
-        }
         let Some(real) = self.path_cache.real(directory).filter(|real| self.empty.is_closed(real)) else { return };
         let entries = std::fs::read_dir(&real).into_iter().flatten().flatten();
         let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).take(MOST_LINKS);
