@@ -43,8 +43,6 @@ govern.reviewer = { pass_environment = [\"*\"], visible = [\"*\"], writable = [\
 ";
 /// The system's directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
-/// The variables that commands inherit from the test's own environment.
-const KEPT: &[&str] = &["PATH"];
 /// Beginnings of the variables that package managers inherit as well, if the test allows it. They match in upper and lower case.
 const PACKAGE_INDEX_PREFIXES: &[&str] =
     &["http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_", "requests_ca_", "node_extra_ca_", "pip_", "npm_config_"];
@@ -78,6 +76,21 @@ fn build_below_temporary_directories() -> Vec<PathBuf> {
     // may reach no build, and runs none of the real tools.
     let has_tools = fs::create_dir_all(&tools).is_ok();
     [programs.to_owned()].into_iter().chain(has_tools.then_some(tools)).collect()
+}
+
+/// The programs that the checks of tests start by name.
+const PROGRAMS_OF_CHECKS: [&str; 5] = ["git", "node", "npm", "python3", "sh"];
+
+/// Returns the directories of `PATH` that do not lie in HOME, if they have the programs that checks start; otherwise all of them.
+///
+/// A check sees the toolchains that `PATH` leads to, and proctor hashes them for each store. A version manager in HOME can have gigabytes,
+/// and each test has a store of its own.
+fn path_without_home() -> Vec<PathBuf> {
+    let all: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
+    let Some(home) = env::var_os("HOME").map(PathBuf::from) else { return all };
+    let elsewhere: Vec<PathBuf> = all.iter().filter(|directory| !directory.starts_with(&home)).cloned().collect();
+    let has = |program: &&str| elsewhere.iter().any(|directory| directory.join(program).is_file());
+    if PROGRAMS_OF_CHECKS.iter().all(|program| has(&program)) { elsewhere } else { all }
 }
 
 /// A project, with its own home, state, run-time and temporary directories.
@@ -115,14 +128,9 @@ impl Project {
     #[track_caller]
     pub(crate) fn of(directory: TempDir) -> Self {
         let root = directory.path().canonicalize().expect("it was just made");
-        let mut environment: BTreeMap<OsString, OsString> =
-            KEPT.iter().filter_map(|name| Some((name.into(), env::var_os(name)?))).collect();
-        let build = build_below_temporary_directories();
-        if !build.is_empty() {
-            let path = environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-            let joined = env::join_paths(env::split_paths(&path).chain(build)).expect("no colon in our paths");
-            environment.insert("PATH".into(), joined);
-        }
+        let mut environment: BTreeMap<OsString, OsString> = BTreeMap::new();
+        let path = path_without_home().into_iter().chain(build_below_temporary_directories());
+        environment.insert("PATH".into(), env::join_paths(path).expect("no colon in our paths"));
         environment.insert("LANG".into(), "C.UTF-8".into());
         environment.insert("PROCTOR_TEST_ROOT".into(), root.clone().into());
         for (name, folder) in [
