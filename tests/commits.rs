@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proctor_model::{Timestamp, TreeDigest, TreePath};
 use proctor_project::ProjectRepository;
 use proctor_tree::ignore::{Matcher, MatcherSettings, OwnLink};
-use proctor_tree::{CommitRefusal, CommittedTree, TreeIndex, committed_tree, committed_tree_within};
+use proctor_tree::{CommitRefusal, CommittedTree, InputPlace, TreeIndex, committed_tree, committed_tree_within};
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use tempfile::TempDir;
 
@@ -83,6 +83,50 @@ pub(crate) fn assert_same_digest(root: &Path, below: &str, matcher: &Matcher, op
     let committed = of_commit(&root.join(below), matcher).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((committed.digest, committed.files), (checkout.digest(), checkout.files()), "{below}");
     committed.files
+}
+
+#[test]
+fn inputs_in_the_repository_have_the_content_of_the_commit_and_others_that_of_now() {
+    let (home, elsewhere) = (repository(), TempDir::new().expect("a temporary directory"));
+    let root = home.path();
+    for (name, content) in [
+        (&b"packages/app/a.py"[..], &b"1"[..]),
+        (b"packages/lib/b.py", b"2"),
+        (b"packages/lib/sub/c", b"3"),
+        (b"base.json", b"{}"),
+    ] {
+        write(root, name, content);
+    }
+    write(elsewhere.path(), b"config", b"x");
+    let outside = elsewhere.path().join("config").display().to_string();
+    let inputs = |root: &Path| {
+        let place = |name: &str| InputPlace { name: name.to_owned(), path: root.join(name.trim_start_matches("../")) };
+        let mut inputs: Vec<InputPlace> =
+            ["../../base.json", "../../none.json", "../lib"].map(|name| place(name)).into_iter().collect();
+        inputs[2].path = root.join("packages/lib");
+        inputs.push(InputPlace { name: outside.clone(), path: outside.clone().into() });
+        matcher_of(&MatcherSettings { inputs, ..MatcherSettings::default() })
+    };
+    commit_all(root);
+    let clone = TempDir::new().expect("a temporary directory");
+    git(clone.path(), &["clone", "-q", root.to_str().expect("text"), "clone"]);
+    let clone = clone.path().join("clone");
+    let app = root.join("packages/app");
+    let checkout = || TreeIndex::scan(&clone.join("packages/app"), &inputs(&clone), now()).expect("a readable root").digest();
+    let committed = digest_of_commit(&app, &inputs(root));
+    assert_eq!(committed, checkout());
+    assert_ne!(committed, digest_of_commit(&app, &matcher(&[], None)), "the inputs count");
+    // What is on disk and not committed does not count, but outside of the repository there is no commit.
+    write(root, b"packages/lib/b.py", b"broken");
+    assert_eq!(digest_of_commit(&app, &inputs(root)), committed);
+    write(elsewhere.path(), b"config", b"y");
+    assert_ne!(digest_of_commit(&app, &inputs(root)), committed);
+    write(elsewhere.path(), b"config", b"x");
+    commit_all(root);
+    let broken = digest_of_commit(&app, &inputs(root));
+    assert_ne!(broken, committed);
+    git(&clone, &["pull", "-q"]);
+    assert_eq!(broken, checkout());
 }
 
 #[test]

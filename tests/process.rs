@@ -130,6 +130,7 @@ impl Bench {
                 strongest: self.strongest,
                 sandbox: self.sandbox.clone(),
                 snapshot: self.snapshot.clone(),
+                dropped: None,
                 ..Isolation::weakest()
             },
         };

@@ -59,6 +59,43 @@ pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
 }
 
+/// Runs the Python script on a tree with inputs beside it, which are named as in the settings.
+fn digest_with_inputs_in_python(root: &Path, inputs: &[&str]) -> String {
+    let mut command = Command::new("python3");
+    let output = command.args(["-I", "-S", "-c", &script()]).arg(root).env("INPUTS", inputs.join(":")).output();
+    let output = output.expect("python3 is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
+}
+
+#[test]
+fn inputs_beside_the_tree_mean_the_same_to_the_script() {
+    let home = TempDir::new().expect("a temporary directory");
+    let base = home.path().canonicalize().expect("it is there");
+    for (path, text) in [
+        ("app/a.py", "1"),
+        ("shared/conv.py", "RATE = 2\n"),
+        ("shared/.gitignore", "*.log\n"),
+        ("shared/a.log", "out"),
+        ("shared/deep/b.py", ""),
+        ("base.json", "{}"),
+    ] {
+        build(&base, path.as_bytes(), &Thing::File(text.as_bytes().to_vec(), 0o644));
+    }
+    build(&base, b"run.sh", &Thing::File(b"#!/bin/sh\n".to_vec(), 0o755));
+    build(&base, b"linked", &Thing::Link(b"shared".to_vec()));
+    let names = ["../shared", "../base.json", "../run.sh", "../linked", "../none"];
+    let place = |name: &str| {
+        let path = base.join(name.trim_start_matches("../"));
+        proctor_tree::InputPlace { name: name.to_owned(), path: path.canonicalize().unwrap_or(path) }
+    };
+    let settings = MatcherSettings { inputs: names.map(place).to_vec(), ..MatcherSettings::default() };
+    let matcher = Matcher::new(&settings).expect("no patterns");
+    let index = TreeIndex::scan(&base.join("app"), &matcher, now()).expect("a readable root");
+    assert_eq!(index.digest().to_string(), digest_with_inputs_in_python(&base.join("app"), &names));
+    assert_ne!(index.digest().to_string(), digest_in_python(&base.join("app"), &[]));
+}
+
 /// Makes an entry at a path, unless another entry is already there.
 fn build(root: &Path, path: &[u8], thing: &Thing) {
     let path = root.join(OsStr::from_bytes(path));

@@ -18,7 +18,7 @@ def origin(value):
 def claim(statement, key):
     tree, project, *commit = statement["subject"]
     known(tree["name"] == "git-tree" and [one["name"] for one in commit] in ([], ["git-commit"]))
-    known(re.fullmatch("proctor-tree-v2(:.+)?", project["name"]) and HEX.fullmatch(project["digest"]["sha256"]))
+    known(re.fullmatch("proctor-tree-v[23](:.+)?", project["name"]) and HEX.fullmatch(project["digest"]["sha256"]))
     for one in commit: matches(ID, one["digest"]["gitCommit"])
     predicate, [configuration] = statement["predicate"], statement["predicate"]["configuration"]
     keys(predicate, "configuration failedTests passedTests result warnedTests"), keys(configuration, "annotations digest name")

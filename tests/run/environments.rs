@@ -133,6 +133,39 @@ fn what_a_check_writes_into_its_environment_in_place_is_no_move_unless_it_decide
     assert_eq!(runs(&project), [("SUCCESS".to_owned(), vec![]), ("SUCCESS".to_owned(), vec![])]);
 }
 
+/// Where there are layers, what a check in the project writes to installed packages is dropped.
+#[test]
+fn what_a_check_in_place_plants_is_dropped_where_there_are_layers() {
+    let script = format!("test -e {PACKAGES}/planted.pth || echo x > {PACKAGES}/planted.pth\n");
+    let project = project("sh plant.sh", "off", "").file("plant.sh", &script);
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).success();
+        assert!(output.stdout.contains("is dropped: a check does not change installed packages"), "{}", output.stdout);
+    }
+    assert_eq!(runs(&project), [("SUCCESS".to_owned(), vec![]), ("SUCCESS".to_owned(), vec![])]);
+    assert!(!project.path().join(PACKAGES).join("planted.pth").exists());
+}
+
+/// Where there are none, nobody can tell the check's own change from somebody else's: no run rests on it, and none is repeated.
+#[test]
+fn what_a_check_in_place_plants_without_layers_counts_for_no_verdict_until_somebody_writes_it_again() {
+    let planted = format!("{PACKAGES}/planted.pth");
+    let script = format!("test -e {planted} || echo x > {planted}\n");
+    let project = project("sh plant.sh", "off", "").file("plant.sh", &script).env("PROCTOR_TEST_ISOLATION", "landlock");
+    let moved = ("MOVED".to_owned(), vec![planted.clone()]);
+    for count in 1..3 {
+        let output = project.proctor(["run"]).status(5);
+        assert!(output.stdout.contains(&format!("`touch {planted}`")), "{}", output.stdout);
+        assert_eq!(runs(&project), vec![moved.clone(); count]);
+    }
+    let status = project.proctor(["status"]).any_status();
+    assert!(!status.stdout.contains("fresh PASS"), "{}", status.stdout);
+    // A person's word.
+    project.save(&planted, "x\n");
+    run(&project);
+    assert_eq!(runs(&project)[2], ("SUCCESS".to_owned(), vec![]));
+}
+
 #[test]
 fn what_a_prerequisite_installs_is_no_move() {
     let install = format!("date +%N > {PACKAGES}/good-1.dist-info/RECORD");

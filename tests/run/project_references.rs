@@ -112,3 +112,23 @@ fn without_a_snapshot_a_discovered_build_says_why_it_cannot_be_judged() {
     assert!(result.contains("`tsc -b` writes what it builds") && result.contains("NOT_STARTED"), "{result}");
     assert!(!project.path().join("core/dist").exists(), "nothing is built in the project");
 }
+
+/// Whatever the output of a build is called, and whether tsc builds or not: an ignored file that the configuration names as an output is no
+/// input of a verdict.
+#[test]
+fn an_output_that_only_the_configuration_names_is_not_seen() {
+    let project = Project::new()
+        .toml("[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"look\"\ncommand = [\"find\", \"core\", \"app\", \"-type\", \"f\"]\n")
+        .file(".gitignore", "out\nmade\nkept.env\n")
+        .file("core/tsconfig.json", r#"{"compilerOptions": {"outDir": "./out", "declarationDir": "../app/made"}}"#)
+        .file("core/out/one.d.ts", "export declare const one: number;\n")
+        .file("app/made/one.d.ts", "export declare const one: number;\n")
+        .file("app/out/other.txt", "no configuration names it\n")
+        .file("app/kept.env", "A=1\n");
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(report["tree"]["snapshot"]["tested"], "snapshot");
+    let log = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+    let mut seen: Vec<&str> = log.lines().collect();
+    seen.sort_unstable();
+    assert_eq!(seen, ["app/kept.env", "app/out/other.txt", "core/tsconfig.json"]);
+}

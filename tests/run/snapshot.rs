@@ -5,8 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use nix::sys::stat::Mode;
-use nix::unistd::mkfifo;
 use serde_json::Value;
 
 use crate::common::{Output, Project, fake_tool, poll};
@@ -176,25 +174,13 @@ fn checks_that_cannot_have_a_snapshot_run_in_the_project_and_the_report_says_why
     );
     assert!(output.stdout.contains("in place: the checks ran in the project, not on a snapshot: a snapshot needs namespaces"));
 
-    let special = project(&check("late", &[]));
-    mkfifo(&special.path().join("pipe"), Mode::S_IRWXU).expect("a pipe");
-    let reason = snapshot(&special.proctor(["run"]).success())["reason"].clone();
-    assert_eq!(reason, "`pipe` is a socket, a pipe or a device");
-    special.save("proctor.toml", &(check("late", &[]) + "[sandbox]\nsnapshot = \"require\"\n"));
-    let refused = special.proctor(["run"]).status(5);
-    assert!(refused.stderr.contains("`pipe` is a socket, a pipe or a device; nothing was run"), "{}", refused.stderr);
-
-    let ignored = project(&check("late", &[])).file(".gitignore", "/data/\n").file("data/x", "");
-    mkfifo(&ignored.path().join("data/pipe"), Mode::S_IRWXU).expect("a pipe");
-    let reason = snapshot(&ignored.proctor(["run"]).success())["reason"].clone();
-    assert_eq!(reason, "`data/pipe`, which is ignored and which checks may read, is a socket, a pipe or a device");
-    let doctor = ignored.proctor(["doctor"]).any_status().stdout;
-    assert!(doctor.contains("`data/pipe`, which is ignored"), "{doctor}");
-
     let large = project(&check("late", &[])).file("large", &"x".repeat(2 << 20));
     large.save("proctor.toml", &(check("late", &[]) + auto + "max_snapshot_bytes = \"1MiB\"\n"));
     let reason = snapshot(&large.proctor(["run"]).success())["reason"].to_string();
     assert!(reason.contains("max_snapshot_bytes"), "{reason}");
+    large.save("proctor.toml", &(check("late", &[]) + "[sandbox]\nsnapshot = \"require\"\nmax_snapshot_bytes = \"1MiB\"\n"));
+    let refused = large.proctor(["run"]).status(5);
+    assert!(refused.stderr.contains("nothing was run"), "{}", refused.stderr);
 }
 
 #[test]

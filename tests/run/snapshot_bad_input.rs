@@ -58,7 +58,7 @@ fn run_mounted(project: &Project, mounts: &str) -> Output {
 }
 
 #[test]
-fn special_files_are_a_reason_to_run_in_place_tracked_or_ignored() {
+fn special_files_are_left_out_of_the_snapshot_and_named_tracked_or_ignored() {
     let makers: [(&str, Maker); 3] = [
         ("pipe", |path| mkfifo(path, Mode::S_IRWXU).expect("the project is ours")),
         ("socket", |path| drop(UnixListener::bind(path).expect("the project is ours"))),
@@ -70,11 +70,16 @@ fn special_files_are_a_reason_to_run_in_place_tracked_or_ignored() {
     ];
     for (name, make) in makers {
         for rules in ["", "pipe\nsocket\ndevice\n"] {
-            let project = checking("cat a.txt").file(".gitignore", rules);
+            let project = checking(&format!("cat a.txt && test ! -e {name}")).file(".gitignore", rules);
             make(&project.path().join(name));
-            let ignored = if rules.is_empty() { "" } else { ", which is ignored and which checks may read," };
-            let reason = format!("`{name}`{ignored} is a socket, a pipe or a device");
-            assert_in_place(&project.proctor(["run"]).success(), &reason);
+            let output = project.proctor(["run"]).success();
+            assert_eq!(output.report()["tree"]["snapshot"]["tested"], "snapshot", "{}", output.stdout);
+            let said = match rules {
+                "" => format!("`{name}` is a socket, pipe or device: the tree's digest and the snapshot do not have it"),
+                _ => format!("checks do not see `{name}`: sockets, pipes and devices are not copied"),
+            };
+            let screen = format!("{}{}", output.stdout, output.stderr);
+            assert!(screen.contains(&said), "{screen}");
         }
     }
 }

@@ -135,7 +135,8 @@ pub fn compute_here(
     let mut archive = opening::open_archive(environment)?;
     let standing = status::stand(environment, &mut archive, root, std::slice::from_ref(task))?.with_first(task);
     refuse_unknown(root, task, &standing, environment)?;
-    let completion = collaboration::completion(&archive.store, &standing, task).map_err(|error| from_run_error(&error))?;
+    let completion = collaboration::completion(&archive.store, environment.variables(), &standing, task);
+    let completion = completion.map_err(|error| from_run_error(&error))?;
     tracing::info!("REQUEST_STATUS_UPDATE {} for {task}: computed {}", asked.word(), completion.status.word());
     Ok(AgentAnswerV1::from_completion(asked, completion))
 }

@@ -18,14 +18,14 @@ use crate::serving::{self, ServedProject};
 use proctor_api::{ErrorKindV1, MethodV1, RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 use proctor_evidence::report::{EXECUTION_REPORT_FILE, ExecutionReportV2};
 use proctor_model::{
-    Action, AfterMovedRun, CachesMode, CommandExit, Digest, OnDisk, Phase, PlanNote, PlanOrigin, ProjectId, Repetitions, TaskId,
+    Action, AfterMovedRun, CachesMode, CommandExit, Digest, Phase, PlanNote, PlanOrigin, ProjectId, Repetitions, TaskId,
     TreePath, Trigger, TriggerKind,
 };
 use proctor_plan::config::Configuration;
 use proctor_plan::spec;
 use proctor_project::{
     DescribedProject, Progress, ProjectSettings, RecordedRun, RunOutcome, RunRequest, SealedReport, Selection, StoreReader,
-    Workspace, decides_the_verdict,
+    Workspace, decides_the_verdict, is_input_note,
 };
 use proctor_run::RefusedRequest;
 use proctor_sandbox::process::Control;
@@ -218,7 +218,7 @@ pub fn finish(workspace: &mut Workspace, control: &Control) {
 
 fn follow_moved_run(repetitions: &mut Repetitions, sealed: &SealedReport) -> AfterMovedRun {
     let moved: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-    let after = repetitions.follow_moved_run(&moved, OnDisk::compare(sealed.tree, sealed.tree_after));
+    let after = repetitions.follow_moved_run(&moved, sealed.on_disk);
     repetitions.begin(moved);
     after
 }
@@ -305,20 +305,28 @@ pub fn read_made_run(environment: &Environment, loaded: &LoadedProject, answer: 
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
     let (bytes, report) = archive.report(project, &run).map_err(|error| from_run_error(&error))?;
     let report_path = archive.place(project, &run).join(EXECUTION_REPORT_FILE);
-    let told = told_notes(&archive, loaded, project, &run);
+    let told = told_notes(&archive, loaded, project, (&run, &report.notes));
     Ok(ReadRun { exit, bytes, report, report_path, task: run.task, told })
 }
 
-/// Returns those notes about the discovery of the checks that the previous run of the same task already had.
-fn told_notes(archive: &StoreReader, loaded: &LoadedProject, project: &ProjectId, run: &RecordedRun) -> Vec<PlanNote> {
-    if loaded.plan.origin != PlanOrigin::Discovered {
+/// Returns those notes about the discovery of the checks and about inputs that the previous run of the same task already had.
+fn told_notes(
+    archive: &StoreReader,
+    loaded: &LoadedProject,
+    project: &ProjectId,
+    (run, notes): (&RecordedRun, &[PlanNote]),
+) -> Vec<PlanNote> {
+    let is_discovered = loaded.plan.origin == PlanOrigin::Discovered;
+    let tellable = |note: &&PlanNote| (is_discovered && loaded.plan.notes.contains(note)) || is_input_note(note);
+    let tellable: Vec<&PlanNote> = notes.iter().filter(tellable).collect();
+    if tellable.is_empty() {
         return Vec::new();
     }
     let is_before = |one: &RecordedRun| one.task == run.task && one.run_id.number() < run.run_id.number();
     let before = archive.runs(project, EARLIER_RUNS).ok().and_then(|runs| runs.into_iter().find(is_before));
     let before = before.and_then(|before| archive.report(project, &before).ok()).map(|(_, report)| report.notes);
     let before = before.unwrap_or_default();
-    loaded.plan.notes.iter().filter(|note| before.contains(note)).cloned().collect()
+    tellable.into_iter().filter(|note| before.contains(note)).cloned().collect()
 }
 
 /// Returns the project of a task whose specification has errors, with a plan that has no checks.

@@ -108,6 +108,11 @@ impl<T> BackgroundJob<T> {
     pub fn wait(self) -> Option<T> {
         self.outcome.recv().ok()
     }
+
+    /// Returns the result if the job is done by now. A job that is not goes on, and its result is lost.
+    pub fn result_so_far(self) -> Option<T> {
+        self.outcome.try_recv().ok()
+    }
 }
 
 fn start_thread(shared: Arc<Shared>) -> io::Result<()> {

@@ -1,11 +1,12 @@
 //! The layout of the store: where each file and directory is.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::changes::{create_directories, make_private};
 use crate::names::archive_name;
 use crate::{BackgroundThread, EvidenceError};
-use proctor_model::{ProjectId, RunId, TaskId};
+use proctor_model::{Digest, ProjectId, RunId, TaskId};
 
 const DIRECTORIES: [&str; 4] = ["evidence", "ledger", "locks", "log"];
 /// The directories that contain evidence or guard it; nobody else may even list them.
@@ -161,6 +162,16 @@ impl Store {
     /// Returns the path of the saved digests of the files in a project's environments, which the module `store/` owns.
     pub fn environment_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("environments").join(project.as_str())
+    }
+
+    /// Returns the directory with the digests of toolchains' files, which the module `store/` owns.
+    pub fn toolchains_directory(&self) -> PathBuf {
+        self.root.join("toolchains")
+    }
+
+    /// Returns the path of the saved digests of the directories in a toolchain. The name is the digest of the toolchain's path.
+    pub fn toolchain_index_path(&self, toolchain: &Path) -> PathBuf {
+        self.toolchains_directory().join(Digest::of(toolchain.as_os_str().as_bytes()).hex())
     }
 
     /// Returns the file that records which file is being copied to a project. The module `snapshot/` owns the file.

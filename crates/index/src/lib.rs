@@ -67,4 +67,4 @@ pub use test_history::{
     CheckRun, FormerName, IndexedCheck, LARGEST, ListedTest, ListedTests, NewestTests, NotPassed, PastRun, ProvedRun, Roster,
     RunChecks, SealedCheck, SealedTests, TestIdentity,
 };
-pub use tree_index::{read_tree_index, write_tree_index};
+pub use tree_index::{read_tree_index, remove_tree_index, write_tree_index};

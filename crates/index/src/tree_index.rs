@@ -36,6 +36,18 @@ pub fn write_tree_index(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
     written.map_err(|source| IndexError::File { path: path.to_owned(), source })
 }
 
+/// Removes a saved index, if it is there.
+///
+/// # Errors
+/// When the file cannot be removed.
+#[expect(clippy::disallowed_methods, reason = "a saved index is derived data, not evidence")]
+pub fn remove_tree_index(path: &Path) -> Result<(), IndexError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IndexError::File { path: path.to_owned(), source: error }),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 #[expect(clippy::disallowed_methods, reason = "a saved index is replaced as a whole; it is derived data, not evidence")]
 fn write_whole(path: &Path, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));

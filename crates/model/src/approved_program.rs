@@ -18,7 +18,26 @@ pub enum ApprovedProgram {
         /// The digest of the program's bytes; `None` if the file is larger than 64 MiB or could not be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Digest>,
+        /// By which way the program was found; `None` for a program that the command names by a path, and in older lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        way: Option<ProgramWay>,
     },
+}
+
+/// By which way the search path led to a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum ProgramWay {
+    /// In a directory of the project, or in a virtual environment: relative to the project if it lies there. What is in it is named by
+    /// the digest of the environment.
+    Environment { name: String },
+    /// In what a manager of toolchains has in the user's home directory. Another version of a toolchain is the same way.
+    Toolchain { kind: String },
+    /// In a directory that only root can write. The path counts.
+    System,
+    /// In another directory. Path and content count.
+    Elsewhere,
 }
 
 impl ApprovedProgram {
@@ -41,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_later_search_teaches_nothing() {
-        let found = |path: &str| Found { path: path.to_owned(), content: None };
+        let found = |path: &str| Found { path: path.to_owned(), content: None, way: None };
         let rows = [
             (None, None, None),
             (None, Some(Absent), None),
@@ -59,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_form_in_the_ledger_is_short() {
-        let found = Found { path: "/usr/bin/make".to_owned(), content: None };
+        let found = Found { path: "/usr/bin/make".to_owned(), content: None, way: None };
         let texts = [Absent, found].map(|program| serde_json::to_string(&program).expect("it has a JSON form"));
         assert_eq!(texts, ["\"absent\"", "{\"found\":{\"path\":\"/usr/bin/make\"}}"]);
     }

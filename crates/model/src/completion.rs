@@ -14,8 +14,9 @@ pub struct TaskCompletion {
     pub open: Vec<String>,
     /// The run whose report decided the status; `None` if no run has a verdict for the present tree.
     pub run_id: Option<RunId>,
-    /// Whether a check that counts found a tool's cache of an earlier run, which a run with fresh caches would not. Only asked of results
-    /// on a snapshot: in the project itself, no run can do without what is there.
+    /// Whether a check that counts found a tool's cache of an earlier run, which a run with fresh caches would not (only asked of results
+    /// on a snapshot: in the project itself, no run can do without what is there); or saw a toolchain that is not hashed yet, or is
+    /// another one now.
     pub rests_on_kept_caches: bool,
     /// The exit code of a command that prints this answer.
     pub exit: CommandExit,

@@ -171,6 +171,10 @@ pub struct Sandbox {
     /// The hidden places that are hidden because they are not of the system, and not because of secrets.
     #[serde(skip)]
     pub closed: Vec<PathBuf>,
+    /// The directories outside of the project that are writable because package managers and other tools keep what they download
+    /// there. Prerequisites fill them; what a check writes there is dropped.
+    #[serde(with = "os_text::list")]
+    pub caches: Vec<PathBuf>,
 }
 
 /// A directory outside of the project that an action sees.
@@ -262,6 +266,28 @@ pub struct SnapshotMount {
     /// Directories of the live project that the check sees with their real content, such as `.venv`. What the check
     /// writes to them is stored separately.
     pub environments: Vec<EnvironmentMount>,
+}
+
+/// Directories that an action sees with their real content and that it cannot change: what it writes there goes to layers, which are
+/// dropped when it has ended. Only the namespace level has layers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedWrites {
+    /// A directory inside proctor's own directory. It contains all layers, unless they lie in `memory`.
+    #[serde(with = "os_text")]
+    pub directory: PathBuf,
+    /// The directory below `/dev/shm` that contains the layers, if the file system of `directory` cannot hold them.
+    #[serde(with = "os_text::option")]
+    pub memory: Option<PathBuf>,
+    pub places: Vec<DroppedPlace>,
+}
+
+/// A directory and the layer for what an action writes to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DroppedPlace {
+    /// The directory's path: absolute, without links.
+    #[serde(with = "os_text")]
+    pub path: PathBuf,
+    pub written: WrittenLayer,
 }
 
 /// Two empty directories on one file system, in which overlayfs stores what an action writes to an overlay.

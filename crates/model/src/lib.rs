@@ -90,7 +90,7 @@ pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms,
     UnapprovedPlan, approve_command, plan_subject,
 };
-pub use approved_program::ApprovedProgram;
+pub use approved_program::{ApprovedProgram, ProgramWay};
 pub use check_record::{
     CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure,
 };
@@ -129,9 +129,9 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
-    Access, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy, LimitSetting, OPEN_WORLD,
-    PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount, SystemCallFilter, UNNAMED_FILES,
-    UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
+    Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy,
+    LimitSetting, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
+    SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
@@ -177,7 +177,7 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
-pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions};
+pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord};
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};

@@ -18,6 +18,8 @@ pub enum OnDisk {
     AsTested,
     /// Content that no run has tested.
     Newer,
+    /// Installed packages that a check may have changed: a repetition would work with what the check left.
+    LeftByChecks,
 }
 
 /// What happens after a run during which the tree changed.
@@ -71,7 +73,7 @@ impl Repetitions {
     /// repetitions grows by one.
     pub fn follow_moved_run(&mut self, paths: &BTreeSet<TreePath>, on_disk: OnDisk) -> AfterMovedRun {
         let has_settled = self.are_written_by_run(paths) && on_disk == OnDisk::AsTested;
-        if has_settled || self.made >= self.most {
+        if has_settled || on_disk == OnDisk::LeftByChecks || self.made >= self.most {
             return AfterMovedRun::Unstable;
         }
         self.made += 1;
@@ -149,6 +151,8 @@ mod tests {
     #[test]
     fn what_is_on_disk_is_told_by_the_digests_alone() {
         let digest = |text: &[u8]| TreeDigest(crate::Digest::of(text));
+        let mut command = Repetitions::at_most(Repetitions::OF_A_COMMAND);
+        assert_eq!(moved(&mut command, &["a"], OnDisk::LeftByChecks), AfterMovedRun::Unstable);
         assert_eq!(OnDisk::compare(digest(b"one"), digest(b"one")), OnDisk::AsTested);
         assert_eq!(OnDisk::compare(digest(b"one"), digest(b"two")), OnDisk::Newer);
     }

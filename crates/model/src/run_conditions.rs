@@ -1,6 +1,10 @@
 //! What the results of a run may depend on beside the tree, as the ledger records it. `proctor gate` asks for it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use crate::Digest;
 
 /// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
 pub const MOST_IGNORED_NAMED: usize = 200;
@@ -37,6 +41,33 @@ pub struct RunConditions {
     /// The open channels by which checks read files that no digest names: an open world, and what the settings show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unnamed: Vec<String>,
+    /// The files of installed packages that changed while checks ran that could write them: by path, relative to the project's root,
+    /// a stamp by which a later run finds out whether somebody wrote the file again. Until then no run has a verdict.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_in_environment: BTreeMap<String, String>,
+    /// The toolchains and installed packages that the checks could see. Empty in lines of earlier versions of proctor, which did not
+    /// look at them as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub toolchains: Vec<ToolchainRecord>,
+    /// The programs of checks that were found by another way than the approved ones, in words for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_programs: Vec<String>,
+}
+
+/// A directory outside of the tree that checks could see and that others than root can write: an installed toolchain, or installed
+/// packages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToolchainRecord {
+    /// Relative to the project's root if the directory lies in it; `~/` stands for the user's home directory.
+    pub path: String,
+    /// The digest of every name and file in it; `None` if it was not hashed yet, or cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
+    /// Whether the run compared the stamp of every file, and not only those of the directories.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub every_file: bool,
 }
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
@@ -131,6 +162,9 @@ mod tests {
             rewritten: Vec::new(),
             restored: Vec::new(),
             unnamed: Vec::new(),
+            left_in_environment: BTreeMap::new(),
+            toolchains: Vec::new(),
+            other_programs: Vec::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

@@ -3,8 +3,6 @@
 //! something waits for a person. Registering a project approves the first plan of its own checks. A plan for a command
 //! that was typed on the command line needs no approval.
 
-use std::collections::BTreeSet;
-
 use crate::approval_request::approval_request;
 use crate::cycle::PersonPresence;
 use crate::error::ProjectError;
@@ -21,7 +19,7 @@ use crate::workspace::Workspace;
 use proctor_evidence::{Ledger, approving_signer};
 use proctor_index::StoreIndex;
 use proctor_model::{
-    ActionId, AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
     JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
     TreeDigest, UnapprovedPlan, plan_subject,
 };
@@ -189,23 +187,6 @@ pub fn approve_by_rule(
     Ok(None)
 }
 
-/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
-/// typed command.
-pub fn unchanged_since_approval(
-    index: &StoreIndex,
-    programs: ProgramSearch<'_>,
-    request: &RunRequest<'_>,
-    tree: TreeDigest,
-) -> Result<BTreeSet<ActionId>, ProjectError> {
-    let RunRequest { plan, scope, .. } = request;
-    let approved = match file_of(plan) {
-        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
-        None => None,
-    };
-    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
-    Ok(unchanged.unwrap_or_default())
-}
-
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
 /// its signature, and the tree that the question is about. Returns `None` if nothing has to be approved.
 fn weighed(
@@ -270,7 +251,12 @@ pub(crate) fn weigh_plan(
     let Some(file) = file_of(plan) else { return Ok(None) };
     let held = judgement.held_or_first(plan, digest);
     let weakens_plan = judgement.weakens_plan();
+    let others = programs.found_by_another_way(plan, &held.terms);
     let mut unapproved = judgement.into_unapproved(plan);
+    if !others.is_empty() {
+        unapproved.asks_for = AsksFor::Less;
+        unapproved.weakened.extend(others);
+    }
     let globs = &plan.approval.protect;
     let mut protected = None;
     if !globs.is_empty() {
@@ -351,7 +337,7 @@ pub(crate) fn terms_of_registration(
 
 /// Returns what an approval of this plan names as the plan's file; `None` if there is nothing to name, as for a typed
 /// command, which needs no approval.
-fn file_of(plan: &Plan) -> Option<&str> {
+pub(crate) fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),
         PlanOrigin::Discovered => Some(FOUND_IN_PROJECT),

@@ -9,7 +9,9 @@
 mod deciding_files;
 mod every_file;
 mod known_files;
+mod listings;
 mod places;
+mod whole_directory;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -26,7 +28,9 @@ use self::every_file::EveryFile;
 pub use self::every_file::SurveyExtent;
 use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
+pub use self::places::environments_in_project;
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
+pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
 use proctor_evidence::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use proctor_evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use proctor_model::{Action, Digest, FileChangeKind, IdentityWriter, NPM_SETTINGS_FILES, Plan, Tool, TreePath};
@@ -242,9 +246,8 @@ impl LookedEnvironments {
 }
 
 fn survey(subject: &SurveySubject) -> Found {
-    let used = used_programs(subject);
-    let paths: Vec<PathBuf> =
-        used.iter().flat_map(|used| [Some(used.path.clone()), used.interpreter.clone()]).flatten().collect();
+    let used = used_programs(&subject.plan, subject.index.root(), &subject.path_variable);
+    let paths: Vec<PathBuf> = used.iter().cloned().flat_map(UsedProgram::paths).collect();
     let search = EnvironmentSearch::new(subject.index.clone(), subject.shown.as_deref(), &paths, subject.home.clone());
     // The environments are read before the programs are hashed, because checks may already change the environments, and
     // hashing a program can take a while.
@@ -273,6 +276,7 @@ fn survey(subject: &SurveySubject) -> Found {
 }
 
 /// A program that the plan starts.
+#[derive(Clone)]
 struct UsedProgram {
     /// The program's absolute path; links in it are not resolved.
     path: PathBuf,
@@ -281,17 +285,28 @@ struct UsedProgram {
     loads_pytest_plugins: bool,
 }
 
+impl UsedProgram {
+    fn paths(self) -> impl Iterator<Item = PathBuf> {
+        std::iter::once(self.path).chain(self.interpreter)
+    }
+}
+
+/// Returns the absolute paths of the programs that a plan starts, and of their interpreters. Links in them are not resolved.
+pub(crate) fn paths_of_programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> Vec<PathBuf> {
+    used_programs(plan, root, path_variable).into_iter().flat_map(UsedProgram::paths).collect()
+}
+
 /// Returns every program that the plan starts. A missing program is left out, because the action that needs the program
 /// reports that it is missing.
-fn used_programs(subject: &SurveySubject) -> Vec<UsedProgram> {
+fn used_programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> Vec<UsedProgram> {
     let program = |action: &Action| {
-        let directory = subject.index.root().join(&action.directory);
-        let path = resolve_program(action.command.argv.first()?, &directory, &subject.path_variable).ok()?;
+        let directory = root.join(&action.directory);
+        let path = resolve_program(action.command.argv.first()?, &directory, path_variable).ok()?;
         let interpreter =
-            interpreter_of(&path).and_then(|interpreter| resolve_program(&interpreter, &directory, &subject.path_variable).ok());
+            interpreter_of(&path).and_then(|interpreter| resolve_program(&interpreter, &directory, path_variable).ok());
         Some(UsedProgram { path, interpreter, loads_pytest_plugins: action.tool.loads_plugins() })
     };
-    subject.plan.actions().filter_map(program).collect()
+    plan.actions().filter_map(program).collect()
 }
 
 /// Computes the digest of a program file; `None` if it cannot be read.

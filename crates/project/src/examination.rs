@@ -122,6 +122,7 @@ pub(crate) fn trial_launch<'r>(
                 weakest: IsolationLevel::ProcessGroup,
                 sandbox: Some(sandbox.clone()),
                 snapshot: None,
+                dropped: None,
                 output: None,
                 resources: ResourceLimits::default(),
                 filter: SystemCallFilter::WherePossible,

@@ -27,6 +27,8 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The subject of the note that lists the inputs that were found.
 const BESIDE: &str = "inputs beside the project";
+/// The subject of the notes about what was found and is no input.
+const NOT_TAKEN: &str = "inputs";
 
 /// The longest file that is read for the paths that it names, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -115,6 +117,11 @@ impl InputSearch<'_> {
     }
 }
 
+/// Returns whether a note is one of those about inputs. A person is told it once, until it changes.
+pub fn is_input_note(note: &PlanNote) -> bool {
+    [BESIDE, NOT_TAKEN].contains(&note.subject.as_str())
+}
+
 impl ProjectSettings {
     /// Returns notes about the inputs that were found, and about what is none by itself.
     pub fn input_notes(&self) -> Vec<PlanNote> {
@@ -131,7 +138,7 @@ impl ProjectSettings {
             let list =
                 self.named_inputs.iter().chain([&left.name]).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
             let message = format!("{why}: checks see it with `inputs = [{list}]` in `[project]`");
-            Some(PlanNote { subject: "inputs".to_owned(), message })
+            Some(PlanNote { subject: NOT_TAKEN.to_owned(), message })
         });
         taken.into_iter().chain(left).collect()
     }
@@ -159,6 +166,7 @@ impl<'a> Finder<'a> {
     fn look(&mut self) {
         let root = self.search.root.to_owned();
         self.read_directory(&root);
+        self.read_links(&root.join("node_modules"));
         for directory in self.directories_above(&root) {
             self.read_directory_above(&directory);
         }
@@ -221,6 +229,7 @@ impl<'a> Finder<'a> {
         let Some(text) = self.text_of(path) else { return };
         for named in paths_that_lead_out(name, &text) {
             let path = directory.join(&named);
+            self.note(&path);
             // `extends` leaves the ending out.
             let with_ending = directory.join(format!("{named}.json"));
             self.judge(if path.exists() { &path } else { &with_ending }, name);
@@ -238,6 +247,20 @@ impl<'a> Finder<'a> {
             let mut installed = installed.filter(|path| fs::symlink_metadata(path).is_ok());
             if let Some(path) = installed.next() {
                 self.note(&path);
+                self.judge(&path, &name);
+            }
+        }
+    }
+
+    /// Reads where the links in a project's own directory of packages lead, also those to packages with a scope (`@acme/core`).
+    fn read_links(&mut self, packages: &Path) {
+        for name in self.names_in(packages) {
+            let path = packages.join(&name);
+            if name.starts_with('@') {
+                for below in self.names_in(&path) {
+                    self.judge(&path.join(&below), &format!("{name}/{below}"));
+                }
+            } else if path.is_symlink() {
                 self.judge(&path, &name);
             }
         }
@@ -267,6 +290,8 @@ impl<'a> Finder<'a> {
     /// Decides what becomes of a path that a file names, and goes on from there if it is an input.
     /// `by` is the file, environment or package that names it.
     fn judge(&mut self, path: &Path, by: &str) {
+        // What is missing now may come.
+        self.note(path);
         let Ok(path) = path.canonicalize() else { return };
         let is_installed = path.components().any(|part| ENVIRONMENTS.iter().any(|name| part.as_os_str() == *name));
         let is_of_system = SYSTEM.iter().any(|system| path.starts_with(system));
@@ -285,15 +310,13 @@ impl<'a> Finder<'a> {
     }
 
     fn reason_to_leave_out(&self, path: &Path) -> Option<LeftOutReason> {
-        let directory = if path.is_dir() { path } else { path.parent()? };
-        let own = find_git_location(self.search.root);
-        match (find_git_location(directory), own) {
-            (Some(there), Some(own)) if there.work_tree == own.work_tree => {
-                self.location.is_none().then_some(LeftOutReason::Outside)
-            }
-            (Some(there), Some(own)) if there.common_directory == own.common_directory => Some(LeftOutReason::OtherCheckout),
-            _ => Some(LeftOutReason::Outside),
+        if self.search.is_in_other_checkout(path) {
+            return Some(LeftOutReason::OtherCheckout);
         }
+        let directory = if path.is_dir() { path } else { path.parent()? };
+        let there = find_git_location(directory);
+        let is_same = self.location.as_ref().zip(there).is_some_and(|(own, there)| own.work_tree == there.work_tree);
+        (!is_same).then_some(LeftOutReason::Outside)
     }
 
     /// Leaves out what is too large to be taken without being written down.

@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(with_link(Some(&own)), expected, "proctor's own link, at any depth");
         assert!(with_link(None).contains(&"src/evidence".to_owned()));
         fs::remove_file(root.join("src/evidence")).expect("made above");
-        let made = ShownOutputs { paths: Vec::new(), products: true };
+        let made = ShownOutputs { products: true, ..ShownOutputs::default() };
         let (found, caches) = ignored_in_project(&tree, &made, Some("notes.md"), None).expect("it is read");
         assert_eq!(found.others, ["node_modules/"], "what prerequisites make is no ignored input");
         assert_eq!(caches, CachesSeen::Fresh);

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use proctor_evidence::evidence_directory;
+use proctor_git::find_git_location;
 use proctor_model::TreePath;
 use proctor_tree::InputPlace;
 
@@ -62,12 +63,22 @@ impl InputSearch<'_> {
         }
     }
 
+    /// Returns whether a path lies in another checkout (worktree) of the project's repository.
+    pub fn is_in_other_checkout(&self, path: &Path) -> bool {
+        let directory = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        match (find_git_location(directory), find_git_location(self.root)) {
+            (Some(there), Some(own)) => there.work_tree != own.work_tree && there.common_directory == own.common_directory,
+            (None, _) | (_, None) => false,
+        }
+    }
+
     /// Returns the name of what lies at a path without links, as a person would write it in the settings.
     pub fn name_of(&self, path: &Path) -> String {
         let beside = TreePath::beside(self.root, path).to_string();
         let home = self.home.map(without_links);
         match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
-            Some(below) if !self.is_in_home() => format!("~/{}", below.display()),
+            // What is the user's own has the same name on every machine.
+            Some(below) if !self.is_in_home() || is_dotted(&below) => format!("~/{}", below.display()),
             Some(_) | None => beside,
         }
     }
@@ -75,6 +86,11 @@ impl InputSearch<'_> {
     fn is_in_home(&self) -> bool {
         self.home.is_some_and(|home| self.root.starts_with(without_links(home)))
     }
+}
+
+/// Returns whether a path begins with a name that begins with a dot, such as `.config/x`.
+fn is_dotted(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().starts_with(b".")
 }
 
 /// Leaves out each input that lies in another one.

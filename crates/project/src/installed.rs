@@ -12,8 +12,9 @@ use crate::environment_digest::{
 use crate::error::ProjectError;
 use crate::request::RunRequest;
 use crate::tool_version::{ToolPlace, read_tool_version};
-use proctor_evidence::Store;
+use crate::toolchains::{ToolchainDepth, ToolchainSubject, ToolchainSurvey};
 use proctor_evidence::report::ProgramV1;
+use proctor_evidence::{BackgroundThread, Store};
 use proctor_index::StoreIndex;
 use proctor_model::{Action, ProjectId};
 use proctor_sandbox::{home, search_path};
@@ -23,6 +24,8 @@ use proctor_tree as tree;
 pub struct Installed {
     digests: KnownDigests,
     pub(crate) environments: KnownEnvironments,
+    /// Hashes toolchains. It has a thread of its own, because a run waits for the other jobs in the background.
+    hashing: BackgroundThread,
 }
 
 impl Installed {
@@ -32,7 +35,7 @@ impl Installed {
         let known = rows
             .into_iter()
             .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
-        Ok(Self { digests: known.collect(), environments: KnownEnvironments::default() })
+        Ok(Self { digests: known.collect(), environments: KnownEnvironments::default(), hashing: BackgroundThread::default() })
     }
 
     /// Begins to read a plan's tools and the installed packages in the background. `shown` are the environments in the project
@@ -57,6 +60,26 @@ impl Installed {
             extent,
         };
         EnvironmentSurvey::begin(store.background(), subject)
+    }
+
+    /// Begins to look at the toolchains and the installed packages that the checks of a run see, in the background.
+    pub fn begin_toolchain_survey(
+        &self,
+        store: &Store,
+        ambient: &BTreeMap<OsString, OsString>,
+        request: &RunRequest<'_>,
+        index: &tree::TreeIndex,
+        shown: Option<Vec<PathBuf>>,
+        depth: ToolchainDepth,
+    ) -> ToolchainSurvey {
+        let subject = ToolchainSubject {
+            plan: request.plan.clone(),
+            index: index.clone(),
+            shown,
+            path_variable: search_path(ambient),
+            home: home(ambient).map(Path::to_owned),
+        };
+        ToolchainSurvey::begin(store, &self.hashing, depth, subject)
     }
 
     /// Remembers the digests that a survey computed, so that unchanged files are not read again.

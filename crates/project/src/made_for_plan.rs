@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment_digest::environments_of_programs;
 use proctor_model::{Plan, TreePath};
+use proctor_tree::TreeIndex;
 use proctor_tree::ignore::ShownOutputs;
 
 /// What checks see of ignored entries because of their plan.
@@ -23,6 +24,17 @@ impl MadeForPlan {
     pub fn of(plan: &Plan, root: &Path, path_variable: &OsStr) -> Self {
         let environments = environments_of_programs(plan, root, path_variable);
         Self { outputs: outputs_of_prerequisites(plan), environments }
+    }
+}
+
+impl MadeForPlan {
+    /// Adds the outputs that tools' configuration files name. A directory with files of the tree is no output.
+    pub fn with_configured(mut self, index: &TreeIndex, outputs: impl Iterator<Item = String>) -> Self {
+        let paths = outputs.filter_map(|path| TreePath::try_from(path.as_str()).ok());
+        self.outputs.configured = paths.filter(|path| index.lookup(path).is_none()).collect();
+        self.outputs.configured.sort();
+        self.outputs.configured.dedup();
+        self
     }
 }
 

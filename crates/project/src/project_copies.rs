@@ -13,7 +13,7 @@ use proctor_evidence::{Store, read_boot_id};
 use proctor_model::{ByteSize, Digest, EntryKind, IgnoredFiles, ProjectId, Timestamp, TreeDigest, TreePath};
 use proctor_sandbox::process::clock;
 use proctor_sandbox::snapshot::{
-    CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory,
+    CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, left_out, obstacle, remove_directory,
 };
 pub use proctor_tree::ignore::{CACHES_IN_ENVIRONMENTS, is_by_product};
 use proctor_tree::ignore::{Matcher, MatcherSettings, Selects};
@@ -62,6 +62,8 @@ pub struct SnapshotBase {
     pub environment_links: Vec<PathBuf>,
     /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub inputs: TreeDigest,
+    /// The ignored sockets, pipes and devices, which are not copied.
+    pub left_out: Vec<TreePath>,
     /// The ignored files that checks see, by name.
     pub ignored: IgnoredFiles,
     /// The states of the two copies, of the tree and of the ignored inputs. They decide which caches of earlier runs
@@ -186,6 +188,7 @@ impl CopiesOfProject {
             let inputs = index.digest();
             let links = environment_links(&index).into_iter();
             let environment_links = links.map(|path| self.root.join(path.as_path())).collect();
+            let left_out = left_out(&index);
             let mut ignored = ignored_in_snapshot(tree, &index, outputs, self.settings.task_list.as_deref());
             self.inputs_index = Some(index);
             match copied {
@@ -194,9 +197,17 @@ impl CopiesOfProject {
                     let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
                     ignored.others = environments_below(&self.root, &environments);
                     let (directory, tree) = (directory.to_owned(), tree.clone());
-                    let base =
-                        SnapshotBase { directory, copies, tree, environments, environment_links, inputs, ignored, generations };
-                    return Ok(Ok(CopiesOutcome::Current(Box::new(base))));
+                    return Ok(Ok(CopiesOutcome::Current(Box::new(SnapshotBase {
+                        directory,
+                        copies,
+                        tree,
+                        environments,
+                        environment_links,
+                        inputs,
+                        left_out,
+                        ignored,
+                        generations,
+                    }))));
                 }
                 Ok(CopyOutcome::Moved(paths)) => self.unread_inputs.add(TreeHints::Only(paths)),
                 Err(error) => return Ok(Err(error)),

@@ -9,7 +9,7 @@ use crate::found_inputs::LeftOut;
 use crate::selection::Selection;
 use proctor_evidence::report::{ExecutionReportV2, OutgoingRedactor};
 use proctor_model::{
-    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, OnDisk, ParallelChecks, PauseRecord, Phase, Plan,
     PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreeFormat,
     TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
@@ -192,6 +192,8 @@ pub struct SealedReport {
     pub told_notes: Vec<PlanNote>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
+    /// What is on disk at the end of the run, for the decision whether a run without a verdict is repeated.
+    pub on_disk: OnDisk,
     /// The files that checks wrote and that were copied to the project; `None` if nothing was copied that changed the
     /// tree.
     pub copied: Option<CopiedFiles>,

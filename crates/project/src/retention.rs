@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::archiving::archive_locked;
 use crate::checked_index::{apply_written, catch_up};
+use crate::environment_digest::forget_gone_toolchains;
 use crate::error::ProjectError;
 use crate::evidence::{Evidence, lock_within};
 use crate::repaired_index::open_index;
@@ -158,6 +159,7 @@ fn prune_locked(
     limits: &RetentionLimits,
     sizes: Sizes,
 ) -> Result<PruningOutcome, ProjectError> {
+    forget_gone_toolchains(store);
     let ended = ledger.finished_prunings();
     let tidied = finish_archiving(lock).map_err(ProjectError::Evidence)?;
     let survey = survey_runs(store, &scope.project, sizes).map_err(ProjectError::Evidence)?;

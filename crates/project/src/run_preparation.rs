@@ -44,7 +44,7 @@ impl RunPreparation {
 
     /// Records how a check is isolated, if it is the first one of the run.
     pub fn note_step(&mut self, isolation: &Isolation) {
-        self.first_step.get_or_insert_with(|| Isolation { snapshot: None, ..isolation.clone() });
+        self.first_step.get_or_insert_with(|| Isolation { snapshot: None, dropped: None, ..isolation.clone() });
     }
 
     /// Removes the shared directory of a finished run.

@@ -9,9 +9,16 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use proctor_model::{Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, SpawnFailure, TreeDigest};
+use crate::approval::file_of;
+use crate::error::ProjectError;
+use crate::program_way::way_of;
+use crate::request::RunRequest;
+use proctor_index::StoreIndex;
+use proctor_model::{
+    Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure, TreeDigest,
+};
 use proctor_sandbox::process::resolve_program;
-use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
+use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home};
 
 /// The size in bytes of the largest program whose content is recorded.
 const LARGEST_PROGRAM: u64 = 64 << 20;
@@ -43,7 +50,7 @@ impl ProgramSearch<'_> {
             return self.resolve(action, old).and_then(Result::ok) == Some(now);
         }
         match &approved.program {
-            Some(ApprovedProgram::Found { path, content: Some(content) }) => {
+            Some(ApprovedProgram::Found { path, content: Some(content), .. }) => {
                 *path == now.to_string_lossy() && content_of(&now) == Some(*content)
             }
             Some(ApprovedProgram::Found { content: None, .. } | ApprovedProgram::Absent) | None => false,
@@ -73,11 +80,42 @@ impl ProgramSearch<'_> {
         plan.steps.iter().filter(is_unchanged).map(|action| action.id.clone()).collect()
     }
 
+    /// Returns, in words for people, the programs of checks that the search path of whoever runs proctor finds by another way than the
+    /// approved one. Approvals of earlier versions of proctor do not say the way, and are not compared.
+    pub(crate) fn found_by_another_way(&self, plan: &Plan, approved: &PlanTerms) -> Vec<String> {
+        let other = |action: &Action| {
+            let Some(ApprovedProgram::Found { path, content, way: Some(way) }) = &approved.actions.get(&action.id)?.program
+            else {
+                return None;
+            };
+            let word = action.command.argv.first().filter(|word| !word.contains('/'))?;
+            let now = self.resolve(action, word)?.ok()?;
+            let is_same = match way {
+                way if *way != self.way_of(&now) => false,
+                ProgramWay::Environment { .. } | ProgramWay::Toolchain { .. } => true,
+                ProgramWay::System => same_directory(Path::new(path), &now),
+                ProgramWay::Elsewhere => Path::new(path) == now && (content.is_none() || content_of(&now) == *content),
+            };
+            (!is_same).then(|| format!("{word} is another program than the approved one: {}", now.display()))
+        };
+        let mut others: Vec<String> = plan.steps.iter().filter_map(other).collect();
+        others.dedup();
+        others
+    }
+
+    fn way_of(&self, path: &Path) -> ProgramWay {
+        way_of(path, self.root, home(self.ambient))
+    }
+
     /// Returns what is found of the program of an action; `None` if the action has no command, or if it is not sure whether
     /// there is a program.
     fn approved_program(&self, action: &Action) -> Option<ApprovedProgram> {
-        match self.resolve(action, action.command.argv.first()?)? {
-            Ok(path) => Some(ApprovedProgram::Found { content: content_of(&path), path: path.to_str()?.to_owned() }),
+        let word = action.command.argv.first()?;
+        match self.resolve(action, word)? {
+            Ok(path) => {
+                let way = (!word.contains('/')).then(|| self.way_of(&path));
+                Some(ApprovedProgram::Found { content: content_of(&path), path: path.to_str()?.to_owned(), way })
+            }
             Err(SpawnFailure::ProgramNotFound { .. }) => Some(ApprovedProgram::Absent),
             Err(_) => None,
         }
@@ -87,6 +125,43 @@ impl ProgramSearch<'_> {
         let environment = ChildEnvironment::build(self.ambient, self.additions?, action, Path::new("/"));
         Some(resolve_program(program, &self.root.join(&action.directory), &environment.search_path()))
     }
+}
+
+/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
+/// typed command.
+pub fn unchanged_since_approval(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+    tree: TreeDigest,
+) -> Result<BTreeSet<ActionId>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
+    Ok(unchanged.unwrap_or_default())
+}
+
+/// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
+pub fn programs_not_approved(
+    index: &StoreIndex,
+    programs: ProgramSearch<'_>,
+    request: &RunRequest<'_>,
+) -> Result<Vec<String>, ProjectError> {
+    let RunRequest { plan, scope, .. } = request;
+    let approved = match file_of(plan) {
+        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
+        None => None,
+    };
+    Ok(approved.map(|held| programs.found_by_another_way(plan, &held.terms)).unwrap_or_default())
+}
+
+/// Returns whether two programs lie in one directory. `/bin` and `/usr/bin` often are one.
+fn same_directory(one: &Path, other: &Path) -> bool {
+    let directory = |path: &Path| path.parent().and_then(|directory| directory.canonicalize().ok());
+    directory(one).is_some() && directory(one) == directory(other)
 }
 
 fn content_of(path: &Path) -> Option<Digest> {
@@ -101,4 +176,57 @@ fn content_of(path: &Path) -> Option<Digest> {
         hasher.update(&buffer[..length]);
     }
     (file.limit() > 0).then(|| Digest::from_hasher(hasher))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make the programs that are found")]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use proctor_model::{ActionPhase, testing};
+    use proctor_plan::spec::plan_terms;
+
+    /// Makes a program in a directory, and returns a search path that leads to it first.
+    fn search_path(directory: &Path, text: &str) -> BTreeMap<OsString, OsString> {
+        std::fs::create_dir_all(directory).expect("it is ours");
+        let program = directory.join("tool");
+        std::fs::write(&program, text).expect("it is ours");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+        [(OsString::from("PATH"), OsString::from(format!("{}:/usr/bin:/bin", directory.display())))].into()
+    }
+
+    #[test]
+    fn a_program_that_is_found_by_another_way_is_named() {
+        let top = tempfile::tempdir().expect("a directory");
+        let (root, additions) = (top.path().join("project"), EnvironmentAdditions::default());
+        let approved_path = search_path(&root.join(".venv/bin"), "one");
+        let search = |ambient| ProgramSearch { root: &root, ambient, additions: Some(&additions) };
+        let mut step = testing::generic_action(ActionPhase::Step);
+        step.command.argv = vec!["tool".to_owned()];
+        let plan = Plan { steps: vec![step], ..testing::empty_plan() };
+        let approved = |ambient| search(ambient).record(&plan, None, plan_terms(&plan));
+        let others = |ambient, terms: &PlanTerms| search(ambient).found_by_another_way(&plan, terms);
+        let nothing = Vec::<String>::new();
+        let mut terms = approved(&approved_path);
+        assert_eq!(others(&approved_path, &terms), nothing);
+        // What is in an environment is named by the digest of the environment.
+        search_path(&root.join(".venv/bin"), "another version");
+        assert_eq!(others(&approved_path, &terms), nothing);
+        let elsewhere = search_path(&top.path().join("fk"), "green");
+        let named = format!("tool is another program than the approved one: {}", top.path().join("fk/tool").display());
+        assert_eq!(others(&elsewhere, &terms), [named]);
+        // In a directory that is none of these, path and content count.
+        terms = approved(&elsewhere);
+        assert_eq!((others(&elsewhere, &terms).len(), others(&approved_path, &terms).len()), (0, 1));
+        search_path(&top.path().join("fk"), "changed");
+        assert_eq!(others(&elsewhere, &terms).len(), 1);
+        // Approvals of earlier versions say no way.
+        for action in terms.actions.values_mut() {
+            if let Some(ApprovedProgram::Found { way, .. }) = &mut action.program {
+                *way = None;
+            }
+        }
+        assert_eq!(others(&approved_path, &terms), nothing);
+    }
 }

@@ -10,15 +10,16 @@ use crate::rewritten_files::RewrittenFiles;
 use crate::seen_layers::SeenLayers;
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::SnapshotV2;
-use proctor_evidence::{ScratchDirectory, Store};
-use proctor_model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp};
+use proctor_evidence::{ScratchDirectory, Store, read_regular_text};
+use proctor_model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp, TreePath};
 use proctor_project::{
     CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
     obstacle_of_settings, try_mount,
 };
 use proctor_sandbox::process::Control;
 use proctor_sandbox::snapshot::clean_up_copy_out;
-use proctor_tree::{TreeHints, TreeIndex};
+use proctor_tools::{configured_outputs, may_name_outputs};
+use proctor_tree::{NameSearch, NameTopic, TreeHints, TreeIndex};
 
 /// The reason, shown in the report, for running the checks in the project itself after the project changed again and
 /// again while it was copied.
@@ -30,6 +31,12 @@ const NOT_ASKED_FOR: &str = "`[sandbox]` has `snapshot = \"off\"`";
 /// The most times that the tree is read and copied, because it may change while it is copied. After that many times
 /// the checks run in place.
 const TRIES: usize = 10;
+
+/// The most configuration files that are read for the outputs that they name.
+const MOST_CONFIGURATIONS: usize = 256;
+
+/// The size in bytes up to which a configuration file is read for the outputs that it names.
+const LARGEST_CONFIGURATION: u64 = 1 << 20;
 
 /// The most attempts of actions that a run with a snapshot may have. Each attempt can add a layer, and the options of one
 /// mount have room for about 200 layers.
@@ -70,6 +77,7 @@ pub(crate) fn look_and_copy(
     for _ in 0..TRIES {
         let unread = trees.known.take_unread_inputs(request.scope);
         let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
+        let made = made.with_configured(&index, outputs_named_in(&index).into_iter());
         match runner.copies.update(store, request.settings, request.scope, &index, made, unread)? {
             CopiesOutcome::Moved(paths) => {
                 let hints = TreeHints::Only(paths);
@@ -79,6 +87,16 @@ pub(crate) fn look_and_copy(
         }
     }
     Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
+}
+
+/// Returns the outputs that configuration files of the tree name.
+fn outputs_named_in(index: &TreeIndex) -> Vec<String> {
+    const SEARCH: NameSearch = NameSearch { topic: NameTopic::Outputs, is_wanted: may_name_outputs };
+    let read = |(path, _): (TreePath, _)| {
+        let text = read_regular_text(&index.root().join(path.as_path()), LARGEST_CONFIGURATION).ok()?;
+        Some(configured_outputs(&path.to_string(), &text))
+    };
+    index.named(SEARCH).into_iter().take(MOST_CONFIGURATIONS).filter_map(read).flatten().collect()
 }
 
 /// A process may have died while it copied files that checks wrote to the project. Removes what that process left

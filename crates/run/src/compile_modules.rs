@@ -273,6 +273,7 @@ impl Compilation<'_> {
             weakest: IsolationLevel::Namespace,
             sandbox: Some(hide_store_alone(self.store.root())?),
             snapshot: None,
+            dropped: None,
             output: None,
             resources: ResourceLimits::default(),
             filter: SystemCallFilter::WherePossible,

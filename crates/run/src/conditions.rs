@@ -1,9 +1,12 @@
 //! What the results of a run may depend on beside the tree.
 
+use std::collections::BTreeMap;
+
 use crate::check_place::CheckPlace;
-use proctor_model::{CachesSeen, IgnoredFiles, RunConditions};
+use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
 use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
 use proctor_tree::TreeIndex;
+use proctor_tree::ignore::ShownOutputs;
 
 /// The ignored files that checks could read in the project itself, before any check ran.
 #[derive(Debug)]
@@ -26,7 +29,14 @@ impl IgnoredBefore {
     }
 
     /// Returns what the results of the run may depend on beside the tree.
-    pub(crate) fn conditions(self, request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> RunConditions {
+    pub(crate) fn conditions(
+        self,
+        request: &RunRequest<'_>,
+        place: &CheckPlace,
+        index: &TreeIndex,
+        toolchains: Vec<ToolchainRecord>,
+        other_programs: Vec<String>,
+    ) -> RunConditions {
         let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
             (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
             // The snapshot was given up during the run. What was there before the run is not known.
@@ -40,11 +50,38 @@ impl IgnoredBefore {
                 (Some(ignored), Some(caches))
             }
         };
+        let ignored = ignored.map(|ignored| with_those_of_inputs(ignored, request, index));
         let platform = RunConditions::platform_here();
         let directory = directory_in_repository(&request.scope.root);
         let (rewritten, restored) = place.rewritten().map(|files| (files.rewritten(), files.restored())).unwrap_or_default();
-        RunConditions { platform, directory, ignored, caches, rewritten, restored, unnamed: Vec::new() }
+        RunConditions {
+            platform,
+            directory,
+            ignored,
+            caches,
+            rewritten,
+            restored,
+            unnamed: Vec::new(),
+            left_in_environment: BTreeMap::new(),
+            toolchains,
+            other_programs,
+        }
     }
+}
+
+/// Adds what rules ignore in the inputs beside the project: checks can read it, and no digest names it.
+fn with_those_of_inputs(mut ignored: IgnoredFiles, request: &RunRequest<'_>, index: &TreeIndex) -> IgnoredFiles {
+    let own_link = request.settings.matcher.own_link.as_ref();
+    for (name, input) in index.input_directories() {
+        match ignored_in_project(input, &ShownOutputs::default(), None, own_link) {
+            Some((found, _)) => {
+                let paths = found.paths.iter().chain(&found.others);
+                ignored.others.extend(paths.map(|path| format!("{name}/{path}")));
+            }
+            None => ignored.others.push(format!("{name}/")),
+        }
+    }
+    ignored
 }
 
 fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<(IgnoredFiles, CachesSeen)> {

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::environment::TOOLCHAIN;
 use crate::other_results::other_results;
 use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
@@ -77,11 +78,14 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
     EarlierRuns { notes, tests: None }
 }
 
-/// Returns the notes about the discovery of the checks that both this plan and the last run of the task have. Where
+/// Returns the notes about the discovery of the checks and about inputs that both this plan and the last run of the task have. Where
 /// this process has made no run of the task yet, the report of the last run is read; without a report all notes are
 /// new.
 pub(crate) fn told_notes(evidence: &Evidence, last_runs: &mut LastRuns, request: &RunRequest<'_>) -> Vec<PlanNote> {
-    if request.plan.origin != PlanOrigin::Discovered || request.plan.notes.is_empty() {
+    let is_discovered = request.plan.origin == PlanOrigin::Discovered;
+    let of_plan = request.plan.notes.iter().filter(|_| is_discovered).cloned();
+    let notes: Vec<PlanNote> = of_plan.chain(request.settings.input_notes()).collect();
+    if notes.is_empty() {
         return Vec::new();
     }
     let task = (request.scope.project.clone(), request.plan.task.clone());
@@ -89,9 +93,9 @@ pub(crate) fn told_notes(evidence: &Evidence, last_runs: &mut LastRuns, request:
         let runs = evidence.index.runs(&task.0, Some(&task.1), 1).ok()?;
         Some(report_of(&evidence.store, request, runs.first()?)?.notes)
     });
-    last_runs.notes.insert(task, request.plan.notes.clone());
+    last_runs.notes.insert(task, notes.clone());
     let last = last.unwrap_or_default();
-    request.plan.notes.iter().filter(|note| last.contains(note)).cloned().collect()
+    notes.into_iter().filter(|note| last.contains(note)).collect()
 }
 
 /// Returns a note about changed programs, lock files and plugins. Configuration files are left out, because the report
@@ -107,7 +111,8 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     let differ = |name: &&str| match (before.get(name), now.get(name)) {
         (Some(before), Some(now)) => before != now,
         // A different plan starts different programs, so a program that only one of the runs has is not worth a note.
-        (Some(_), None) | (None, Some(_)) => has_same_plan,
+        // A toolchain that one of the runs does not name was not hashed yet.
+        (Some(_), None) | (None, Some(_)) => has_same_plan && !name.starts_with(TOOLCHAIN),
         (None, None) => false,
     };
     let changed: Vec<String> =

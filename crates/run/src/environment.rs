@@ -12,6 +12,9 @@ use proctor_model::{Digest, TreePath};
 use proctor_project::{EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, pinned};
 use proctor_tree::TreeIndex;
 
+/// The beginning of the names of toolchains among the components of the environment.
+pub(crate) const TOOLCHAIN: &str = "toolchain ";
+
 /// What is known about the run's environment during its checks.
 pub(crate) enum SurveyProgress {
     /// No check needs the environment, so it is still being surveyed in the background.
@@ -51,12 +54,17 @@ impl SurveyProgress {
         match self {
             Self::UnderWay(survey) => LookedOnce { surveyed: survey.finish(pinned(index)), inputs: BTreeMap::new() },
             Self::Known(inputs) => {
-                let ReusableInputs { surveyed, of_checks, on_this_tree: _ } = *inputs;
+                let ReusableInputs { surveyed, toolchains: _, of_checks, on_this_tree: _ } = *inputs;
                 let inputs = of_checks.into_iter().map(|(name, (digest, _))| (name, digest)).collect();
                 LookedOnce { surveyed, inputs }
             }
         }
     }
+}
+
+/// Returns the name of a toolchain among the components of the environment in a report.
+pub(crate) fn toolchain_component(path: &str) -> String {
+    format!("{TOOLCHAIN}{path}")
 }
 
 /// Begins to survey the whole environment again, in the background, if a later run may reuse results of this one.

@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use proctor_model::{Access, Sandbox};
-use proctor_project::{InputSearch, LeftOut, LeftOutReason};
+use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
+use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
 
 /// The most bytes of a line that are searched, and the most lines with a marker.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -53,20 +53,55 @@ const INSTALLS: &[(&str, &str)] = &[
 ];
 
 /// What a failed action could see.
-pub(crate) struct ActionView<'a> {
-    pub(crate) search: InputSearch<'a>,
+struct ActionView<'a> {
+    search: InputSearch<'a>,
     /// The action's working directory, from which relative paths in its output lead.
-    pub(crate) directory: &'a Path,
-    pub(crate) sandbox: &'a Sandbox,
+    directory: &'a Path,
+    sandbox: &'a Sandbox,
     /// The inputs and sockets of the settings; the advice adds to them.
-    pub(crate) inputs: Vec<String>,
-    pub(crate) sockets: &'a [String],
+    inputs: &'a [String],
+    sockets: &'a [String],
     /// What the project's files lead to and checks do not see.
-    pub(crate) left_out: &'a [LeftOut],
+    left_out: &'a [LeftOut],
+}
+
+/// Returns notes about what a failed action looked for and did not see. `surroundings` are the run, the home directory and the store.
+pub(crate) fn hidden_input_notes(
+    (request, home, store): (&RunRequest<'_>, Option<&Path>, &Path),
+    action: &Action,
+    ended: &EndedAction,
+    sandbox: Option<&Sandbox>,
+) -> Vec<PlanNote> {
+    let Some(sandbox) = sandbox else { return Vec::new() };
+    let root = request.scope.root.as_path();
+    let view = ActionView {
+        search: InputSearch { root, home, store },
+        directory: &root.join(&action.directory),
+        sandbox,
+        inputs: &request.settings.named_inputs,
+        sockets: &request.settings.sandbox.sockets,
+        left_out: &request.settings.left_out,
+    };
+    let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
+    let note = |message| PlanNote { subject: action.name.clone(), message };
+    hidden_inputs(&output, &view).into_iter().map(note).collect()
+}
+
+/// Adds the notes about the project's inputs, but for a line that the note of a failed check has already.
+pub(crate) fn add_input_notes(request: &RunRequest<'_>, notes: &mut Vec<PlanNote>) {
+    let is_said = |note: &PlanNote| notes.iter().any(|other| says_same_line(&other.message, &note.message));
+    let about_inputs: Vec<PlanNote> = request.settings.input_notes().into_iter().filter(|note| !is_said(note)).collect();
+    notes.extend(about_inputs);
+}
+
+/// Returns whether two notes propose the same line for `proctor.toml`.
+fn says_same_line(one: &str, other: &str) -> bool {
+    let line = |text: &str| text.split_once("`inputs = ").and_then(|(_, rest)| rest.split('`').next().map(str::to_owned));
+    line(one).is_some() && line(one) == line(other)
 }
 
 /// Returns at most one line of advice about each kind: another checkout, an input, a socket.
-pub(crate) fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
+fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let lines: Vec<&str> =
         output.lines().filter(|line| line.len() <= LONGEST_LINE && is_about_missing(line)).take(MOST_LINES).collect();
     if lines.is_empty() {
@@ -144,11 +179,15 @@ impl ActionView<'_> {
     /// see that.
     fn entry_beside(&self, path: &Path) -> Option<String> {
         let path = path.canonicalize().ok()?;
-        let shared = self.search.root.ancestors().find(|above| path.starts_with(above))?;
-        // Directly below HOME or the root directory, the file itself is meant: `~/.gitconfig`, and not the whole of `~/.config`.
-        let is_wide = shared.parent().is_none() || Some(shared) == self.search.home;
-        let entry = if is_wide { path.clone() } else { shared.join(path.strip_prefix(shared).ok()?.components().next()?) };
-        self.search.refusal(&entry).is_none().then(|| self.search.name_of(&entry))
+        let home = self.search.home.and_then(|home| home.canonicalize().ok());
+        let home = home.filter(|home| path.starts_with(home) && !self.search.root.starts_with(home));
+        let shared = home.as_deref().or_else(|| self.search.root.ancestors().find(|above| path.starts_with(above)))?;
+        let first = path.strip_prefix(shared).ok()?.components().next()?;
+        // Of the user's own settings, and of the root directory, the file itself is meant: `~/.config/x.toml`, not the whole of `~/.config`.
+        let is_dotted = first.as_os_str().as_encoded_bytes().starts_with(b".");
+        let entry = if shared.parent().is_none() || is_dotted { path.clone() } else { shared.join(first) };
+        let is_allowed = self.search.refusal(&entry).is_none() && !self.search.is_in_other_checkout(&path);
+        is_allowed.then(|| self.search.name_of(&entry))
     }
 
     /// Returns where a module lies that the project's files lead to, or that lies beside the project.
@@ -158,7 +197,9 @@ impl ActionView<'_> {
         let beside = fs::read_dir(self.search.root.parent()?).into_iter().flatten().flatten();
         let beside = beside.map(|entry| (self.search.name_of(&entry.path()), entry.path())).take(MOST_LINES * 4);
         let mut candidates: Vec<(String, PathBuf)> = known.chain(beside).collect();
-        candidates.retain(|(_, path)| self.search.refusal(path).is_none() && self.is_hidden(path));
+        candidates.retain(|(_, path)| {
+            self.search.refusal(path).is_none() && self.is_hidden(path) && !self.search.is_in_other_checkout(path)
+        });
         candidates.into_iter().find(|(_, path)| holds_module(path, module)).map(|(name, _)| name)
     }
 

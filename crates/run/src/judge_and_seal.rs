@@ -6,27 +6,31 @@ use std::path::{Path, PathBuf};
 use crate::check_records::check_records;
 use crate::debt::write_debt;
 use crate::earlier_runs::{earlier_runs, told_notes};
+use crate::environment::toolchain_component;
 use crate::exports::write_exports;
+use crate::hidden_inputs::add_input_notes;
 use crate::look_again::ProjectAfter;
+use crate::lowered_verdict::{needs_a_person, note_partial_selection, note_protected_files, note_rewritten_tree};
 use crate::program_records::program_records;
 use crate::run_context::RunContext;
 use crate::run_record::{inputs, named_checks, prerequisites_met};
 use crate::test_facts::test_result;
 use crate::{criteria_facts, records, review};
 use proctor_evidence::report::{
-    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddV2,
-    TreeFacts, attested, build, seal_hash, to_bytes,
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentComponentV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts,
+    SkipReason, TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
-    Action, ActionPhase, Blocking, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs,
-    EvidenceFile, HelperDeath, HomeAccess, IsolationFacts, OPEN_WORLD, OverallResult, OverallStatus, PartialReason, PlanNote,
-    ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp, UNNAMED_FILES,
+    Action, ActionPhase, Blocking, CommandExit, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, HelperDeath,
+    HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallStatus, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
+    StopReason, TddState, Timestamp, UNNAMED_FILES,
 };
 use proctor_plan::routing;
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
 use proctor_project::{
     Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Trees, changed_between,
+    note_not_hashed,
 };
 use proctor_sandbox::isolation;
 use proctor_sandbox::process::clock;
@@ -102,7 +106,7 @@ fn facts_beside_others(
     facts.notes.extend(earlier.notes);
     facts.notes.extend(runner.refused_requests.take_note());
     facts.notes.extend(trees.note_tracked_outside(request.scope));
-    facts.notes.extend(request.settings.input_notes());
+    add_input_notes(request, &mut facts.notes);
     if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
         files.tests = earlier.tests;
     }
@@ -188,64 +192,6 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     let (route, tdd) = route(run_end, ended, verdict.overall_status);
     let override_of = route.as_ref().and_then(overridden);
     RunJudgement { verdict, criteria, route, override_of, tdd, ended }
-}
-
-/// Lowers the verdict of a run that left checks out, or that uses results which checks had on another tree. The verdict says
-/// nothing about these checks on this tree, so the task cannot be complete.
-fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    let unproven = || run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step && one.is_unproven());
-    let count = unproven().count();
-    if count == 0 {
-        return;
-    }
-    verdict.nothing_proven = count == run_end.performed.iter().filter(|one| one.action.phase == ActionPhase::Step).count();
-    if verdict.overall_status == OverallStatus::Success {
-        verdict.overall_status = OverallStatus::PartialSuccess;
-    }
-    if verdict.task_status == Some(TaskStatus::Complete) {
-        verdict.task_status = Some(TaskStatus::Partial);
-        verdict.partial_reason = Some(PartialReason::ChecksLeftOut);
-    }
-    if verdict.completion_status == CompletionStatus::Complete {
-        verdict.completion_status = CompletionStatus::Incomplete;
-        let all = run_end.context.request.plan.steps.len();
-        verdict.completion_reason = match unproven().filter(|one| one.skipped().is_none()).count() {
-            0 => format!("{count} of {all} checks were not run"),
-            _ => format!("{count} of {all} checks were not run on this tree"),
-        };
-    }
-}
-
-/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could
-/// complete a task by weakening its tests.
-fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    let Some(why) = needs_a_person(run_end) else { return };
-    if verdict.task_status == Some(TaskStatus::Complete) {
-        verdict.task_status = Some(TaskStatus::Partial);
-        verdict.partial_reason = Some(PartialReason::ProtectedFiles);
-    }
-    if verdict.completion_status == CompletionStatus::Complete {
-        verdict.completion_status = CompletionStatus::Incomplete;
-        verdict.completion_reason = why;
-    }
-}
-
-/// Keeps a run that passed from being a verdict on its tree if a check left other content in its copy of the tree: another check, or the
-/// rest of the same one, may have worked on that content.
-fn note_rewritten_tree(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
-    if !run_end.after.is_tree_rewritten || verdict.overall_result != Some(OverallResult::Passed) {
-        return;
-    }
-    verdict.overall_status = OverallStatus::RewroteTree;
-    if verdict.task_status == Some(TaskStatus::Complete) {
-        verdict.task_status = Some(TaskStatus::Partial);
-        verdict.partial_reason = Some(PartialReason::RewroteTree);
-    }
-    if verdict.completion_status == CompletionStatus::Complete {
-        verdict.completion_status = CompletionStatus::Incomplete;
-        let files = run_end.after.conditions.rewritten.join(", ");
-        verdict.completion_reason = format!("checks left other content in their copies than the tree has: {files}");
-    }
 }
 
 /// Decides where the task goes next by the first TEST action that did not succeed, otherwise by the last TEST action
@@ -370,11 +316,11 @@ const LOST_EVENTS: &str = "file events may have been lost before this run; the w
 
 fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
     let names: BTreeSet<_> = run_end.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
-    EnvironmentV2 {
-        digest: run_end.after.surveyed.digest,
-        names: names.into_iter().collect(),
-        components: run_end.after.surveyed.components.clone(),
-    }
+    let mut components = run_end.after.surveyed.components.clone();
+    components.extend(run_end.after.conditions.toolchains.iter().filter_map(|toolchain| {
+        Some(EnvironmentComponentV2 { name: toolchain_component(&toolchain.path), sha256: toolchain.content? })
+    }));
+    EnvironmentV2 { digest: run_end.after.surveyed.digest, names: names.into_iter().collect(), components }
 }
 
 fn tdd_facts(context: &RunContext<'_>, decided: &RunJudgement) -> TddV2 {
@@ -405,7 +351,12 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
     let request = run_end.context.request;
     let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
     let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
-    of_actions.chain(of_the_run).chain(run_end.after.kept.notes.iter().cloned()).collect()
+    let of_programs = run_end.after.conditions.other_programs.iter().map(|text| PlanNote {
+        subject: "program".to_owned(),
+        message: format!("{text}; the run proves nothing of a commit until a person says so (`proctor approve`)"),
+    });
+    let of_toolchains = note_not_hashed(&run_end.after.conditions.toolchains);
+    of_actions.chain(of_the_run).chain(of_toolchains).chain(of_programs).chain(run_end.after.kept.notes.iter().cloned()).collect()
 }
 
 fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
@@ -469,6 +420,10 @@ fn sealed_report(
         warned: names(&|one| is_allowed(&one)),
         told_notes,
         moved: run_end.after.comparison.moved.clone(),
+        on_disk: match run_end.after.conditions.left_in_environment.is_empty() {
+            true => OnDisk::compare(context.before, run_end.after.comparison.after),
+            false => OnDisk::LeftByChecks,
+        },
         copied: run_end.after.kept.tree.map(|tree| CopiedFiles {
             tested: context.before,
             tree,
@@ -491,9 +446,4 @@ fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) 
         (_, CommandExit::Proceed) if needs_a_person(run_end).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, actions),
     }
-}
-
-/// Returns why protected files keep the task from continuing; `None` if the task may continue.
-fn needs_a_person(run_end: &RunEnd<'_>) -> Option<String> {
-    run_end.after.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
 }

@@ -7,6 +7,7 @@ use crate::check_place::CheckPlace;
 use crate::conditions::IgnoredBefore;
 use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_survey};
 use crate::kept_files::{KeptOutcome, copy_out};
+use crate::left_behind::{may_write_environments, note_left, stamps};
 use crate::missing_root::require_root;
 use crate::perform_all::PreparedTree;
 use crate::rewritten_files::RewrittenFiles;
@@ -16,7 +17,8 @@ use proctor_evidence::{Ledger, Store};
 use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
 use proctor_project::{
     EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
-    SurveyedEnvironment, Trees, Workspace, begin_protected_scan, protected_files_status, update_task_list,
+    SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan, programs_not_approved, protected_files_status,
+    update_task_list,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex, compare};
@@ -36,6 +38,7 @@ pub(crate) struct SecondLook<'r, 'c> {
     pub(crate) results: &'r [ActionResult],
     pub(crate) stopped: Option<StopReason>,
     pub(crate) known: SurveyProgress,
+    pub(crate) toolchains: Option<ToolchainSurvey>,
     pub(crate) prepared: PreparedTree,
     pub(crate) looks: BackgroundLooks,
 }
@@ -86,7 +89,7 @@ pub(crate) fn look_again(
     show: &mut dyn FnMut(Progress),
 ) -> Result<ProjectAfter, ProjectError> {
     let Workspace { evidence, trees, installed, runner, .. } = workspace;
-    let SecondLook { context, place, index, results, stopped, known, prepared, looks } = look;
+    let SecondLook { context, place, index, results, stopped, known, toolchains, prepared, looks } = look;
     let request = context.request;
     require_root(&request.scope.root, results)?;
     let SurveyedOnce { once, again } = end_survey(evidence, installed, runner, request, known, index)?;
@@ -100,7 +103,7 @@ pub(crate) fn look_again(
     let TreeAfter { mut comparison, tree } = tree_after(&evidence.store, trees, request, prepared, index)?;
     // Files that `writes` names are copied to the project only after the second reading of the tree, if there is
     // one. Otherwise that reading would take the copied files for saves of a person.
-    let kept = copy_out(&evidence.store, trees, context, place, stopped, index)?;
+    let mut kept = copy_out(&evidence.store, trees, context, place, stopped, index)?;
     // Changes that somebody made to the task list during the checks belong in this report.
     update_task_list(evidence, ledger, request.scope, request.settings, show)?;
     let protected = match looks.protected {
@@ -108,14 +111,24 @@ pub(crate) fn look_again(
         None => None,
     };
     let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
+    let mut left = context.left_before.clone();
+    if may_write_environments(results) {
+        left.extend(moved.iter().cloned());
+    }
     comparison.moved.extend(moved);
+    comparison.moved.extend(context.left_before.iter().cloned());
+    kept.notes.extend(note_left(&left));
     for path in context.guarded.changed(&request.scope.root) {
         if !comparison.moved.contains(&path) {
             comparison.moved.push(path);
         }
     }
     let snapshot = place.facts(&in_place);
-    let conditions = looks.ignored.conditions(request, place, index);
+    let programs = runner.program_search(request.scope, request.settings);
+    let other_programs = programs_not_approved(&evidence.index, programs, request)?;
+    let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
+    let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
+    let conditions = RunConditions { left_in_environment: stamps(&request.scope.root, &left), ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }

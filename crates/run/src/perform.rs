@@ -7,7 +7,9 @@
 mod attempts;
 mod background_action;
 mod control;
+mod dropping;
 mod file_or_request;
+mod keeping;
 mod listing;
 mod process;
 mod reports;
@@ -24,27 +26,27 @@ use std::time::Duration;
 use crate::bytecode::{PythonAction, bytecode_for};
 use crate::bytecode_in_place::BytecodeInPlace;
 use crate::check_place::{CheckPlace, refresh_place};
+use crate::dropped_writes::InPlaceLayers;
 use crate::flow::RunClock;
 use crate::hidden_caches::hidden_caches;
-use crate::hidden_inputs::{ActionView, hidden_inputs};
+use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
 use crate::queue::{AwaitedTurn, QueueTurn};
-use crate::records;
 use crate::run_context::RunContext;
 use crate::stop_requests::{skip_reason, stop_reasons_for};
 use crate::test_history::test_history;
-use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
+use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, SkipReason, action_result};
 use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, EvidenceFile, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox,
-    SpawnFailure, StopReason, ToolReport, TreePath, World,
+    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
+    StopReason, TreePath, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EnvironmentSurvey, Evidence, InputSearch, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits,
-    Runner, SurveyExtent, Trees, Workspace, prepare_own_caches,
+    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
+    SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation};
@@ -134,6 +136,11 @@ pub(crate) struct Performer<'w, 'c> {
     /// The first death of a helper process while an action of the run went on.
     helper_death: Option<HelperDeath>,
     bytecode: BytecodeInPlace,
+    in_place: InPlaceLayers,
+    /// The tree before the run.
+    index: &'c TreeIndex,
+    /// The look at what the checks see outside of the tree. It begins before the first check.
+    pub(crate) toolchains: Option<ToolchainSurvey>,
 }
 
 impl<'w, 'c> Performer<'w, 'c> {
@@ -142,6 +149,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         lock: &'w ProjectLock,
         context: &'c RunContext<'c>,
         place: &'w mut CheckPlace,
+        index: &'c TreeIndex,
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
@@ -149,7 +157,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let clock = RunClock::new(context.request.plan, clock::monotonic());
         let bytecode = BytecodeInPlace::default();
         let Workspace { evidence, trees, installed, runner, .. } = workspace;
-        let (spare_output, helper_death) = (None, None);
+        let (spare_output, helper_death, in_place) = (None, None, InPlaceLayers::default());
         Self {
             evidence,
             trees,
@@ -165,6 +173,9 @@ impl<'w, 'c> Performer<'w, 'c> {
             spare_output,
             helper_death,
             bytecode,
+            in_place,
+            index,
+            toolchains: None,
         }
     }
 
@@ -223,7 +234,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }
-        Ok(())
+        self.drop_writes(action, request)
     }
 
     /// Begins to look for tools and installed packages in the background.
@@ -243,6 +254,17 @@ impl<'w, 'c> Performer<'w, 'c> {
             self.place.shown_environments(),
             extent,
         )
+    }
+
+    /// Begins to look at the toolchains and packages outside of the tree that the checks see.
+    pub(crate) fn survey_toolchains(&mut self, index: &TreeIndex) {
+        let (request, shown) = (self.context.request, self.place.shown_environments());
+        let depth = match request.settings.sandbox.caches {
+            CachesMode::Fresh => ToolchainDepth::EveryFile,
+            CachesMode::Kept => ToolchainDepth::Usual,
+        };
+        let (store, ambient) = (&self.evidence.store, &self.runner.ambient);
+        self.toolchains = Some(self.installed.begin_toolchain_survey(store, ambient, request, index, shown, depth));
     }
 
     /// Skips an action and reports it to the screen.
@@ -342,7 +364,8 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &request.settings.sandbox,
         };
         let mut hints = failed.hints();
-        hints.extend(self.hidden_inputs(action, ended, sandbox));
+        let surroundings = (request, isolation::home(&self.runner.ambient), self.evidence.store.root());
+        hints.extend(hidden_input_notes(surroundings, action, ended, sandbox));
         if let Some(snapshot) = self.place.snapshot_for(action) {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
             let places = (request.scope.root.as_path(), self.working_directory(action));
@@ -350,23 +373,6 @@ impl<'w, 'c> Performer<'w, 'c> {
             hints.extend(missing_directories(action, ended, places.0, &places.1, is_missed));
         }
         hints
-    }
-
-    fn hidden_inputs(&self, action: &Action, ended: &EndedAction, sandbox: Option<&Sandbox>) -> Vec<PlanNote> {
-        let (request, Some(sandbox)) = (self.context.request, sandbox) else { return Vec::new() };
-        let root = request.scope.root.as_path();
-        let (home, store) = (isolation::home(&self.runner.ambient), self.evidence.store.root());
-        let view = ActionView {
-            search: InputSearch { root, home, store },
-            directory: &root.join(&action.directory),
-            sandbox,
-            inputs: request.settings.named_inputs.clone(),
-            sockets: &request.settings.sandbox.sockets,
-            left_out: &request.settings.left_out,
-        };
-        let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
-        let note = |message| PlanNote { subject: action.name.clone(), message };
-        hidden_inputs(&output, &view).into_iter().map(note).collect()
     }
 
     fn isolation(
@@ -429,62 +435,6 @@ impl<'w, 'c> Performer<'w, 'c> {
             expected_failure,
             history: &history,
         })
-    }
-
-    fn keep_streams(
-        &mut self,
-        action: &Action,
-        ended: &EndedAction,
-        names: &ActionFiles,
-    ) -> Result<Vec<EvidenceFile>, ProjectError> {
-        let captured = &ended.captured;
-        let log = (&names.log, captured.log_bytes, captured.log_digest);
-        let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
-        let mut files = Vec::with_capacity(2);
-        for (file, bytes, digest) in [log, frames] {
-            let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
-            files.push(kept.map_err(ProjectError::Evidence)?);
-        }
-        Ok(files)
-    }
-
-    fn keep_report(
-        &mut self,
-        name: Option<&NamedFile>,
-        report: &ToolReport,
-        action: &Action,
-    ) -> Result<Option<EvidenceFile>, ProjectError> {
-        let Some(name) = name else { return Ok(None) };
-        let kept = match report {
-            ToolReport::Fresh(bytes) => self.directory.write(&name.name, bytes, name.kind, Some(&action.id)),
-            ToolReport::Large(large) => self.directory.write_from(&name.name, &mut large.reader(), name.kind, Some(&action.id)),
-            ToolReport::NotRequested | ToolReport::Missing | ToolReport::Refused(_) => return Ok(None),
-        };
-        kept.map(Some).map_err(ProjectError::Evidence)
-    }
-
-    fn keep_records(&mut self, attempt: JudgedAttempt<'_>) -> Result<Vec<EvidenceFile>, ProjectError> {
-        let JudgedAttempt { action, ended, interpretation, judgement, environment, program, names, number } = attempt;
-        let mut files = Vec::with_capacity(2);
-        let directory = self.working_directory(action);
-        let program = program.and_then(|program| {
-            let (index, ambient) = (&mut self.evidence.index, &self.runner.ambient);
-            self.installed.program_facts(index, ambient, action, &self.context.request.scope.root, &directory, program)
-        });
-        let run_id = &self.context.run_id;
-        let record = records::action(run_id, number, action, ended, &directory, program, environment);
-        let mut write = |name: &NamedFile, bytes: &[u8]| {
-            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
-            files.push(kept);
-            Ok::<(), ProjectError>(())
-        };
-        write(&names.record, &record)?;
-        if let (Some(name), Some(bytes)) =
-            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, judgement))
-        {
-            write(name, &bytes)?;
-        }
-        Ok(files)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::steps::{Steps, perform_steps, start_or_skip};
 use crate::stop_requests::{is_stopped, skip_reason, stops_whole_run};
 use proctor_evidence::report::{ActionResult, SkipReason};
 use proctor_model::{Action, HelperDeath, StopReason};
-use proctor_project::ProjectError;
+use proctor_project::{ProjectError, ToolchainSurvey};
 use proctor_tree::TreeIndex;
 
 /// The outcome of carrying out all actions.
@@ -18,6 +18,7 @@ pub(crate) struct PerformedActions {
     /// The death of a helper process while an action went on; `None` if there was none.
     pub(crate) died: Option<HelperDeath>,
     pub(crate) known: SurveyProgress,
+    pub(crate) toolchains: Option<ToolchainSurvey>,
     pub(crate) prepared: PreparedTree,
 }
 
@@ -45,6 +46,7 @@ pub(crate) fn perform_all(
         // The survey starts after the prerequisites, because they install what it reads. It continues during the
         // checks.
         let survey = performer.survey(index);
+        performer.survey_toolchains(index);
         let known = if context.needs_check_inputs() && met == PrerequisiteStatus::Met {
             SurveyProgress::Known(Box::new(performer.reusable_inputs(survey, index)?))
         } else {
@@ -65,7 +67,8 @@ pub(crate) fn perform_all(
     control.forget(StopReason::HelperDied);
     let known = carried?;
     served.and(cleaned)?;
-    Ok(PerformedActions { results: performed, stopped, died, known, prepared })
+    let toolchains = performer.toolchains.take();
+    Ok(PerformedActions { results: performed, stopped, died, known, toolchains, prepared })
 }
 
 /// Running services, each with its position among all performed actions.

@@ -9,7 +9,7 @@ use proctor_evidence::report::{
     refused_report, refused_start, seal_hash, to_bytes,
 };
 use proctor_evidence::{DurableStep, RunDirectory, SealInput};
-use proctor_model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
+use proctor_model::{CommandExit, OnDisk, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::OutlinedAction;
 use proctor_plan::verdict::{RunFlow, judge_invalid, judge_run};
@@ -97,6 +97,7 @@ pub fn refuse(
         report_path,
         tree,
         tree_after: tree,
+        on_disk: OnDisk::AsTested,
         failed: Vec::new(),
         warned: Vec::new(),
         copied: None,

@@ -11,6 +11,8 @@ mod earlier;
 mod inputs;
 mod on_this_tree;
 
+use std::collections::BTreeMap;
+
 use proctor_evidence::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use proctor_model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
 use proctor_plan::verdict::is_determined_by_inputs;
@@ -45,6 +47,8 @@ pub(crate) struct ReuseCriteria<'a> {
     /// The id and the name of the check.
     pub(crate) check: (&'a str, &'a str),
     pub(crate) environment: Digest,
+    /// The contents of the toolchains that are known, by the names of the report's components.
+    pub(crate) toolchains: &'a BTreeMap<String, Digest>,
     /// The digest of the whole tree, if the check depends on all of it.
     pub(crate) tree: Option<TreeDigest>,
     /// The tree of the run that asks.
@@ -60,6 +64,8 @@ pub(crate) enum ReuseRefusal {
     OtherTree,
     #[error("it is of another environment")]
     OtherEnvironment,
+    #[error("a toolchain had another content")]
+    OtherToolchain,
     #[error("it has no such check")]
     NoSuchCheck,
     #[error("it did not carry the check out")]
@@ -108,6 +114,12 @@ pub(crate) fn entry_to_reuse<'r>(
     }
     if report.environment.as_ref().is_none_or(|environment| environment.digest != wanted.environment) {
         return Err(ReuseRefusal::OtherEnvironment);
+    }
+    // A toolchain that one of the runs does not name says nothing: an earlier version of proctor, or a hash that is not finished yet.
+    let components = report.environment.iter().flat_map(|environment| &environment.components);
+    let is_other = |name: &str, content| wanted.toolchains.get(name).is_some_and(|now| *now != content);
+    if components.into_iter().any(|component| is_other(&component.name, component.sha256)) {
+        return Err(ReuseRefusal::OtherToolchain);
     }
     let is_wanted = |entry: &&ActionResultV2| (entry.action_id.as_str(), entry.name.as_str()) == wanted.check;
     let entry = report.step_execution.results.iter().find(is_wanted).ok_or(ReuseRefusal::NoSuchCheck)?;

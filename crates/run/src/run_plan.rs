@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::check_place::{CheckPlace, look_and_copy, place_of_checks};
 use crate::guarded_files::GuardedFiles;
 use crate::judge_and_seal::{RunEnd, judge_and_seal};
+use crate::left_behind::left_before;
 use crate::look_again::{BackgroundLooks, SecondLook, look_again};
 use crate::order::{last_failed_checks, last_report_path, order_checks, order_setting};
 use crate::perform::{Performer, configured_files};
@@ -191,6 +192,7 @@ fn context_of_run<'a>(
         order: order_checks(request.plan, order, &failed),
         on_this_tree,
         met: evidence.prerequisites_met(&request.scope.project)?,
+        left_before: left_before(&evidence.store, &request.scope.project, &request.scope.root),
         guarded: GuardedFiles::default(),
         unchanged_since_approval: BTreeSet::new(),
         configured_files: configured_files(request.plan, &request.scope.root, &look.index),
@@ -262,8 +264,8 @@ fn run_in_directory(
     let request = context.request;
     let mut directory = begin_directory(&workspace.evidence, &held.lock, &context)?;
     let looks = BackgroundLooks::begin(&workspace.evidence.store, request, &place, &index);
-    let mut performer = Performer::new(workspace, &held.lock, &context, &mut place, &mut directory, show);
-    let PerformedActions { results, stopped, died, known, prepared } = perform_all(&context, &mut performer, &index)?;
+    let mut performer = Performer::new(workspace, &held.lock, &context, &mut place, &index, &mut directory, show);
+    let PerformedActions { results, stopped, died, known, toolchains, prepared } = perform_all(&context, &mut performer, &index)?;
     if ends_in_usage_error(&results) {
         let programs = workspace.runner.program_search(request.scope, request.settings);
         let approvals = &workspace.evidence.index;
@@ -275,9 +277,17 @@ fn run_in_directory(
         workspace.last_runs.before_stopped_run.extend(before);
         return drop_superseded(&mut workspace.evidence, &context, &results, directory, &mut held.ledger);
     }
-    let place_then = &mut place;
-    let second =
-        SecondLook { context: &context, place: place_then, index: &index, results: &results, stopped, known, prepared, looks };
+    let second = SecondLook {
+        context: &context,
+        place: &mut place,
+        index: &index,
+        results: &results,
+        stopped,
+        known,
+        toolchains,
+        prepared,
+        looks,
+    };
     let after = look_again(workspace, second, &mut held.ledger, show)?;
     let mut run_end = RunEnd { context: &context, performed: results, stopped, died, after };
     let Workspace { evidence, trees, runner, last_runs, .. } = workspace;

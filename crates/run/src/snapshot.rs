@@ -228,6 +228,11 @@ impl RunSnapshot {
         })
     }
 
+    /// Returns the layers of the run, and the directory that contains them.
+    pub(crate) fn layers(&mut self) -> (&mut RunLayers, &Path) {
+        (&mut self.layers, &self.base.directory)
+    }
+
     /// Returns what the checks did to the tree in their copies.
     pub(super) fn rewritten(&self) -> &RewrittenFiles {
         &self.rewritten
@@ -307,6 +312,7 @@ impl RunSnapshot {
         stopped: Option<StopReason>,
     ) -> KeptOutcome {
         let mut outcome = self.kept.copy_out(request, &self.base.copies, begun, record, stopped);
+        self.configuration.note_left_out(&self.base.left_out);
         outcome.notes.extend(self.configuration.take_notes());
         for one in &mut self.written {
             if let Ok(path) = TreePath::try_from(one.path.as_str()) {

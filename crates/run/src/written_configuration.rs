@@ -42,6 +42,15 @@ impl WrittenConfiguration {
         self.note_all(vec![PlanNote { subject: action.name.clone(), message }]);
     }
 
+    /// Notes the ignored sockets, pipes and devices that the snapshot of the run does not have.
+    pub(crate) fn note_left_out(&mut self, paths: &[TreePath]) {
+        if !paths.is_empty() {
+            let named = named(&paths.iter().collect::<Vec<_>>());
+            let message = format!("checks do not see {named}: sockets, pipes and devices are not copied");
+            self.note_all(vec![PlanNote { subject: "snapshot".to_owned(), message }]);
+        }
+    }
+
     /// Adds notes to those of the run. Another attempt of the same action gives the same notes, so they may be there already.
     pub(crate) fn note_all(&mut self, notes: Vec<PlanNote>) {
         for note in notes {

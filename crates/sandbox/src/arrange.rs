@@ -115,6 +115,14 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     kept.into_iter().map(|candidate| candidate.place.clone()).collect()
 }
 
+/// Returns the directories among `places` that are writable only because a variable names them as a cache. What a person opened by
+/// `sandbox.writable` is not among them.
+pub(super) fn writable_caches(survey: &FoundPlaces, places: &[Place]) -> Vec<PathBuf> {
+    let strongest = |path: &Path| survey.candidates.iter().filter(|one| one.place.path == path).map(|one| one.rule).max();
+    let is_cache = |place: &&Place| place.access == Access::Writable && strongest(&place.path) == Some(PlaceRule::Cache);
+    places.iter().filter(is_cache).map(|place| place.path.clone()).collect()
+}
+
 /// Returns whether a rule may change the access to its place. A rule may not do so if the place is too wide, such as
 /// `/` named as a cache.
 pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bool {

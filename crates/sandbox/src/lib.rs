@@ -98,6 +98,7 @@ pub enum MissingDirectories {
 pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
     let survey = find_places::find_places(request)?;
     let places = arrange::arrange(&survey);
+    let caches = arrange::writable_caches(&survey, &places);
     let closed = survey.candidates.iter().filter(|candidate| candidate.rule == PlaceRule::Closed);
     Ok(Sandbox {
         closed: closed.map(|candidate| candidate.place.path.clone()).collect(),
@@ -106,6 +107,7 @@ pub fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxE
         store: survey.store,
         hidden: survey.hidden,
         second_paths: survey.second_paths,
+        caches,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::event::RunFinish;
 use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
-use proctor_model::{CopiedFiles, HealthProblem, OnDisk, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
+use proctor_model::{CopiedFiles, HealthProblem, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
 use proctor_project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
@@ -409,8 +409,7 @@ fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection
         }
         Ok(RunOutcome::Moved(sealed)) => {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-            let on_disk = OnDisk::compare(sealed.tree, sealed.tree_after);
-            RunFinish::Moved { paths, on_disk }
+            RunFinish::Moved { paths, on_disk: sealed.on_disk }
         }
         Ok(RunOutcome::Interrupted(_) | RunOutcome::Superseded | RunOutcome::Withdrawn)
         | Err(ProjectError::StoppedWaiting(_)) => RunFinish::Stopped,

@@ -16,6 +16,7 @@ mod cargo_test;
 mod checker_call;
 mod client;
 mod compile;
+mod configured_outputs;
 mod discover;
 mod eslint;
 mod file_validation;
@@ -66,6 +67,7 @@ mod tsc;
 pub use advise::advise_file;
 pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
+pub use configured_outputs::{configured_outputs, may_name_outputs};
 pub use discover::{
     FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command,
     policy_of_script, propose, written_files,

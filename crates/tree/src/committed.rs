@@ -14,7 +14,7 @@ use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, Leaf
 use crate::content::MAX_RULES_BYTES;
 use crate::digest::{DigestedEntry, compute_directory_digest};
 use crate::ignore::{ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
-use crate::inputs::digest_with_inputs;
+use crate::inputs::{digest_of_now, digest_with_inputs};
 use crate::read::{is_too_deep, push_name};
 use crate::refusal::CommitRefusal;
 use proctor_git::{GitEntryKind, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, SubmoduleNames};
@@ -108,7 +108,7 @@ fn read_commit(
     let inputs = matcher.inputs().iter().map(|place| {
         let (kind, digest) = match place.in_repository(below) {
             Some(path) => begin(&of_input).read_input(root, &path)?,
-            None => place.digest_of_now(matcher),
+            None => digest_of_now(place, matcher),
         };
         Ok((place.name.as_str(), kind, digest))
     });

@@ -16,7 +16,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -24,7 +24,7 @@ use sha2::{Digest as _, Sha256};
 use crate::compare::{Differences, find_differences};
 use crate::content::{BUFFER_BYTES, read_file};
 use crate::digest::{DigestedEntry, hash_entry};
-use crate::ignore::Matcher;
+use crate::ignore::{InputPlace, Matcher};
 use crate::index::TreeIndex;
 use crate::listing::{open_root, stat_entry, to_c_name};
 use crate::node::{Leaf, LeafKind};
@@ -34,38 +34,11 @@ use proctor_model::{Digest, EntryKind, Timestamp, TreeFormat, TreePath};
 /// The name of the format of a digest with inputs, with which the hashed text begins.
 const TAG: &[u8] = b"proctor-tree-v3\n";
 
-/// A file or directory beside the tree that checks may read.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct InputPlace {
-    /// The name that is digested: relative to the root (`../shared`), below HOME (`~/.gitconfig`) or absolute.
-    pub name: String,
-    /// Where it lies: absolute, with all links resolved. Nothing need be there.
-    pub path: PathBuf,
-}
-
-impl InputPlace {
-    /// Returns where the input lies in the repository of a project, from the repository's root; `None` if it does not lie in it. `below`
-    /// is the project's directory in the repository.
-    pub fn in_repository(&self, below: &TreePath) -> Option<TreePath> {
-        let mut way: Vec<&[u8]> = below.as_bytes().split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect();
-        if !self.name.starts_with("../") {
-            return None;
-        }
-        for name in self.name.as_bytes().split(|byte| *byte == b'/') {
-            match name {
-                b".." => drop(way.pop()?),
-                name => way.push(name),
-            }
-        }
-        TreePath::try_from(way.join(&b'/').as_slice()).ok()
-    }
-
-    /// Returns the kind and the digest that the input has now; the digest is `None` if nothing can be read.
-    pub(super) fn digest_of_now(&self, matcher: &Matcher) -> (EntryKind, Option<Digest>) {
-        let now = Timestamp::from_millis(0);
-        let content = read_input(&self.path, matcher, now, None).unwrap_or(InputContent::Nothing);
-        Input { place: self.clone(), content }.digested()
-    }
+/// Returns the kind and the digest that an input has now; the digest is `None` if nothing can be read.
+pub(super) fn digest_of_now(place: &InputPlace, matcher: &Matcher) -> (EntryKind, Option<Digest>) {
+    let now = Timestamp::from_millis(0);
+    let content = read_input(&place.path, matcher, now, None).unwrap_or(InputContent::Nothing);
+    Input { place: place.clone(), content }.digested()
 }
 
 /// An input as it was read.
@@ -169,6 +142,14 @@ impl TreeIndex {
         self.inputs.iter().map(|input| {
             let (kind, digest) = input.digested();
             (input.place.name.as_str(), kind, digest)
+        })
+    }
+
+    /// Returns the inputs that are directories, each as a tree of its own, by their names.
+    pub fn input_directories(&self) -> impl Iterator<Item = (&str, &TreeIndex)> {
+        self.inputs.iter().filter_map(|input| match &input.content {
+            InputContent::Directory(index) => Some((input.place.name.as_str(), &**index)),
+            InputContent::File(_) | InputContent::Nothing => None,
         })
     }
 

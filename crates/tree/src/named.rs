@@ -28,6 +28,8 @@ pub enum NameTopic {
     Specifications = 2,
     /// Links and files with the name of a directory of installed packages.
     Environments = 3,
+    /// Configuration files of tools that may name the tools' outputs.
+    Outputs = 4,
 }
 
 /// What one directory knows about the searches made so far: for each topic whether the directory was searched, and whether it

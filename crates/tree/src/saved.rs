@@ -22,9 +22,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::ignore::InputPlace;
 use crate::ignore::TreeMembership;
 use crate::index::TreeIndex;
-use crate::inputs::{Input, InputContent, InputPlace};
+use crate::inputs::{Input, InputContent};
 use crate::node::{Content, Directory, Leaf, LeafKind, Node};
 use crate::stamp::{EntryStamp, Trust};
 use proctor_git::GitIndex;

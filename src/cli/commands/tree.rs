@@ -1,14 +1,13 @@
 //! `proctor tree`: prints the digest of the present tree, and on request its entries. Every file is read anew, without
 //! the saved index of file times.
 
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::cli::arguments::TreeOptions;
 use crate::cli::render;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
-use proctor_model::{CommandExit, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
+use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, is_hidden_character};
 use proctor_project::ProjectError;
 use proctor_sandbox::process::clock;
 use proctor_tree::{TreeEntry, TreeIndex};
@@ -26,18 +25,12 @@ struct TreeDocumentV1 {
     entries: Option<Vec<TreeEntryV1>>,
 }
 
-/// An entry of the tree. Bytes of its path that are not plain text are escaped.
-struct TreeEntryV1(TreeEntry);
-
-impl Serialize for TreeEntryV1 {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(TreeEntry { path, kind, digest }) = self;
-        let mut fields = serializer.serialize_struct("TreeEntryV1", 3)?;
-        fields.serialize_field("kind", kind)?;
-        fields.serialize_field("digest", digest)?;
-        fields.serialize_field("path", &escape(path.as_bytes()))?;
-        fields.end()
-    }
+/// An entry of the tree, or an input beside it. Bytes of the path that are not plain text are escaped.
+#[derive(Serialize)]
+struct TreeEntryV1 {
+    kind: EntryKind,
+    digest: Option<Digest>,
+    path: String,
 }
 
 #[derive(Serialize)]
@@ -60,14 +53,14 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
             digest: index.digest(),
             files: index.files(),
             issues: issues.iter().map(to_issue).collect(),
-            entries: options.list.then(|| index.entries().map(TreeEntryV1).collect()),
+            entries: options.list.then(|| entries(&index).collect()),
         };
         render::document(&document);
         return Ok(CommandExit::Proceed);
     }
     if options.list {
         // There may be a hundred thousand entries, so all lines are written at once.
-        let lines: String = index.entries().map(|entry| format!("{}\n", line(&entry))).collect();
+        let lines: String = entries(&index).map(|entry| format!("{}\n", line(&entry))).collect();
         render::text(&lines);
     }
     render::line(&index.digest().to_string());
@@ -86,8 +79,15 @@ fn to_issue(issue: &TreeIssue) -> TreeIssueV1 {
     TreeIssueV1 { kind: issue.kind, path: escape(issue.path.as_bytes()) }
 }
 
+/// Returns every entry of a tree, and then its inputs.
+fn entries(index: &TreeIndex) -> impl Iterator<Item = TreeEntryV1> {
+    let of_tree = index.entries().map(|TreeEntry { path, kind, digest }| (kind, digest, escape(path.as_bytes())));
+    let inputs = index.digested_inputs().map(|(name, kind, digest)| (kind, digest, escape(name.as_bytes())));
+    of_tree.chain(inputs).map(|(kind, digest, path)| TreeEntryV1 { kind, digest, path })
+}
+
 /// Returns the line of an entry: the letter of its kind, its digest (zeros for an unreadable entry) and its path.
-fn line(entry: &TreeEntry) -> String {
+fn line(entry: &TreeEntryV1) -> String {
     let letter = match (entry.kind, entry.digest) {
         (_, None) => 'u',
         (EntryKind::Directory, Some(_)) => 'd',
@@ -96,7 +96,7 @@ fn line(entry: &TreeEntry) -> String {
         (EntryKind::Link, Some(_)) => 'l',
     };
     let digest = entry.digest.map_or_else(|| "0".repeat(64), |digest| digest.hex());
-    format!("{letter} {digest} {}", escape(entry.path.as_bytes()))
+    format!("{letter} {digest} {}", entry.path)
 }
 
 fn explain(kind: TreeIssueKind) -> &'static str {

@@ -138,7 +138,7 @@ pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
         TreeIssueKind::Special => {
-            format!("note: `{}` is a socket, pipe or device and is no part of the tree's digest", issue.path)
+            format!("note: `{}` is a socket, pipe or device: the tree's digest and the snapshot do not have it", issue.path)
         }
     });
     lines.collect()

@@ -150,6 +150,14 @@ impl GateAnswer {
                  project itself need its caches and outputs removed first"
                     .to_owned()
             }
+            GateReason::ToolchainNotHashed { .. } | GateReason::ToolchainChanged { .. } => {
+                "`proctor run --fresh-caches` waits until they are hashed, and compares every file; `proctor gate --run` does that too"
+                    .to_owned()
+            }
+            GateReason::OtherProgram { .. } => {
+                "run the checks with the search path that leads to the approved programs; or let a person approve the others: `proctor approve`"
+                    .to_owned()
+            }
             GateReason::UntrackedInputs { .. } => {
                 "`proctor gate --run` runs the checks without these files, and `ignored_inputs` of the trusted `[gate]` accepts some; \
                  or commit them"

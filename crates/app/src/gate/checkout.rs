@@ -98,6 +98,9 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::UnknownInputs { .. }
         | GateReason::NewlyIgnored { .. }
         | GateReason::KeptCaches { .. }
+        | GateReason::ToolchainNotHashed { .. }
+        | GateReason::ToolchainChanged { .. }
+        | GateReason::OtherProgram { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::OtherPlan { .. }
         | GateReason::UnknownSuccess { .. }

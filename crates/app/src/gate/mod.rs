@@ -10,10 +10,13 @@ use crate::error::{CommandError, from_run_error};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
+use crate::gate::toolchains::ToolchainsNow;
 use crate::project::opening;
 use proctor_evidence::{AcceptedChanges, evidence_directory};
 use proctor_git::ObjectId;
-use proctor_model::{ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
+use proctor_model::{
+    ClaimOrigin, ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
+};
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
 use proctor_sandbox::process::clock;
@@ -26,6 +29,7 @@ mod errors;
 mod notes;
 mod plans;
 mod policy;
+mod toolchains;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, is_checkout, missing_runs, run_missing};
@@ -204,8 +208,9 @@ impl<'a> JudgedBy<'a> {
         Ok(Self { policy, trusted, plans, accepted })
     }
 
-    fn judge(&self, repository: &ProjectRepository, claims: &[GateClaim]) -> Vec<GateJudgement> {
-        self.with_rules(repository, |rules| judge_gate(rules, claims))
+    fn judge(&self, repository: &ProjectRepository, toolchains: &ToolchainsNow, claims: &[GateClaim]) -> Vec<GateJudgement> {
+        let changed = |origin: &ClaimOrigin| toolchains.changed(origin);
+        self.with_rules(repository, |rules| judge_gate(&GateRules { changed_toolchains: &changed, ..*rules }, claims))
     }
 
     /// Passes the rules on, which name functions that live as long as this call.
@@ -220,6 +225,7 @@ impl<'a> JudgedBy<'a> {
             now: clock::now(),
             is_accepted_input: &|path| self.accepts(path),
             is_tracked_by_trusted: &is_tracked,
+            changed_toolchains: &|_| Vec::new(),
         };
         judge(&rules)
     }
@@ -255,13 +261,15 @@ fn judge_runs(
     let mut archive: StoreReader = opening::open_archive(environment)?;
     let own: Option<ProjectId> = archive.find_project(root).map_err(failed)?;
     let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
-    let judgements = by.judge(repository, &together(runs.claims, attested));
+    let toolchains = ToolchainsNow::new(environment, &mut archive, root, &runs.elsewhere)?;
+    let judgements = by.judge(repository, &toolchains, &together(runs.claims, attested));
     if matches!(overall_state(&judgements), GateState::Proved | GateState::Red) {
         return Ok(JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format });
     }
     let others = archive.projects_of_repository(root).map_err(failed)?;
     let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;
-    let judgements = by.judge(repository, &together(all.claims, attested));
+    let toolchains = ToolchainsNow::new(environment, &mut archive, root, &all.elsewhere)?;
+    let judgements = by.judge(repository, &toolchains, &together(all.claims, attested));
     Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
 }
 

@@ -239,6 +239,9 @@ pub(super) mod tests {
                 rewritten: Vec::new(),
                 restored: Vec::new(),
                 unnamed: Vec::new(),
+                left_in_environment: std::collections::BTreeMap::new(),
+                toolchains: Vec::new(),
+                other_programs: Vec::new(),
             }),
         }
     }
@@ -294,6 +297,7 @@ pub(super) mod tests {
         ]);
         let mut warned = claim(key);
         warned.warned = vec!["STEP.2 lint".to_owned()];
+        warned.tree_format = TreeFormat::V3;
         for claim in [claim(key), failed, warned] {
             assert_eq!(CommitClaim::parse(&claim.to_statement()), Some(claim));
         }

@@ -16,12 +16,13 @@ const DIRECTORY_MODE: u32 = 0o700;
 const OTHERS_WRITE: u32 = 0o022;
 
 /// Other entries that proctor makes in the store: caches, work under way, states of agents' sessions, its log.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 15] = [
     "agents",
     "log",
     "trees",
     "approved-trees",
     "environments",
+    "toolchains",
     "hooks",
     "copying",
     "snapshots",

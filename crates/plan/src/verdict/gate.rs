@@ -70,6 +70,8 @@ pub struct GateRules<'a> {
     pub now: Timestamp,
     /// Returns whether the policy accepts that checks read this ignored file. A directory ends with a slash.
     pub is_accepted_input: &'a dyn Fn(&str) -> bool,
+    /// Returns the toolchains that have another content now than a run of this store names.
+    pub changed_toolchains: &'a dyn Fn(&ClaimOrigin) -> Vec<String>,
     /// Returns whether the trusted commit has something at this path. A directory ends with a slash.
     pub is_tracked_by_trusted: &'a dyn Fn(&str) -> bool,
 }
@@ -351,6 +353,9 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::NewlyIgnored { .. }
         | GateReason::TreeRewritten { .. }
         | GateReason::OpenWorld { .. }
+        | GateReason::ToolchainNotHashed { .. }
+        | GateReason::ToolchainChanged { .. }
+        | GateReason::OtherProgram { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
@@ -437,6 +442,12 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     if policy.world == World::Closed && unnamed.into_iter().any(|channel| channel.starts_with(OPEN_WORLD)) {
         return Some(GateReason::OpenWorld { run: run() });
     }
+    if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.other_programs.is_empty()) {
+        return Some(GateReason::OtherProgram { run: run(), programs: conditions.other_programs.clone() });
+    }
+    if let Some(reason) = toolchain_objection(rules, origin) {
+        return Some(reason);
+    }
     let caches = origin.conditions.as_ref().and_then(|conditions| conditions.caches);
     if policy.fresh_caches && caches != Some(CachesSeen::Fresh) {
         return Some(GateReason::KeptCaches { run: run() });
@@ -445,6 +456,17 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
         None => Some(GateReason::UnknownInputs { run: run() }),
         Some(ignored) => ignored_objection(rules, origin, ignored),
     }
+}
+
+fn toolchain_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateReason> {
+    let toolchains = origin.conditions.as_ref().map_or(&[][..], |conditions| &conditions.toolchains);
+    let paths: Vec<String> = toolchains.iter().filter(|one| one.content.is_none()).map(|one| one.path.clone()).collect();
+    if !paths.is_empty() {
+        return Some(GateReason::ToolchainNotHashed { run: origin.run.clone(), paths });
+    }
+    // Nobody here can look at the toolchains of another machine.
+    let paths = if origin.signer == ClaimSigner::OwnStore { (rules.changed_toolchains)(origin) } else { Vec::new() };
+    (!paths.is_empty()).then(|| GateReason::ToolchainChanged { run: origin.run.clone(), paths })
 }
 
 fn ignored_objection(rules: &GateRules<'_>, origin: &ClaimOrigin, ignored: &IgnoredFiles) -> Option<GateReason> {

@@ -43,6 +43,12 @@ pub enum GateReason {
     TreeRewritten { run: RunId, paths: Vec<String> },
     /// The checks ran in an open world, in which files decide that no digest names.
     OpenWorld { run: RunId },
+    /// Toolchains or installed packages that the checks saw were not hashed yet.
+    ToolchainNotHashed { run: RunId, paths: Vec<String> },
+    /// Toolchains or installed packages have another content than the run names.
+    ToolchainChanged { run: RunId, paths: Vec<String> },
+    /// The search path led to other programs than the approved ones.
+    OtherProgram { run: RunId, programs: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// A result was reused, and the run that carried the check out is not known.
@@ -90,6 +96,13 @@ impl fmt::Display for GateReason {
             Self::OpenWorld { run } => {
                 write!(formatter, "{run} ran in an open world, where files of the user decide that no digest names")
             }
+            Self::ToolchainNotHashed { run, paths } => {
+                write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", listed(paths, 0))
+            }
+            Self::ToolchainChanged { run, paths } => {
+                write!(formatter, "toolchains have another content now than {run} names: {}", listed(paths, 0))
+            }
+            Self::OtherProgram { run, programs } => write!(formatter, "in {run} {}", programs.join("; ")),
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -126,6 +139,9 @@ impl GateReason {
             Self::NewlyIgnored { .. } => "newly-ignored",
             Self::TreeRewritten { .. } => "tree-rewritten",
             Self::OpenWorld { .. } => "open-world",
+            Self::ToolchainNotHashed { .. } => "toolchain-not-hashed",
+            Self::ToolchainChanged { .. } => "toolchain-changed",
+            Self::OtherProgram { .. } => "other-program",
             Self::KeptCaches { .. } => "kept-caches",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",

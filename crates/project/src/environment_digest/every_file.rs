@@ -92,7 +92,8 @@ impl EveryFile {
     }
 }
 
-fn is_written_by_tools(path: &Path) -> bool {
+/// Returns whether tools write a file or directory while they run, such as Python's compiled modules.
+pub(super) fn is_written_by_tools(path: &Path) -> bool {
     path.iter().any(|name| name == BYTECODE || CACHES_IN_ENVIRONMENTS.iter().any(|cache| name == cache.name))
 }
 

@@ -72,6 +72,23 @@ pub(super) struct FileContent {
     pub(super) is_pytest_plugin: bool,
 }
 
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Content(FileContent),
+    /// No regular file.
+    Nothing,
+    /// A file that is not known, and for which there was no room.
+    NoRoom,
+}
+
+/// How many bytes of files a look may read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadingRoom {
+    left: u64,
+    may_be_exceeded: bool,
+}
+
 impl KnownEnvironments {
     pub(crate) fn source(&self, store: &Store, project: &ProjectId) -> KnownFilesSource {
         KnownFilesSource { known: self.projects.get(project).cloned(), saved: store.environment_index_path(project) }
@@ -114,6 +131,17 @@ impl FileSurvey {
         Arc::new(KnownFiles { files: self.met, is_saved: false })
     }
 
+    /// Returns the digests that the next survey begins with, also of the files that this one did not look for.
+    pub(super) fn finish_with_others(mut self) -> Arc<KnownFiles> {
+        if !self.has_read {
+            return self.known;
+        }
+        for (path, known) in &self.known.files {
+            self.met.entry(path.clone()).or_insert(*known);
+        }
+        Arc::new(KnownFiles { files: self.met, is_saved: false })
+    }
+
     /// Returns the content of the regular file at a path, following links; `None` if there is no such file. The file is
     /// not read if its digest is known and its stamp has not changed.
     ///
@@ -121,20 +149,31 @@ impl FileSurvey {
     ///
     /// When something is at the path and cannot be read.
     pub(super) fn look(&mut self, path: PathBuf) -> io::Result<Option<FileContent>> {
+        Ok(match self.look_within(path, &mut ReadingRoom::unlimited())? {
+            Found::Content(content) => Some(content),
+            Found::Nothing | Found::NoRoom => None,
+        })
+    }
+
+    /// Looks as [`Self::look`] does, but reads a file only if there is room for that.
+    pub(super) fn look_within(&mut self, path: PathBuf, room: &mut ReadingRoom) -> io::Result<Found> {
         let stat = match stat(&path) {
             Ok(stat) => stat,
-            Err(Errno::ENOENT | Errno::ENOTDIR) => return Ok(None),
+            Err(Errno::ENOENT | Errno::ENOTDIR) => return Ok(Found::Nothing),
             Err(error) => return Err(error.into()),
         };
         if !is_regular(&stat) {
-            return Ok(None);
+            return Ok(Found::Nothing);
         }
         let stamp = EntryStamp::of(&stat);
         let path = path.into_os_string();
         let known = self.met.get(&path).or_else(|| self.known.files.get(&path));
         if let Some(known) = known.copied().filter(|known| known.stamp == stamp) {
             self.met.insert(path, known);
-            return Ok(Some(known.content));
+            return Ok(Found::Content(known.content));
+        }
+        if !room.take(stamp.size) {
+            return Ok(Found::NoRoom);
         }
         let content = read(Path::new(&path))?;
         // If the file is written during the reading, it gets another stamp, unless the stamp is racy.
@@ -142,12 +181,41 @@ impl FileSurvey {
             self.met.insert(path, KnownFile { stamp, content });
             self.has_read = true;
         }
-        Ok(Some(content))
+        Ok(Found::Content(content))
+    }
+}
+
+impl ReadingRoom {
+    /// Room for files of `bytes` together, and no more.
+    pub(super) fn of(bytes: u64) -> Self {
+        Self { left: bytes, may_be_exceeded: false }
+    }
+
+    /// Room for files until they have `bytes` together. The last one may be larger than what is left.
+    pub(super) fn until(bytes: u64) -> Self {
+        Self { left: bytes, may_be_exceeded: true }
+    }
+
+    pub(super) fn unlimited() -> Self {
+        Self::of(u64::MAX)
+    }
+
+    fn take(&mut self, bytes: u64) -> bool {
+        let has_room = bytes <= self.left || (self.may_be_exceeded && self.left > 0);
+        if has_room && self.left < u64::MAX {
+            self.left = self.left.saturating_sub(bytes);
+        }
+        has_room
     }
 }
 
 impl KnownFiles {
-    fn load(path: &Path) -> Self {
+    /// Returns the form in which the digests are saved; `None` if they are saved already.
+    pub(super) fn unsaved_bytes(&self) -> Option<Vec<u8>> {
+        (!self.is_saved).then(|| self.to_bytes())
+    }
+
+    pub(super) fn load(path: &Path) -> Self {
         let Some(bytes) = store::read_tree_index(path) else { return Self::default() };
         Self::from_bytes(&bytes).unwrap_or_else(|| {
             tracing::warn!("`{}` is damaged or of another version: the environments' files are read", path.display());
@@ -162,8 +230,7 @@ impl KnownFiles {
         for (path, KnownFile { stamp, content }) in files {
             bytes.extend_from_slice(&(path.len() as u64).to_le_bytes());
             bytes.extend_from_slice(path.as_bytes());
-            [stamp.device, stamp.inode, stamp.size].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
-            [stamp.modified, stamp.changed].iter().for_each(|time| bytes.extend_from_slice(&time.to_le_bytes()));
+            put_stamp(&mut bytes, stamp);
             bytes.push(u8::from(content.is_pytest_plugin));
             bytes.extend_from_slice(content.digest.as_bytes());
         }
@@ -180,23 +247,38 @@ impl KnownFiles {
         let mut rest = sealed.strip_prefix(FORMAT)?;
         let mut files = HashMap::new();
         while !rest.is_empty() {
-            let length = usize::try_from(u64::from_le_bytes(take(&mut rest)?)).ok()?;
-            let (path, after) = rest.split_at_checked(length)?;
-            rest = after;
-            let mut number = || Some(u64::from_le_bytes(take(&mut rest)?));
-            let (device, inode, size) = (number()?, number()?, number()?);
-            let mut time = || Some(i64::from_le_bytes(take(&mut rest)?));
-            let (modified, changed) = (time()?, time()?);
+            let path = take_text(&mut rest)?;
+            let stamp = take_stamp(&mut rest)?;
             let [plugin] = take(&mut rest)?;
             let content = FileContent { digest: Digest::from_bytes(take(&mut rest)?), is_pytest_plugin: plugin != 0 };
-            let stamp = EntryStamp { device, inode, size, modified, changed };
-            files.insert(OsString::from_vec(path.to_vec()), KnownFile { stamp, content });
+            files.insert(path, KnownFile { stamp, content });
         }
         Some(Self { files, is_saved: true })
     }
 }
 
-fn take<const LENGTH: usize>(rest: &mut &[u8]) -> Option<[u8; LENGTH]> {
+/// Writes a stamp as [`take_stamp`] reads it.
+pub(super) fn put_stamp(bytes: &mut Vec<u8>, stamp: &EntryStamp) {
+    [stamp.device, stamp.inode, stamp.size].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    [stamp.modified, stamp.changed].iter().for_each(|time| bytes.extend_from_slice(&time.to_le_bytes()));
+}
+
+pub(super) fn take_stamp(rest: &mut &[u8]) -> Option<EntryStamp> {
+    let mut number = || Some(u64::from_le_bytes(take(rest)?));
+    let (device, inode, size) = (number()?, number()?, number()?);
+    let mut time = || Some(i64::from_le_bytes(take(rest)?));
+    Some(EntryStamp { device, inode, size, modified: time()?, changed: time()? })
+}
+
+/// Takes a text that follows its length.
+pub(super) fn take_text(rest: &mut &[u8]) -> Option<OsString> {
+    let length = usize::try_from(u64::from_le_bytes(take(rest)?)).ok()?;
+    let (text, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(OsString::from_vec(text.to_vec()))
+}
+
+pub(super) fn take<const LENGTH: usize>(rest: &mut &[u8]) -> Option<[u8; LENGTH]> {
     let (taken, after) = rest.split_first_chunk::<LENGTH>()?;
     *rest = after;
     Some(*taken)

@@ -58,7 +58,7 @@ pub(crate) enum EnvironmentParts {
 impl EnvironmentSearch {
     /// Prepares a search. `shown` are the environments in the project that the checks' snapshot shows, as absolute paths; `None` if
     /// the checks run in the project. `programs` are the absolute paths of the plan's programs, with their links not yet resolved.
-    pub(super) fn new(index: TreeIndex, shown: Option<&[PathBuf]>, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
+    pub(crate) fn new(index: TreeIndex, shown: Option<&[PathBuf]>, programs: &[PathBuf], home: Option<PathBuf>) -> Self {
         let of_programs = programs.iter().filter_map(|program| environment_of(program)).collect();
         let in_project = match shown {
             Some(shown) => {
@@ -114,6 +114,19 @@ impl EnvironmentSearch {
         found
     }
 
+    /// Returns the directories with installed programs and packages that the search finds, with links resolved.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        let of_place = |place: EnvironmentPlace| match place.parts {
+            EnvironmentParts::All => vec![place.path],
+            EnvironmentParts::PythonPackages => {
+                let versions = fs::read_dir(place.path.join("lib")).into_iter().flatten().flatten();
+                versions.map(|version| version.path().join("site-packages")).collect()
+            }
+        };
+        let paths = self.find().into_values().flat_map(of_place).filter_map(|path| path.canonicalize().ok());
+        paths.filter(|path| path.is_dir()).collect()
+    }
+
     /// Returns the name of the environment that a program belongs to; `None` if it belongs to none.
     pub(super) fn name_for_program(&self, program: &Path) -> Option<OsString> {
         environment_of(program).map(|path| name_of_environment(self.index.root(), &path))
@@ -134,6 +147,15 @@ pub(crate) fn environments_of_programs(plan: &Plan, root: &Path, path_variable: 
         .filter_map(|(program, directory)| resolve_program(program, &root.join(directory), path_variable).ok());
     let environments = programs.filter_map(|program: PathBuf| environment_of(&program));
     environments.filter(|path| path.starts_with(root) && path != root).collect()
+}
+
+/// Returns the directories of installed packages in a project: those beside manifests, and those that programs of the plan belong to.
+/// A link that leads to one is left out: what it leads to lies elsewhere.
+pub fn environments_in_project(index: &TreeIndex, plan: &Plan, path_variable: &OsStr) -> BTreeSet<PathBuf> {
+    let root = index.root();
+    let named = entries_in(index, &directories_of_manifests(index)).into_iter().map(|path| root.join(path.as_path()));
+    let is_directory = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+    named.filter(is_directory).chain(environments_of_programs(plan, root, path_variable)).collect()
 }
 
 /// Returns links and files of an index of ignored inputs with the name of an environment of packages. Their environments are not

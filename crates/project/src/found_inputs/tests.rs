@@ -1,3 +1,5 @@
+//! Tests what the files of a project lead to.
+
 #![expect(clippy::disallowed_methods, reason = "the tests make the projects that are searched")]
 
 use std::os::unix::fs::symlink;
@@ -110,6 +112,38 @@ fn linked_packages_and_members_of_a_workspace_are_inputs() {
     fs::remove_file(beside.base.join("repo/node_modules/@acme/core")).expect("our link");
     symlink(beside.base.join("other/packages/core"), beside.base.join("repo/node_modules/@acme/core")).expect("a link");
     assert_eq!(beside.left_out(), [("../../other/packages/core".to_owned(), LeftOutReason::OtherCheckout)]);
+}
+
+#[test]
+fn a_linked_directory_of_packages_leads_to_the_checkout_that_it_belongs_to() {
+    let beside =
+        Beside::new(&[("repo/app/package.json", "{\"workspaces\": [\"packages/*\"]}"), ("other/packages/core/index.js", "")]);
+    for (directory, link, target) in
+        [("other/node_modules/@acme", "core", "../../packages/core"), ("repo/app", "node_modules", "../../other/node_modules")]
+    {
+        fs::create_dir_all(beside.base.join(directory)).expect("a writable directory");
+        symlink(target, beside.base.join(directory).join(link)).expect("a link");
+    }
+    let found = beside.found("home");
+    assert_eq!(found.taken, []);
+    let left = LeftOut {
+        name: "../../other/packages/core".to_owned(),
+        by: "@acme/core".to_owned(),
+        reason: LeftOutReason::OtherCheckout,
+    };
+    assert_eq!(found.left_out, [left]);
+}
+
+#[test]
+fn an_input_with_too_many_files_is_named_and_not_taken() {
+    let beside =
+        Beside::new(&[("repo/app/package.json", "{\"dependencies\": {\"a\": \"file:../large.bin\"}}"), ("repo/large.bin", "")]);
+    let file = fs::OpenOptions::new().write(true).open(beside.base.join("repo/large.bin")).expect("our file");
+    file.set_len(MOST_BYTES).expect("a sparse file");
+    assert_eq!(beside.taken(), ["../large.bin"]);
+    file.set_len(MOST_BYTES + 1).expect("a sparse file");
+    assert_eq!(beside.taken(), [] as [&str; 0]);
+    assert_eq!(beside.left_out(), [("../large.bin".to_owned(), LeftOutReason::TooLarge)]);
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not
 //! refill the budget. No run is started here: the caller starts it after a grant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 
 use proctor_evidence::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use proctor_evidence::{self as evidence, LedgerLookup, Store};
@@ -15,7 +16,10 @@ use proctor_model::{
     LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, RunLine,
     StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence, newest_fresh_failure,
 };
-use proctor_project::{DescribedProject, ProjectError, ProjectScope, RetestRefusal, Workspace, read_debt, sealed_report};
+use proctor_project::{
+    DescribedProject, ProjectError, ProjectScope, RetestRefusal, ToolchainNames, Workspace, changed_toolchains, read_debt,
+    sealed_report,
+};
 use proctor_tree::TreeHints;
 
 /// A retest that was granted. A line of the ledger records the grant.
@@ -62,7 +66,7 @@ pub fn completion_now(
     task: &TaskId,
 ) -> Result<TaskCompletion, ProjectError> {
     let standing = workspace.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
-    completion(&workspace.evidence.store, &standing, task)
+    completion(&workspace.evidence.store, &workspace.runner.ambient, &standing, task)
 }
 
 /// Grants a retest of the plan's task and records the grant in the ledger. The caller starts the run.
@@ -199,7 +203,12 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
 /// # Errors
 ///
 /// When the task's report is missing, or differs from the sealed one.
-pub fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Result<TaskCompletion, ProjectError> {
+pub fn completion(
+    store: &Store,
+    ambient: &BTreeMap<OsString, OsString>,
+    standing: &ProjectStatus,
+    name: &TaskId,
+) -> Result<TaskCompletion, ProjectError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {
@@ -217,16 +226,37 @@ pub fn completion(store: &Store, standing: &ProjectStatus, name: &TaskId) -> Res
         return Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches: false, exit });
     };
     let open = open(store, project, &name, &report);
-    let rests_on_kept_caches = rests_on_kept_caches(store, project, &report)?;
+    let names = ToolchainNames::new(&standing.root, ambient);
+    let Doubts { rests_on_kept_caches, other_programs } = find_doubts(store, project, &names, &report)?;
     let run_id = Some(report.authenticity.execution_id);
     let evaluated = report.completion_criteria_evaluation;
-    let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
-    Ok(TaskCompletion { task: name, status: evaluated.completion_status, reasons, open, run_id, rests_on_kept_caches, exit })
+    let own = Some(evaluated.reason).filter(|reason| !reason.is_empty());
+    let (status, exit) = match evaluated.completion_status {
+        CompletionStatus::Complete if !other_programs.is_empty() => (CompletionStatus::Incomplete, CommandExit::PersonNeeded),
+        status => (status, exit),
+    };
+    let reasons = other_programs.into_iter().chain(own).collect();
+    Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches, exit })
 }
 
-/// Returns whether checks of a run found tools' caches of earlier runs, or those of the runs whose results it reused. Only asked of runs
-/// whose checks would not find them with fresh caches.
-fn rests_on_kept_caches(store: &Store, project: &ProjectId, report: &ExecutionReportV2) -> Result<bool, ProjectError> {
+/// What speaks against a verdict beside its report.
+#[derive(Debug, Default)]
+struct Doubts {
+    rests_on_kept_caches: bool,
+    /// The programs that were not the approved ones, in words for people.
+    other_programs: Vec<String>,
+}
+
+/// Returns whether checks of a run found tools' caches of earlier runs, or those of the runs whose results it reused, and which of their
+/// programs nobody approved. Caches are only asked of runs whose checks would not find them with fresh caches. What is not known of a
+/// toolchain counts like a cache.
+fn find_doubts(
+    store: &Store,
+    project: &ProjectId,
+    names: &ToolchainNames,
+    report: &ExecutionReportV2,
+) -> Result<Doubts, ProjectError> {
+    let mut doubts = Doubts::default();
     let run = &report.authenticity.execution_id;
     let with_kept_caches = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()?.caches) == Some(CachesV2::Kept);
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
@@ -243,8 +273,12 @@ fn rests_on_kept_caches(store: &Store, project: &ProjectId, report: &ExecutionRe
         let counts = record.results.as_ref().is_none_or(|results| results.iter().any(has_own));
         let caches = record.conditions.as_ref().and_then(|conditions| conditions.caches);
         let could_be_fresh = if record.run_id == *run { with_kept_caches } else { record.tested == Some(TestedPlace::Snapshot) };
-        if counts && caches == Some(CachesSeen::Kept) && could_be_fresh {
-            return Ok(true);
+        let toolchains = record.conditions.as_ref().map_or(&[][..], |conditions| &conditions.toolchains);
+        let is_unknown =
+            || toolchains.iter().any(|one| one.content.is_none()) || !changed_toolchains(store, names, toolchains).is_empty();
+        if counts {
+            doubts.rests_on_kept_caches |= caches == Some(CachesSeen::Kept) && could_be_fresh || is_unknown();
+            doubts.other_programs.extend(record.conditions.iter().flat_map(|conditions| conditions.other_programs.clone()));
         }
         if record.run_id == *run {
             wanted.extend(record.results.iter().flatten().filter_map(|check| match &check.outcome {
@@ -258,7 +292,7 @@ fn rests_on_kept_caches(store: &Store, project: &ProjectId, report: &ExecutionRe
             break;
         }
     }
-    Ok(false)
+    Ok(doubts)
 }
 
 /// Returns the verdict of a task if it is for the current tree and plan.

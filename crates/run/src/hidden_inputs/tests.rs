@@ -1,3 +1,5 @@
+//! Tests the notes about what a failed check looked for and could not see.
+
 #![expect(clippy::disallowed_methods, reason = "the tests make what is looked for")]
 
 use std::os::unix::net::UnixListener;
@@ -36,7 +38,7 @@ impl Around {
             search: InputSearch { root: &root, home: Some(&home), store: &store },
             directory: &root,
             sandbox: &self.sandbox,
-            inputs: vec!["../base.json".to_owned()],
+            inputs: &["../base.json".to_owned()],
             sockets: &[],
             left_out,
         };
@@ -50,7 +52,12 @@ fn left(name: &str, reason: LeftOutReason) -> LeftOut {
 
 #[test]
 fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
-    let around = Around::new(&["repo/shared/deep/conv.py", "repo/rates.py", "repo/lib/src/wildlib/__init__.py"]);
+    let around = Around::new(&[
+        "home/.config/tool/x.toml",
+        "repo/shared/deep/conv.py",
+        "repo/rates.py",
+        "repo/lib/src/wildlib/__init__.py",
+    ]);
     for (output, expected) in [
         ("FileNotFoundError: [Errno 2] No such file or directory: 'BASE/repo/shared/deep/conv.py'", Some("../shared")),
         ("Error: ENOENT: no such file or directory, open '../shared/deep/conv.py'", Some("../shared")),
@@ -58,6 +65,7 @@ fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
         ("E   ModuleNotFoundError: No module named 'rates'", Some("../rates.py")),
         ("E   ModuleNotFoundError: No module named 'wildlib.deep'", Some("../lib")),
         ("warning: unable to access '~/.gitconfig': Permission denied", Some("~/.gitconfig")),
+        ("cannot read 'BASE/home/.config/tool/x.toml'", Some("~/.config/tool/x.toml")),
         ("FileNotFoundError: No such file or directory: 'BASE/repo/seen/y.py'", None),
         ("cannot open 'BASE/repo/seen/x.py'", None),
         ("cannot open 'BASE/repo/app/a.py'", None),
@@ -90,6 +98,24 @@ fn an_environment_of_another_checkout_is_named_with_the_command() {
         "`.venv` leads to `../../main/src`, another checkout, whose code checks do not see: install in this one with `uv sync`";
     assert_eq!(advice, [expected]);
     assert_eq!(around.advice("AssertionError: 1 != 2", &left_out), [] as [&str; 0]);
+}
+
+#[test]
+fn another_checkout_is_never_proposed_as_an_input() {
+    let around = Around::new(&["repo/.git/HEAD", "repo/other/calc.py"]);
+    let write = |name: &str, text: String| {
+        fs::create_dir_all(around.base.join(name).parent().expect("a parent")).expect("a writable directory");
+        fs::write(around.base.join(name), text).expect("a writable file");
+    };
+    let outputs = ["ModuleNotFoundError: No module named 'calc'", "No such file or directory: 'BASE/repo/other/calc.py'"];
+    for output in outputs {
+        assert_eq!(around.advice(output, &[]).len(), 1, "it is a directory like any other");
+    }
+    write("repo/.git/worktrees/other/commondir", "../..\n".to_owned());
+    write("repo/other/.git", format!("gitdir: {}/repo/.git/worktrees/other\n", around.base.display()));
+    for output in outputs {
+        assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
+    }
 }
 
 #[test]

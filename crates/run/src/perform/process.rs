@@ -218,6 +218,10 @@ impl Performer<'_, '_> {
         }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.runner.preparation.note_step(&request.child.isolation);
+            let visible = request.child.isolation.sandbox.iter().flat_map(|sandbox| &sandbox.visible);
+            if let Some(toolchains) = &mut self.toolchains {
+                toolchains.add(visible.map(|directory| directory.path.clone()));
+            }
         }
         self.directory.begin_batched_sync();
         Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
@@ -295,6 +299,8 @@ impl Performer<'_, '_> {
             notes.extend(message.map(|message| PlanNote { subject, message }));
             changed = noted.changed;
         }
+        let dropped = isolation.and_then(|isolation| isolation.dropped.as_ref());
+        notes.extend(self.drop_layers(action, dropped));
         if mount.is_none() {
             notes.extend(note_of_foreign_bytecode(action, &environment, output.path()));
         }

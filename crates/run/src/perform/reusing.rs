@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::environment::toolchain_component;
 use crate::perform::Performer;
 use crate::reuse::{
     CheckInputs, PresentConditions, RelevantTree, ReusableInputs, ReuseContext, earlier_verdict, may_reuse, relevant_tree,
     result_on_this_tree, without_needed_checks,
 };
 use proctor_evidence::report::{ActionDisposition, ActionResult, ReusedAction};
-use proctor_model::{Action, ActionId};
+use proctor_model::{Action, ActionId, Digest};
 use proctor_plan::spec::check_digest;
-use proctor_project::{DigestCertainty, EnvironmentSurvey, ProjectError, Selection, SurveyedEnvironment, pinned};
+use proctor_project::{
+    DigestCertainty, EnvironmentSurvey, ProjectError, Selection, SurveyedEnvironment, ToolchainSurvey, pinned,
+};
 use proctor_tree::TreeIndex;
 
 impl Performer<'_, '_> {
@@ -42,13 +45,19 @@ impl Performer<'_, '_> {
             };
             of_checks.insert(check.name.clone(), (inputs.digest(), tree));
         }
-        let on_this_tree = self.results_on_this_tree(&surveyed);
+        let contents = self.toolchains.as_mut().map(ToolchainSurvey::contents).unwrap_or_default().into_iter();
+        let toolchains = contents.map(|(path, content)| (toolchain_component(path), content)).collect();
+        let on_this_tree = self.results_on_this_tree(&surveyed, &toolchains);
         tracing::debug!("{}: the inputs of {} checks are known", context.run_id, of_checks.len());
-        Ok(ReusableInputs { surveyed, of_checks, on_this_tree })
+        Ok(ReusableInputs { surveyed, toolchains, of_checks, on_this_tree })
     }
 
     /// Returns the results that checks already have on this tree, and that stand for the checks in this run.
-    fn results_on_this_tree(&self, surveyed: &SurveyedEnvironment) -> BTreeMap<ActionId, ReusedAction> {
+    fn results_on_this_tree(
+        &self,
+        surveyed: &SurveyedEnvironment,
+        toolchains: &BTreeMap<String, Digest>,
+    ) -> BTreeMap<ActionId, ReusedAction> {
         let (context, request) = (self.context, self.context.request);
         if surveyed.certainty != DigestCertainty::Known {
             return BTreeMap::new();
@@ -56,7 +65,7 @@ impl Performer<'_, '_> {
         let result = |step: &Action| {
             let run_id = context.on_this_tree.get(&step.id)?;
             let (place, environment, tree) = (self.place.of_check(step), surveyed.digest, context.before);
-            let now = PresentConditions { place, environment, tree };
+            let now = PresentConditions { place, environment, toolchains, tree };
             Some((step.id.clone(), result_on_this_tree(&self.evidence.store, request, step, run_id, now)?))
         };
         without_needed_checks(request.plan, request.plan.steps.iter().filter_map(result).collect())
@@ -75,7 +84,7 @@ impl Performer<'_, '_> {
         let (inputs, tree) = *known.of_checks.get(&check.name)?;
         // `paths` are no proof of what a check reads. Who asks for the missing checks wants a result for this tree.
         let tree = if request.checks == Selection::Missing { RelevantTree::Whole(self.context.before) } else { tree };
-        earlier_verdict(self.evidence, request, check, inputs, tree, known.surveyed.digest, self.context.before)
+        earlier_verdict(self.evidence, request, check, inputs, tree, known, self.context.before)
     }
 
     /// Uses an earlier result for a check, and reports it to the screen.

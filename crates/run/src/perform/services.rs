@@ -193,6 +193,7 @@ impl Performer<'_, '_> {
         if let (Some(mount), Some(snapshot)) = (&request.child.isolation.snapshot, self.place.snapshot_to_change(&scene.action)) {
             snapshot.drop_mount(mount);
         }
+        let _unnoted = self.drop_layers(&scene.action, request.child.isolation.dropped.as_ref());
         match outcome {
             Ok(ended) => {
                 self.note_end(&scene.action, &ended.end);

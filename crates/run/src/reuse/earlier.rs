@@ -1,6 +1,6 @@
 //! Finds the earlier result for a check, and verifies that its evidence is unchanged.
 
-use crate::reuse::inputs::RelevantTree;
+use crate::reuse::inputs::{RelevantTree, ReusableInputs};
 use crate::reuse::{ReuseCriteria, entry_to_reuse, judgement_from_entry};
 use proctor_evidence as evidence;
 use proctor_evidence::Store;
@@ -16,7 +16,7 @@ pub(crate) fn earlier_verdict(
     action: &Action,
     inputs: Digest,
     tree: RelevantTree,
-    environment: Digest,
+    known: &ReusableInputs,
     now: TreeDigest,
 ) -> Option<ReusedAction> {
     let (project, task) = (&request.scope.project, &request.plan.task);
@@ -31,7 +31,8 @@ pub(crate) fn earlier_verdict(
         RelevantTree::Whole(tree) => Some(tree),
         RelevantTree::Files(_) => None,
     };
-    let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree, now };
+    let (environment, toolchains) = (known.surveyed.digest, &known.toolchains);
+    let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, toolchains, tree, now };
     let found = intact_report(&evidence.store, request, &run);
     let found = found.and_then(|(report, hash)| intact_verdict(&evidence.store, request, &report, hash, &wanted));
     if let Err(why) = &found {

@@ -58,6 +58,8 @@ pub(crate) enum RelevantTree {
 pub(crate) struct ReusableInputs {
     /// The tools, lock files and installed packages as they were before the first check.
     pub(crate) surveyed: SurveyedEnvironment,
+    /// The contents of the toolchains that are known, by the names of the report's components.
+    pub(crate) toolchains: BTreeMap<String, Digest>,
     /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree that the
     /// check depends on.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,

@@ -13,9 +13,11 @@ use proctor_project::{ProjectError, RunRequest, Selection, run_of_ledger};
 
 /// Where a check works now, and with which tools, on which tree.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PresentConditions {
+pub(crate) struct PresentConditions<'a> {
     pub(crate) place: PlaceOfCheck,
     pub(crate) environment: Digest,
+    /// As in [`ReuseCriteria::toolchains`].
+    pub(crate) toolchains: &'a BTreeMap<String, Digest>,
     pub(crate) tree: TreeDigest,
 }
 
@@ -45,10 +47,11 @@ pub(crate) fn result_on_this_tree(
     request: &RunRequest<'_>,
     action: &Action,
     run_id: &RunId,
-    now: PresentConditions,
+    now: PresentConditions<'_>,
 ) -> Option<ReusedAction> {
-    let (environment, tree) = (now.environment, now.tree);
-    let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree: Some(tree), now: tree };
+    let PresentConditions { place: _, environment, toolchains, tree } = now;
+    let wanted =
+        ReuseCriteria { check: (action.id.as_str(), &action.name), environment, toolchains, tree: Some(tree), now: tree };
     let found = match run_of_ledger(store, &request.scope.project, run_id) {
         Ok(Some(run)) => intact_report(store, request, &run),
         Ok(None) => Err("the ledger does not have it".to_owned()),

@@ -1,9 +1,13 @@
 //! Tests when an earlier result is used for a check. The rows of tables name every reason to refuse it.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use proctor_evidence::report::{ActionDisposition, ActionOutcomeV2, ActionResult, SkipReason, action_result};
 use proctor_model::{AgentAction, CategoryCode, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};
 
+/// No toolchain is known.
+static NONE_KNOWN: BTreeMap<String, Digest> = BTreeMap::new();
 const CHECK: (&str, &str) = ("STEP.1", "check");
 
 /// A change to an entry that could otherwise be reused.
@@ -52,7 +56,7 @@ fn report() -> ExecutionReportV2 {
 }
 
 fn wanted() -> ReuseCriteria<'static> {
-    ReuseCriteria { check: CHECK, environment: environment(), tree: Some(tree()), now: tree() }
+    ReuseCriteria { check: CHECK, environment: environment(), toolchains: &NONE_KNOWN, tree: Some(tree()), now: tree() }
 }
 
 fn refusal(change: impl FnOnce(&mut ExecutionReportV2)) -> Option<ReuseRefusal> {

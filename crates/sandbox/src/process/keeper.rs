@@ -232,7 +232,8 @@ impl Keeper {
     fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
-            staged.finish(output, start.child.isolation.snapshot.as_ref()).map_err(|error| not_isolated(&error))?;
+            let (snapshot, dropped) = (start.child.isolation.snapshot.as_ref(), start.child.isolation.dropped.as_ref());
+            staged.finish(output, snapshot, dropped).map_err(|error| not_isolated(&error))?;
         }
         let filter = start.child.isolation.filter;
         match self.level {

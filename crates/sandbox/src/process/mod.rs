@@ -33,6 +33,7 @@ pub mod clock;
 mod companion;
 mod confine;
 mod control;
+mod covers;
 mod excerpt;
 #[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
 mod foreground;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
+    Access, DroppedWrites, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
     SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
@@ -83,6 +83,9 @@ pub struct Isolation {
     /// The snapshot that the child sees in place of the project; `None` shows it the project itself. A snapshot needs
     /// the namespace level and a sandbox.
     pub snapshot: Option<SnapshotMount>,
+    /// The directories whose changes are dropped when the child has ended; `None` if there are none. Weaker levels than namespaces
+    /// ignore it.
+    pub dropped: Option<DroppedWrites>,
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
@@ -171,6 +174,7 @@ impl Isolation {
             weakest: IsolationLevel::ProcessGroup,
             sandbox: None,
             snapshot: None,
+            dropped: None,
             output: None,
             resources: ResourceLimits::default(),
             filter: SystemCallFilter::WherePossible,
@@ -272,8 +276,13 @@ mod tests {
     fn names_that_are_not_utf_8_survive_the_wire() {
         let odd = OsString::from_vec(vec![b'a', 0xff, b'\n', 0x80]);
         let place = Place { path: odd.clone().into(), access: Access::Private { source: odd.clone().into() }, identity: (1, 2) };
-        let sandbox =
-            Sandbox { places: vec![place], store: odd.clone().into(), hidden: vec![odd.clone().into()], ..Sandbox::default() };
+        let sandbox = Sandbox {
+            places: vec![place],
+            store: odd.clone().into(),
+            hidden: vec![odd.clone().into()],
+            caches: vec![odd.clone().into()],
+            ..Sandbox::default()
+        };
         let request = LauncherRequest::Start(Box::new(StartAction {
             number: ActionNumber(7),
             child: LaunchedChild {

@@ -19,7 +19,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::statfs::{OVERLAYFS_SUPER_MAGIC, fstatfs};
 
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy};
-use proctor_model::{SnapshotMount, WrittenLayer};
+use proctor_model::{DroppedWrites, SnapshotMount, WrittenLayer};
 
 /// The directory of the machine's shared memory, in which the layers lie if the store cannot hold them.
 pub(super) const MEMORY: &str = "/dev/shm";
@@ -52,7 +52,7 @@ pub(super) fn mount_snapshot<'p>(
         .map(|path| Ok((*path, fs::metadata(path)?.is_dir(), clone_mount(None, path, MountExtent::Tree)?)))
         .collect::<io::Result<_>>()?;
     let opened = OpenedStore::attach(store, store_path, &snapshot.directory)?;
-    let layers = PlaceOfLayers::attach(snapshot, memory)?;
+    let layers = PlaceOfLayers::attach(&snapshot.directory, snapshot.memory.as_deref(), memory)?;
     let lower: Vec<OwnedFd> = snapshot.lower.iter().map(|path| layers.open(path)).collect::<io::Result<_>>()?;
     lay(root, &lower, &layers.find(&snapshot.written))?;
     for (environment, live) in environments {
@@ -67,6 +67,27 @@ pub(super) fn mount_snapshot<'p>(
         attach_mount(mount, path)?;
     }
     Ok(())
+}
+
+/// Lays layers over directories whose changes are dropped. Where the kernel refuses that for a directory, it becomes read-only. The other
+/// arguments are those of [`mount_snapshot`].
+pub(super) fn mount_dropped(
+    dropped: &DroppedWrites,
+    store: &OwnedFd,
+    store_path: &Path,
+    memory: Option<&OwnedFd>,
+) -> io::Result<()> {
+    let live: Vec<_> = dropped.places.iter().map(|place| Ok((place, open_directory(&place.path)?))).collect::<io::Result<_>>()?;
+    let opened = OpenedStore::attach(store, store_path, &dropped.directory)?;
+    let layers = PlaceOfLayers::attach(&dropped.directory, dropped.memory.as_deref(), memory)?;
+    for (place, live) in live {
+        if lay(&place.path, &[live], &layers.find(&place.written)).is_err() {
+            let copy = clone_mount(None, &place.path, MountExtent::Tree)?;
+            restrict_copy(&copy, MountAttribute::ReadOnlyWithoutDevices)?;
+            attach_mount(&copy, &place.path)?;
+        }
+    }
+    opened.detach()
 }
 
 /// A directory of the evidence store. An empty directory is mounted over the store to hide it from actions, so this
@@ -104,8 +125,8 @@ struct PlaceOfLayers<'s> {
 }
 
 impl<'s> PlaceOfLayers<'s> {
-    fn attach(snapshot: &'s SnapshotMount, memory: Option<&OwnedFd>) -> io::Result<Self> {
-        let place = Self { memory: snapshot.memory.as_deref(), attached: snapshot.directory.join("layers") };
+    fn attach(directory: &Path, in_memory: Option<&'s Path>, memory: Option<&OwnedFd>) -> io::Result<Self> {
+        let place = Self { memory: in_memory, attached: directory.join("layers") };
         if let Some(layers) = place.memory {
             let memory = memory.ok_or_else(|| io::Error::other("there is no /dev/shm"))?;
             let below = layers.strip_prefix(MEMORY).map_err(io::Error::other)?;

@@ -20,11 +20,12 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_dumpable;
 use nix::unistd::{getegid, geteuid};
 
+use crate::process::covers::Covers;
 use crate::process::protocol::Obstacle;
 use crate::process::second_paths::refuse_new_second_path;
-use crate::process::snapshot_mount::{MEMORY, mount_snapshot, open_directory};
+use crate::process::snapshot_mount::{MEMORY, mount_dropped, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
-use proctor_model::{Access, Place, Sandbox, SnapshotMount};
+use proctor_model::{Access, DroppedWrites, Place, Sandbox, SnapshotMount};
 
 /// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
 /// `/dev`, because file permissions protect the other nodes.
@@ -33,19 +34,6 @@ const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 /// Files of a fresh `/proc` with which root could change the kernel. They belong to root, so dropping capabilities does
 /// not protect them (`proc(5)`).
 const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
-
-/// The directory in which covers (empty directories and files to be mounted over hidden paths) are made. At the end the
-/// fresh `/proc` is mounted over this directory.
-const WORKSHOP: &str = "/proc";
-
-/// Files that their tools cannot read when they are empty, each with a content without settings and secrets that is
-/// shown when the file is hidden.
-const STAND_INS: &[(&str, &str)] = &[
-    (".m2/settings.xml", "<settings/>\n"),
-    (".m2/settings-security.xml", "<settingsSecurity/>\n"),
-    ("composer/auth.json", "{}\n"),
-    (".composer/auth.json", "{}\n"),
-];
 
 /// A file system that is prepared except for the steps that need to know the action. [`StagedFileSystem::finish`] does
 /// these steps.
@@ -70,7 +58,7 @@ struct Copied<'p> {
 
 /// Whether a mount point is a directory or a file: the mounted thing must be of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Directory,
     File,
 }
@@ -156,9 +144,15 @@ impl StagedFileSystem {
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory, lays the snapshot over the project, and makes read-only the empty
+    /// Attaches the action's output directory, lays the snapshot over the project and layers over the directories whose changes are
+    /// dropped, and makes read-only the empty
     /// directory that covers the store.
-    pub(super) fn finish(&self, output: Option<&Path>, snapshot: Option<&SnapshotMount>) -> io::Result<()> {
+    pub(super) fn finish(
+        &self,
+        output: Option<&Path>,
+        snapshot: Option<&SnapshotMount>,
+        dropped: Option<&DroppedWrites>,
+    ) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
         };
@@ -172,6 +166,9 @@ impl StagedFileSystem {
         if let Some(snapshot) = snapshot {
             let places = self.places.iter().map(|place| place.path.as_path());
             mount_snapshot(snapshot, store, path, self.memory.as_ref(), places)?;
+        }
+        if let Some(dropped) = dropped {
+            mount_dropped(dropped, store, path, self.memory.as_ref())?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }
@@ -264,7 +261,7 @@ fn copy(place: &Place) -> Result<Option<Copied<'_>>, Obstacle> {
     Ok(Some(Copied { place, mount, kind }))
 }
 
-fn is_out_of_reach(error: &io::Error) -> bool {
+pub(super) fn is_out_of_reach(error: &io::Error) -> bool {
     [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::PermissionDenied].contains(&error.kind())
 }
 
@@ -355,7 +352,7 @@ fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>)
 
 /// Makes a mount point if it is missing. It is missing if it lies inside a private directory or inside the empty
 /// directory over a hidden path, because both contain nothing at first.
-fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
+pub(super) fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());
     }
@@ -365,94 +362,6 @@ fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
             File::create_new(path).map(drop)
         }
-    }
-}
-
-/// Empty directories and files that are mounted over hidden paths.
-struct Covers {
-    made: usize,
-    sealable: Vec<Cover>,
-}
-
-/// An empty directory or file, and the hidden path that it is mounted over.
-struct Cover {
-    empty: PathBuf,
-    path: PathBuf,
-}
-
-/// How often a cover is mounted again, because another file took the place of the hidden one while the isolation was made.
-const MOST_REPLACEMENTS: usize = 20;
-
-impl Cover {
-    /// Mounts the cover. Returns whether it is mounted: a path that is gone, or lies in a directory that is empty for the action, has nothing
-    /// to hide.
-    fn mount(&self) -> io::Result<bool> {
-        let mut replaced = 0;
-        loop {
-            match mount(Some(&self.empty), &self.path, None::<&str>, MsFlags::MS_BIND, None::<&str>).map_err(io::Error::from) {
-                Ok(()) => return Ok(true),
-                Err(error) if is_out_of_reach(&error) && replaced < MOST_REPLACEMENTS => {
-                    if fs::symlink_metadata(&self.path).is_err_and(|error| is_out_of_reach(&error)) {
-                        return Ok(false);
-                    }
-                    replaced += 1;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Makes the mounted cover read-only. Removing the hidden file, such as the socket of a program that ends, takes the cover away with
-    /// it; another file at its place is covered again.
-    fn seal(&self) -> io::Result<()> {
-        let mut replaced = 0;
-        loop {
-            match restrict_mount(&self.path, MountAttribute::ReadOnly, MountExtent::One) {
-                Err(error) if is_out_of_reach(&error) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::InvalidInput && replaced < MOST_REPLACEMENTS => {
-                    replaced += 1;
-                    if !self.mount()? {
-                        return Ok(());
-                    }
-                }
-                sealed => return sealed,
-            }
-        }
-    }
-}
-
-impl Covers {
-    fn open() -> Result<Self, Obstacle> {
-        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        mount(Some("tmpfs"), WORKSHOP, Some("tmpfs"), flags, Some("mode=755,size=4m"))
-            .map_err(|errno| lasting("cannot mount a file system in memory", &errno.into()))?;
-        Ok(Self { made: 0, sealable: Vec::new() })
-    }
-
-    /// Mounts a directory without entries, or a file with a text, over a path.
-    fn cover(&mut self, path: &Path, kind: Kind, text: &str) -> Result<(), Obstacle> {
-        let refused = |error: &io::Error| broken("hide", path, error);
-        let cover = Cover { empty: Path::new(WORKSHOP).join(self.made.to_string()), path: path.to_owned() };
-        self.made += 1;
-        make_mount_point(&cover.empty, kind).map_err(|error| refused(&error))?;
-        let stand_in = STAND_INS.iter().find(|(name, _)| path.ends_with(name)).map(|(_, text)| *text);
-        if let Some(text) = stand_in.or(Some(text).filter(|text| !text.is_empty())) {
-            let written = File::options().write(true).open(&cover.empty).and_then(|mut file| file.write_all(text.as_bytes()));
-            written.map_err(|error| refused(&error))?;
-        }
-        if cover.mount().map_err(|error| refused(&error))? {
-            self.sealable.push(cover);
-        }
-        Ok(())
-    }
-
-    /// Makes the covers (the empty directories over hidden paths) read-only once everything inside them is attached.
-    /// The last cover, which hides the evidence store, stays writable, because the output directory is attached there
-    /// later.
-    fn seal(&self) -> Result<(), Obstacle> {
-        let but_the_last = self.sealable.len().saturating_sub(1);
-        let mut covers = self.sealable[..but_the_last].iter();
-        covers.try_for_each(|cover| cover.seal().map_err(|error| broken("close", &cover.path, &error)))
     }
 }
 
@@ -498,11 +407,11 @@ fn identity_of(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-fn lasting(what: &str, error: &io::Error) -> Obstacle {
+pub(super) fn lasting(what: &str, error: &io::Error) -> Obstacle {
     Obstacle::Level(format!("{what}: {error}"))
 }
 
-fn broken(verb: &str, path: &Path, error: &io::Error) -> Obstacle {
+pub(super) fn broken(verb: &str, path: &Path, error: &io::Error) -> Obstacle {
     Obstacle::Place(format!("cannot {verb} `{}` for the isolation of a command: {error}", path.display()))
 }
 

@@ -17,19 +17,21 @@ pub enum InPlaceReason {
     },
     /// An entry cannot be read, so it cannot be copied.
     Unreadable(TreePath),
-    /// The entry is a socket, pipe or device. A copy would not be connected to the same program or device.
-    Special(TreePath),
 }
 
-/// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can have one.
+/// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can have one. Sockets, pipes and devices are left out of
+/// it: a copy would not be connected to the same program or device.
 pub fn obstacle(index: &TreeIndex, bound: ByteSize) -> Option<InPlaceReason> {
-    let first = index.issues().into_iter().next();
-    let issue = first.map(|issue| match issue.kind {
-        TreeIssueKind::Unreadable => InPlaceReason::Unreadable(issue.path),
-        TreeIssueKind::Special => InPlaceReason::Special(issue.path),
-    });
+    let unreadable = index.issues().into_iter().find(|issue| issue.kind == TreeIssueKind::Unreadable);
     let bytes = ByteSize(index.bytes());
-    issue.or_else(|| (bytes > bound).then_some(InPlaceReason::TooLarge { bytes, bound }))
+    let is_too_large = || (bytes > bound).then_some(InPlaceReason::TooLarge { bytes, bound });
+    unreadable.map(|issue| InPlaceReason::Unreadable(issue.path)).or_else(is_too_large)
+}
+
+/// Returns the sockets, pipes and devices that a copy of a tree does not have.
+pub fn left_out(index: &TreeIndex) -> Vec<TreePath> {
+    let special = index.issues().into_iter().filter(|issue| issue.kind == TreeIssueKind::Special);
+    special.map(|issue| issue.path).collect()
 }
 
 impl InPlaceReason {
@@ -40,9 +42,6 @@ impl InPlaceReason {
                 format!("the ignored files that checks read hold {bytes}, and a snapshot may hold {bound} (`max_snapshot_bytes`)")
             }
             Self::Unreadable(path) => format!("`{path}`, which is ignored and which checks may read, cannot be read"),
-            Self::Special(path) => {
-                format!("`{path}`, which is ignored and which checks may read, is a socket, a pipe or a device")
-            }
         }
     }
 }
@@ -54,7 +53,6 @@ impl fmt::Display for InPlaceReason {
                 write!(formatter, "the tree holds {bytes}, and a snapshot may hold {bound} (`max_snapshot_bytes`)")
             }
             Self::Unreadable(path) => write!(formatter, "`{path}` cannot be read"),
-            Self::Special(path) => write!(formatter, "`{path}` is a socket, a pipe or a device"),
         }
     }
 }

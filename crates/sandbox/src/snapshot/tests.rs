@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-use crate::snapshot::{CopyOutcome, InPlaceReason, ProjectCopy, obstacle};
+use crate::snapshot::{CopyOutcome, InPlaceReason, ProjectCopy, left_out, obstacle};
 use proctor_model::{ByteSize, Timestamp, TreePath};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{Matcher, MatcherSettings, Selects};
@@ -407,7 +407,7 @@ fn what_cannot_have_a_copy_says_why() {
     let large = InPlaceReason::TooLarge { bytes: ByteSize(4), bound: ByteSize(3) };
     assert_eq!((obstacle(&scene.look(), ByteSize(4)), obstacle(&scene.look(), ByteSize(3))), (None, Some(large)));
     nix::unistd::mkfifo(&scene.path("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-    assert_eq!(obstacle(&scene.look(), ByteSize(4)), Some(InPlaceReason::Special(path("pipe"))));
+    assert_eq!((obstacle(&scene.look(), ByteSize(4)), left_out(&scene.look())), (None, vec![path("pipe")]));
 }
 
 #[test]

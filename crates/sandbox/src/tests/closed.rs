@@ -160,14 +160,14 @@ fn the_shims_of_a_version_manager_show_what_they_choose_from() {
 #[test]
 fn a_path_through_a_link_shows_that_path_and_not_what_lies_beside_it() {
     let mut world = closed();
-    world.file("home/disk/work/bin/tool", "");
-    world.file("home/disk/work/private", "");
+    world.file("home/disk/builds/bin/tool", "");
+    world.file("home/disk/builds/private", "");
     symlink(world.path("home/disk/work"), world.path("home/work")).expect("linked");
-    world.variable("PATH", "home/work/bin");
-    assert_eq!(world.access("home/work/bin/tool"), Access::ReadOnly);
-    assert_eq!(world.access("home/disk/work/bin/tool"), Access::ReadOnly);
-    assert_eq!(world.access("home/work/private"), Access::Hidden);
-    assert_eq!(world.access("home/disk/work/private"), Access::Hidden);
+    world.variable("PATH", "home/builds/bin");
+    assert_eq!(world.access("home/builds/bin/tool"), Access::ReadOnly);
+    assert_eq!(world.access("home/disk/builds/bin/tool"), Access::ReadOnly);
+    assert_eq!(world.access("home/builds/private"), Access::Hidden);
+    assert_eq!(world.access("home/disk/builds/private"), Access::Hidden);
 }
 
 #[test]

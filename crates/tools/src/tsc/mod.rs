@@ -22,6 +22,7 @@ use crate::project_files::ProjectFiles;
 pub(super) use discover::find;
 use proctor_model::{CategoryCode, Diagnostic, Examined, ExaminedUnit, FindingLevel, Interpretation};
 pub(crate) use references::remark;
+pub(crate) use strictness::joined;
 pub(super) use strictness::strictness;
 
 /// The calls of tsc that check nothing and end with exit code 0. `-d` means `--declaration` unless tsc builds (`-b`), and `-v` means

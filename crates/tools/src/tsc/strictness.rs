@@ -152,7 +152,7 @@ pub(super) fn directory_of(path: &str) -> &str {
 }
 
 /// Joins a directory and a relative path; `None` if the path is absolute, or if the result is outside the project.
-pub(super) fn joined(directory: &str, path: &str) -> Option<String> {
+pub(crate) fn joined(directory: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return None;
     }

@@ -9,60 +9,15 @@ use crate::ignore::always::{AlwaysOut, find_always_out, is_never_shown};
 use crate::ignore::class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
+use crate::ignore::input_place::{InputPlace, in_order};
 use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
+use crate::ignore::settings::{MatcherSettings, Selects};
 use crate::ignore::shown_outputs::ShownOutputs;
-use crate::inputs::InputPlace;
 use proctor_git::TrackedPaths;
 use proctor_model::{Digest, TreePath};
-
-/// The settings and names that decide, together with the rules files, what belongs to the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MatcherSettings {
-    /// `watch.ignore`: patterns relative to the project's root.
-    pub ignore: Vec<String>,
-    /// `watch.include`: patterns relative to the project's root.
-    pub include: Vec<String>,
-    /// The links that proctor makes and that lead to the evidence (S1); `None` where no store is known.
-    pub own_link: Option<OwnLink>,
-    /// The directory in which proctor keeps its evidence, relative to the root, if it lies in the project.
-    pub store: Option<TreePath>,
-    /// The path of the task list that proctor writes, relative to the root, if there is one.
-    pub task_list: Option<String>,
-    pub selects: Selects,
-    /// The ignored outputs of builds that checks see all the same, because a prerequisite makes them.
-    pub outputs: ShownOutputs,
-    /// The files and directories beside the tree by whose content its digest is named too.
-    pub inputs: Vec<InputPlace>,
-}
-
-/// The entries that a matcher selects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Selects {
-    /// The entries that belong to the tree.
-    #[default]
-    Tree,
-    /// The ignored entries that checks may read. Installed packages, caches and outputs are not among them.
-    IgnoredInputs,
-}
-
-impl MatcherSettings {
-    /// Returns the settings for watching files. The task list does not belong to the tree, but it is watched, so that
-    /// an edit by hand is noticed at once. Such an edit starts no run, because it does not change the tree digest.
-    pub fn for_watching(&self) -> Self {
-        Self { task_list: None, ..self.clone() }
-    }
-}
-
-/// Returns the inputs in the order in which they are digested. The ignored files of a project, which are read by themselves, have none.
-fn inputs_of(settings: &MatcherSettings) -> Vec<InputPlace> {
-    let mut inputs = if settings.selects == Selects::Tree { settings.inputs.clone() } else { Vec::new() };
-    inputs.sort();
-    inputs.dedup_by(|left, right| left.name == right.name);
-    inputs
-}
 
 /// Decides whether paths belong to the tree. Cheap to clone; contains no absolute path.
 #[derive(Debug, Clone)]
@@ -118,7 +73,8 @@ impl Matcher {
         let (own_link, store, task_list) = (settings.own_link.clone(), settings.store.clone(), settings.task_list.clone());
         let (selects, outputs) = (settings.selects, settings.outputs.clone());
         let (rules, tracked) = Default::default();
-        let inputs = Arc::from(inputs_of(settings));
+        // The ignored files of a project, which are read by themselves, have no inputs.
+        let inputs = if selects == Selects::Tree { in_order(&settings.inputs) } else { Arc::default() };
         Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, inputs, rules, tracked })
     }
 
@@ -127,8 +83,7 @@ impl Matcher {
         &self.inputs
     }
 
-    /// Returns the matcher for a directory that is an input. Only the rules files in it decide, because `watch.ignore` and the like are
-    /// relative to the project's root.
+    /// Returns the matcher for a directory that is an input. Only the rules files in it decide: settings are relative to the project.
     pub(crate) fn for_input(&self) -> Self {
         let settings = MatcherSettings { own_link: self.own_link.clone(), ..MatcherSettings::default() };
         Self::new(&settings).expect("without patterns none is wrong")

@@ -34,11 +34,13 @@ mod caches;
 mod class;
 mod decision;
 mod include;
+mod input_place;
 mod matcher;
 mod own_link;
 mod pattern;
 mod rules;
 mod scope;
+mod settings;
 mod shown_outputs;
 #[cfg(test)]
 mod tests;
@@ -49,11 +51,13 @@ pub use attributes::{ATTRIBUTES_FILE, AttributesFile, CheckoutChange, checkout_c
 pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind, is_never_kept};
 pub use class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of, is_by_product, may_be_input};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
-pub use matcher::{Matcher, MatcherSettings, Selects};
+pub use input_place::InputPlace;
+pub use matcher::Matcher;
 pub use own_link::OwnLink;
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use proctor_model::NameRule;
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{RulesScope, TreeMembership};
+pub use settings::{MatcherSettings, Selects};
 pub use shown_outputs::ShownOutputs;
 pub use why::Explanation;

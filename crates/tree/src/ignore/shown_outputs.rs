@@ -13,12 +13,16 @@ pub struct ShownOutputs {
     pub paths: Vec<TreePath>,
     /// Whether checks also see every directory or file named `dist` or `build`, the usual names for what a build makes.
     pub products: bool,
+    /// The outputs that tools' own configuration files name, whatever they are called. Checks see them as they see `dist`.
+    pub configured: Vec<TreePath>,
 }
 
 impl ShownOutputs {
     /// Returns whether an ignored input is an output that prerequisites make, or lies in one.
     pub fn contains(&self, path: &TreePath) -> bool {
-        let is_made = self.products && path.as_bytes().split(|byte| *byte == b'/').any(is_product);
+        let is_product_of_build =
+            || path.as_bytes().split(|byte| *byte == b'/').any(is_product) || self.is_configured(path.as_bytes());
+        let is_made = self.products && is_product_of_build();
         is_made || self.is_shown(path.as_bytes())
     }
 
@@ -26,13 +30,18 @@ impl ShownOutputs {
     pub(super) fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
         let name = name_of(path);
         match class_of(name) {
-            IgnoredClass::Input => true,
+            IgnoredClass::Input => self.products || !self.is_configured(path) || self.is_shown(path),
             // Directories of installed packages are not copied: checks see the real ones. A symbolic link or a single
             // file with such a name is an input and is copied.
             IgnoredClass::Environment => !is_directory,
             IgnoredClass::Output if self.products && is_product(name) => true,
             IgnoredClass::Output | IgnoredClass::Cache => self.is_shown(path),
         }
+    }
+
+    /// Returns whether a tool's configuration names an entry, or a directory that contains it, as an output.
+    fn is_configured(&self, path: &[u8]) -> bool {
+        self.configured.iter().any(|output| is_at_or_below(path, output.as_bytes()))
     }
 
     /// Returns whether `paths` names an entry or a directory that contains it. Below a named directory, bytecode and

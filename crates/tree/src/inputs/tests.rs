@@ -1,3 +1,5 @@
+//! Tests the inputs beside a tree.
+
 #![expect(clippy::disallowed_methods, reason = "the tests write the inputs they look at, and say what time it is")]
 
 use std::fs;

@@ -66,7 +66,7 @@ fn a_program_that_was_never_found_may_be_corrected_to_any_command() {
 fn a_program_that_a_run_did_not_find_is_asked_for_unless_it_was_absent_at_the_approval() {
     let missing = history(&[record("tests", "scripts/test", Tool::Generic, NotFound)]);
     let (before, now) = (plan(&[("tests", "scripts/test")]), plan(&[("tests", "true")]));
-    let found = ApprovedProgram::Found { path: "/shop/scripts/test".to_owned(), content: None };
+    let found = ApprovedProgram::Found { path: "/shop/scripts/test".to_owned(), content: None, way: None };
     for (approved, expected) in [(Some(&ApprovedProgram::Absent), true), (Some(&found), false), (None, false)] {
         assert_eq!(is_free_after(approved, &before, &now, &missing), expected, "{approved:?}");
     }

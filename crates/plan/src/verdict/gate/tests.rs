@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use proctor_model::{ClaimedResult, Digest, IsolationLevel, RunConditions};
+use proctor_model::{ClaimedResult, Digest, IsolationLevel, RunConditions, ToolchainRecord};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -30,6 +30,9 @@ fn origin(number: u64) -> ClaimOrigin {
         rewritten: Vec::new(),
         restored: Vec::new(),
         unnamed: Vec::new(),
+        left_in_environment: std::collections::BTreeMap::new(),
+        toolchains: Vec::new(),
+        other_programs: Vec::new(),
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
@@ -83,6 +86,10 @@ fn judge_by_plans(policy: &GatePolicy, plans: &BTreeMap<TaskId, RequiredPlan>, r
         now: NOW,
         is_accepted_input: &|path| policy.ignored_inputs.iter().any(|accepted| accepted == path),
         is_tracked_by_trusted: &|path| path.starts_with("tracked"),
+        changed_toolchains: &|origin| {
+            let toolchains = origin.conditions.iter().flat_map(|conditions| &conditions.toolchains);
+            toolchains.filter(|one| one.path.ends_with("changed")).map(|one| one.path.clone()).collect()
+        },
     };
     judge_gate(&rules, runs)
 }
@@ -123,6 +130,32 @@ fn the_newest_result_on_the_tree_decides() {
     let (state, reasons) = state(&policy(), &[red(2), green(1)]);
     assert_eq!((state, state.exit().code()), (GateState::Red, 1));
     assert!(reasons[0].ends_with(": b"), "{reasons:?}");
+}
+
+/// Returns a run whose checks saw this toolchain.
+fn seeing(number: u64, path: &str, content: Option<Digest>) -> GateClaim {
+    let mut of = origin(number);
+    of.conditions.as_mut().expect("they are known").toolchains =
+        vec![ToolchainRecord { path: path.to_owned(), content, every_file: false }];
+    with(of, &["+a"])
+}
+
+#[test]
+fn a_toolchain_that_is_not_hashed_or_is_another_one_now_proves_nothing() {
+    let known = Some(Digest::of(b"content"));
+    assert_eq!(word(&policy(), &[seeing(1, "~/.pyenv", known)]), "proved");
+    assert_eq!(reason(&policy(), &[seeing(1, "~/.pyenv", None)]), "toolchain-not-hashed");
+    let changed = seeing(1, "changed", known);
+    assert_eq!(reason(&policy(), std::slice::from_ref(&changed)), "toolchain-changed");
+    // An older run counts in its place, and somebody else's toolchains are not here to be looked at.
+    assert_eq!(word(&policy(), &[seeing(2, "~/.pyenv", None), seeing(1, "~/.pyenv", known)]), "proved");
+    let mut attested = changed;
+    let signer = ClaimSigner::Allowed { name: "ci".to_owned() };
+    attested.origin.signer = signer.clone();
+    for check in attested.checks.iter_mut().flatten().filter_map(|check| check.result.as_mut()) {
+        check.origin.as_mut().expect("it is known").signer = signer.clone();
+    }
+    assert_eq!(word(&policy(), &[attested]), "proved");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         sockets: vec!["docker".to_owned()],
         visible: vec!["/opt".to_owned()],
         home: HomeAccess::Overlay,
-        world: World::Open,
+        world: World::Closed,
         memory: Some(proctor_model::ByteSize(1 << 30)),
         processes: Some(64),
         limits: proctor_model::LimitEnforcement::WherePossible,

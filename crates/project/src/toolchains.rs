@@ -1,0 +1,192 @@
+//! What checks see outside of the tree that users can write, by its content: toolchains and installed packages. They are looked at in the
+//! background while the checks run. What was never hashed is hashed there too, and no run waits for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::environment_digest::{EnvironmentSearch, LookDepth, LookedDirectory, SavedDirectory, paths_of_programs};
+use crate::toolchain_places::{is_of_distribution, toolchains_of_programs};
+use proctor_evidence::{BackgroundJob, BackgroundThread, Store};
+use proctor_model::{Digest, Plan, PlanNote, ToolchainRecord};
+use proctor_sandbox::home;
+use proctor_tree::TreeIndex;
+
+/// How many bytes of new files in one directory a look hashes itself. A run waits for the look, so this takes no longer than the start of an
+/// interpreter.
+const HASHED_AT_ONCE: u64 = 32 << 20;
+
+/// How the toolchains of a run are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolchainDepth {
+    /// The stamps of directories are compared, and nobody waits for a hash.
+    Usual,
+    /// The stamps of all files are compared, and the run waits for every hash.
+    EveryFile,
+}
+
+/// What is needed to find the toolchains of a plan.
+pub(crate) struct ToolchainSubject {
+    pub(crate) plan: Plan,
+    pub(crate) index: TreeIndex,
+    /// The environments in the project that the checks' snapshot shows; `None` if the checks run in the project.
+    pub(crate) shown: Option<Vec<PathBuf>>,
+    pub(crate) path_variable: OsString,
+    pub(crate) home: Option<PathBuf>,
+}
+
+/// The look at a run's toolchains, which goes on in the background.
+pub struct ToolchainSurvey {
+    shared: SharedByLooks,
+    looks: Vec<BackgroundJob<Vec<LookedToolchain>>>,
+    looked: Vec<LookedToolchain>,
+    /// The directories that were added one by one.
+    added: BTreeSet<PathBuf>,
+}
+
+#[derive(Clone)]
+struct SharedByLooks {
+    store: Store,
+    hashing: BackgroundThread,
+    depth: ToolchainDepth,
+    names: ToolchainNames,
+}
+
+/// How directories are named for people and in the ledger.
+#[derive(Debug, Clone)]
+pub struct ToolchainNames {
+    root: PathBuf,
+    home: Option<PathBuf>,
+}
+
+struct LookedToolchain {
+    name: String,
+    looked: LookedDirectory,
+    hashing: Option<BackgroundJob<LookedDirectory>>,
+}
+
+impl ToolchainNames {
+    pub fn new(root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Self {
+        Self { root: root.to_owned(), home: home(ambient).map(Path::to_owned) }
+    }
+
+    /// Returns the name of a directory: relative to the project if it lies in it, and with `~` for the user's home directory.
+    fn name(&self, path: &Path) -> String {
+        let in_project = path.strip_prefix(&self.root).ok().map(|path| path.display().to_string());
+        let in_home = || Some(format!("~/{}", path.strip_prefix(self.home.as_ref()?).ok()?.display()));
+        in_project.or_else(in_home).unwrap_or_else(|| path.display().to_string())
+    }
+
+    /// Returns the directory of a name.
+    fn path(&self, name: &str) -> PathBuf {
+        match (name.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.root.join(name),
+        }
+    }
+}
+
+impl ToolchainSurvey {
+    /// Begins to look at the environments of the project, and at the installations that the plan's programs belong to.
+    pub(crate) fn begin(store: &Store, hashing: &BackgroundThread, depth: ToolchainDepth, subject: ToolchainSubject) -> Self {
+        let names = ToolchainNames { root: subject.index.root().to_owned(), home: subject.home.clone() };
+        let shared = SharedByLooks { store: store.clone(), hashing: hashing.clone(), depth, names };
+        let look = shared.clone();
+        let first = store.background().begin(move || look.all(toolchains(subject).into_iter()));
+        Self { shared, looks: vec![first], looked: Vec::new(), added: BTreeSet::new() }
+    }
+
+    /// Begins to look at further directories that an action sees. Those that were added before are not looked at again.
+    pub fn add(&mut self, directories: impl Iterator<Item = PathBuf>) {
+        let new = directories.filter(|path| !is_of_distribution(path));
+        let new: Vec<PathBuf> = new.filter(|path| self.added.insert(path.clone())).collect();
+        if !new.is_empty() {
+            let look = self.shared.clone();
+            self.looks.push(self.shared.store.background().begin(move || look.all(new.into_iter())));
+        }
+    }
+
+    /// Returns the contents that are known now, by name. Waits for the looks, and not for a hash.
+    pub fn contents(&mut self) -> BTreeMap<&str, Digest> {
+        self.wait();
+        let content = |one: &LookedToolchain| one.looked.digest();
+        self.looked.iter().filter_map(|one| Some((one.name.as_str(), content(one)?))).collect()
+    }
+
+    /// Returns what the ledger records of the toolchains. One whose hash was finished meanwhile is known.
+    pub fn finish(mut self) -> Vec<ToolchainRecord> {
+        self.wait();
+        let mut records: BTreeMap<String, ToolchainRecord> = BTreeMap::new();
+        for one in self.looked {
+            let hashed = one.hashing.and_then(|hashing| hashing.result_so_far());
+            let every_file = hashed.is_some() || self.shared.depth == ToolchainDepth::EveryFile;
+            let content = hashed.unwrap_or(one.looked).digest();
+            let every_file = every_file && content.is_some();
+            records.entry(one.name.clone()).or_insert(ToolchainRecord { path: one.name, content, every_file });
+        }
+        // What lies in another directory is named by the content of that one.
+        let paths: Vec<PathBuf> = records.keys().map(PathBuf::from).collect();
+        let is_inside = |path: &Path| paths.iter().any(|other| other != path && path.starts_with(other));
+        records.into_values().filter(|record| !is_inside(Path::new(&record.path))).collect()
+    }
+
+    fn wait(&mut self) {
+        for look in self.looks.drain(..) {
+            self.looked.extend(look.wait().unwrap_or_default());
+        }
+    }
+}
+
+impl SharedByLooks {
+    fn all(&self, directories: impl Iterator<Item = PathBuf>) -> Vec<LookedToolchain> {
+        directories.map(|directory| self.one(&directory)).collect()
+    }
+
+    fn one(&self, directory: &Path) -> LookedToolchain {
+        let (saved, name) = (SavedDirectory::of(&self.store, directory), self.names.name(directory));
+        let looked = match self.depth {
+            ToolchainDepth::Usual => saved.look(LookDepth::Listings, HASHED_AT_ONCE),
+            ToolchainDepth::EveryFile => saved.hash(),
+        };
+        let hashing = (looked == LookedDirectory::NotHashed).then(|| self.hashing.begin(move || saved.hash()));
+        LookedToolchain { name, looked, hashing }
+    }
+}
+
+/// Returns the directories outside of the tree that hold a plan's programs and the packages that they load. Links are resolved, and no
+/// directory is named that lies in another one.
+fn toolchains(subject: ToolchainSubject) -> BTreeSet<PathBuf> {
+    let root = subject.index.root().to_owned();
+    let programs = paths_of_programs(&subject.plan, &root, &subject.path_variable);
+    let mut found = toolchains_of_programs(&programs, &root, subject.home.as_deref());
+    let search = EnvironmentSearch::new(subject.index, subject.shown.as_deref(), &programs, subject.home);
+    found.extend(search.directories());
+    let all: Vec<PathBuf> = found.iter().cloned().collect();
+    found.retain(|path| !all.iter().any(|other| other != path && path.starts_with(other)));
+    found
+}
+
+/// Returns the note about toolchains that were not hashed; `None` if all are known.
+pub fn note_not_hashed(toolchains: &[ToolchainRecord]) -> Option<PlanNote> {
+    let names: Vec<String> = toolchains.iter().filter(|one| one.content.is_none()).map(|one| format!("`{}`", one.path)).collect();
+    (!names.is_empty()).then(|| PlanNote {
+        subject: "toolchain".to_owned(),
+        message: format!(
+            "not hashed yet, so this run proves nothing of a commit: {}; each run goes on with it, and `proctor run --fresh-caches` waits \
+             for it",
+            names.join(", ")
+        ),
+    })
+}
+
+/// Returns the toolchains of a run that are not what the run named, or that it did not name. The stamp of every file is compared, unless
+/// the run did that itself.
+pub fn changed_toolchains(store: &Store, names: &ToolchainNames, toolchains: &[ToolchainRecord]) -> Vec<String> {
+    let is_other = |one: &&ToolchainRecord| {
+        one.content.is_some() && !one.every_file && {
+            let saved = SavedDirectory::of(store, &names.path(&one.path));
+            saved.hash().digest() != one.content
+        }
+    };
+    toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
+}

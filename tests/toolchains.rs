@@ -1,0 +1,122 @@
+//! Toolchains and installed packages are named by their content, and the program that was approved is what runs: what a run does not know
+//! of them, it says, and it proves nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::common::{KeptEvidence, Project};
+use crate::gate::{commit, gate, git, reasons};
+
+/// The size of a file whose hash takes longer than a check that does nothing.
+const LARGE: u64 = 1 << 30;
+
+/// Writes a program that succeeds.
+fn program(path: &Path) -> String {
+    fs::create_dir_all(path.parent().expect("it has one")).expect("it is ours");
+    fs::write(path, "#!/bin/sh\nexit 0\n").expect("it is ours");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    path.to_str().expect("text").to_owned()
+}
+
+/// Makes a project whose check is a program of a toolchain outside of it. Returns the directory of the toolchain's library too.
+fn with_toolchain() -> (Project, PathBuf) {
+    let project = Project::new();
+    let toolchain = project.root().join("home/.pyenv/versions/3.14");
+    let library = toolchain.join("lib");
+    fs::create_dir_all(&library).expect("it is ours");
+    fs::write(library.join("unit.py"), "strict").expect("it is ours");
+    let name = program(&toolchain.join("bin/python"));
+    let project = project.toml(&format!("[[check]]\nname = \"unit\"\ncommand = [\"{name}\"]\n"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    (project, library)
+}
+
+/// Returns what the last run recorded of the toolchain.
+fn recorded(project: &Project) -> Value {
+    let bodies = KeptEvidence::only(&project.root().join("state/proctor")).chained_bodies();
+    let run = bodies.iter().rfind(|body| body["kind"] == "run").expect("a run");
+    let toolchains = run["conditions"]["toolchains"].as_array().expect("a list");
+    let own = toolchains.iter().find(|one| one["path"].as_str().is_some_and(|path| path.starts_with("~/.pyenv")));
+    own.unwrap_or_else(|| panic!("{toolchains:?}")).clone()
+}
+
+#[test]
+fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_proof_away() {
+    let (project, library) = with_toolchain();
+    // Other toolchains of whoever runs the tests are hashed before.
+    project.proctor(["run", "--fresh-caches"]).success();
+    commit(&project, "shop.txt", "good and newer\n");
+    project.proctor(["run"]).success();
+    let first = recorded(&project);
+    assert!(first["content"].is_string(), "{first}");
+    gate(&project, &[], 0);
+    // A file that comes is seen by every run, and is another content.
+    fs::write(library.join("new.py"), "new").expect("it is ours");
+    project.proctor(["run"]).success();
+    assert_ne!(recorded(&project)["content"], first["content"]);
+    gate(&project, &[], 0);
+    // The stamp of the directory does not show that a file got other bytes and its old time.
+    let path = library.join("unit.py");
+    let time = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it has one");
+    fs::write(&path, "lenient").expect("it is ours");
+    fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(time)).expect("it is ours");
+    let document = gate(&project, &[], 3);
+    assert_eq!(document["required"][0]["words"], json!(["toolchain-changed"]));
+    assert!(reasons(&document)[0].contains("`~/.pyenv"), "{document}");
+    // A COMPLETE rests on a run that looked at every file.
+    let complete = project.proctor(["request", "status", "COMPLETE"]).success();
+    assert!(complete.stderr.contains("so the checks run once more"), "{}", complete.snapshot());
+    assert_eq!(recorded(&project)["everyFile"], true);
+    gate(&project, &[], 0);
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn a_run_waits_for_no_hash_and_proves_nothing_until_there_is_one() {
+    let (project, library) = with_toolchain();
+    fs::File::create(library.join("large")).and_then(|file| file.set_len(LARGE)).expect("it is ours");
+    let run = project.proctor(["run"]).success();
+    assert!(run.stdout.contains("toolchain: not hashed yet"), "{}", run.snapshot());
+    let document = gate(&project, &[], 3);
+    assert_eq!(document["required"][0]["words"], json!(["toolchain-not-hashed"]));
+    assert!(recorded(&project).get("content").is_none());
+    let waiting = project.proctor(["run", "--fresh-caches"]).success();
+    assert!(!waiting.stdout.contains("not hashed yet"), "{}", waiting.snapshot());
+    gate(&project, &[], 0);
+    // It is known from now on.
+    commit(&project, "shop.txt", "good and newer\n");
+    let next = project.proctor(["run"]).success();
+    assert!(!next.stdout.contains("not hashed yet"), "{}", next.snapshot());
+    gate(&project, &[], 0);
+}
+
+#[test]
+fn another_program_first_in_the_search_path_is_named_and_proves_nothing() {
+    let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run", "--fresh-caches"]).success();
+    gate(&project, &[], 0);
+    let other = program(&project.root().join("home/fk/bin/true"));
+    let directory = Path::new(&other).parent().expect("it has one").display();
+    let path = format!("{directory}:{}", std::env::var("PATH").expect("there is one"));
+    let named = format!("true is another program than the approved one: {other}");
+    commit(&project, "shop.txt", "good and newer\n");
+    let run = project.proctor(["run"]).env("PATH", &path).success();
+    assert!(run.stdout.contains(&named), "{}", run.snapshot());
+    let document = gate(&project, &[], 3);
+    assert_eq!(document["required"][0]["words"], json!(["other-program"]));
+    assert!(reasons(&document)[0].ends_with(&named), "{document}");
+    let complete = project.proctor(["request", "status", "COMPLETE"]).status(3);
+    assert!(complete.stdout.contains(&named), "{}", complete.snapshot());
+    // A person is asked about it, and who runs the checks with the approved program proves something.
+    let asked = project.proctor(["approve"]).env("PATH", &path).status(3);
+    assert!(asked.stderr.contains(&named), "{}", asked.snapshot());
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    project.proctor(["request", "status", "COMPLETE"]).success();
+}
