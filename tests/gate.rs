@@ -159,12 +159,14 @@ fn the_policy_says_which_results_count() {
     let project = in_repository();
     let policy = |text: &str| {
         let path = project.shared("policy.toml");
-        std::fs::write(&path, text).unwrap();
+        // Without isolation the world is open.
+        std::fs::write(&path, text.replace("[gate]\n", "[gate]\nworld = \"open\"\n")).unwrap();
         path.to_str().expect("text").to_owned()
     };
     commit(&project, "proctor.toml", &format!("{CHECKS}[sandbox]\nmode = \"off\"\n"));
     project.proctor(["run"]).any_status();
-    gate(&project, &[], 0);
+    assert!(reasons(&gate(&project, &[], 3))[0].contains("open world"));
+    gate(&project, &["--policy-from", &policy("[gate]\n")], 0);
     let strict = policy("[gate]\nisolation = \"namespace\"\n");
     let weak = gate(&project, &["--policy-from", &strict], 3);
     assert!(reasons(&weak)[0].contains("namespace is required"), "{weak}");
