@@ -14,6 +14,8 @@ const MOST_PLACES: usize = 3;
 
 const READ_ONLY: &str = "read-only file system";
 const DENIED: &str = "permission denied";
+/// What a program says that makes a file in a directory which is not there for it.
+const MISSING: &str = "no such file or directory";
 
 /// Words by which an error message is recognised as one about a directory that could not be created.
 const MAKING_A_DIRECTORY: &[&str] = &["mkdir", "cannot create directory"];
@@ -78,6 +80,10 @@ impl WriteLimits<'_> {
     /// if no setting can allow it.
     fn opening_for(&self, path: &Path, line: &str) -> Option<MissingPermission> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
+        let is_missing = line.to_ascii_lowercase().contains(MISSING);
+        if is_missing && !(self.is_only_closed(around, path) && self.is_new_file(path)) {
+            return None;
+        }
         match around.map(|place| &place.access) {
             None => {}
             // The read-only places in the project are `.git` and files such as `proctor.toml`. A setting can open each
@@ -106,6 +112,13 @@ impl WriteLimits<'_> {
             return Some(MissingPermission::Place(path.to_owned()));
         }
         (Some(directory) == self.home).then_some(MissingPermission::Home)
+    }
+
+    /// Returns whether nothing is at a path and its directory is there: who looked for it may have wanted to make it. Tools look for
+    /// their settings in HOME itself, so nothing is said of files there.
+    fn is_new_file(&self, path: &Path) -> bool {
+        let is_in_home = path.parent() == self.home;
+        (self.without_links)(path).is_none() && !is_in_home && path.parent().is_some_and(|around| (self.is_directory)(around))
     }
 
     /// Returns whether a path is hidden because it is not of the system, and not because of secrets.
@@ -169,7 +182,8 @@ impl WriteLimits<'_> {
 fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
     let markers: &[&str] = match level {
-        IsolationLevel::Namespace => &[READ_ONLY],
+        // A hidden directory is not there for the command, so a file cannot be made in it.
+        IsolationLevel::Namespace => &[READ_ONLY, MISSING],
         // Landlock reports a denied write as "permission denied", even where the mount is not read-only.
         IsolationLevel::Cgroup | IsolationLevel::Landlock => &[READ_ONLY, DENIED],
         IsolationLevel::ProcessGroup => &[],
@@ -326,6 +340,32 @@ mod tests {
             let expected =
                 format!("`{path}` could not be written to: if the command has to, put `writable = [{line}]` in `[sandbox]`");
             assert_eq!(hints(output), [expected], "{output}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_made_in_a_hidden_directory_names_the_directory() {
+        let sandbox = Sandbox {
+            places: vec![place("/data", Access::Hidden), place("/home/ada", Access::Hidden), place(PROJECT, Access::Writable)],
+            closed: vec!["/data".into(), "/home/ada".into()],
+            ..sandbox()
+        };
+        let settings = Configuration::default().sandbox;
+        let limits = WriteLimits {
+            level: IsolationLevel::Namespace,
+            sandbox: &sandbox,
+            project_root: Path::new(PROJECT),
+            directory: Path::new(PROJECT),
+            home: Some(Path::new(HOME)),
+            settings: &settings,
+            is_directory: &|path| [HOME, "/data/sub"].map(Path::new).contains(&path),
+            without_links: &|path| (path == Path::new("/data/sub/old")).then(|| path.to_owned()),
+        };
+        let said = denied_writes("bash: line 1: /data/sub/new: No such file or directory", &limits);
+        assert!(said.len() == 1 && said[0].contains("`writable = [\"/data/sub\"]`"), "{said:?}");
+        // A file that is there was looked for, and one in a directory that is not there could not be made without isolation either.
+        for path in ["/data/sub/old", "/data/other/new", "/home/ada/.toolrc"] {
+            assert_eq!(denied_writes(&format!("cat: {path}: No such file or directory"), &limits), Vec::<String>::new(), "{path}");
         }
     }
 
