@@ -142,9 +142,11 @@ impl DirectoryLook<'_> {
 
     /// Returns the listing of a directory: the known one if its stamp says that it still holds. `None` if it cannot be read.
     fn listing(&mut self, inside: &Path) -> Option<KnownListing> {
-        let path = self.saved.directory.join(inside);
+        // To join an empty path would add a slash, and a path with a slash at its end is never a file.
+        let is_top = inside.as_os_str().is_empty();
+        let path = if is_top { self.saved.directory.clone() } else { self.saved.directory.join(inside) };
         let stat = lstat(&path).ok()?;
-        if inside.as_os_str().is_empty() && !is_directory(&stat) {
+        if is_top && !is_directory(&stat) {
             return self.single_file();
         }
         let stamp = EntryStamp::of(&stat);
@@ -304,8 +306,6 @@ mod tests {
         for depth in [LookDepth::Listings, LookDepth::EveryStamp] {
             assert_eq!(scene.look(depth, 0), hashed, "{depth:?} reads no file");
         }
-        let file = SavedDirectory { directory: scene.toolchain.join("lib/b.py"), ..scene.saved.clone() };
-        assert!(file.hash().digest().is_some() && file.hash() != hashed, "a single file has a content too");
         fs::write(scene.toolchain.join("lib/deep/new.py"), "three").expect("it is ours");
         assert_eq!(scene.look(LookDepth::Listings, 0), LookedDirectory::NotHashed, "a new file");
         let with_new = scene.look(LookDepth::Listings, MUCH);
@@ -326,6 +326,17 @@ mod tests {
         let changed = scene.look(LookDepth::EveryStamp, MUCH);
         assert!(changed.digest().is_some() && changed != hashed, "{changed:?}");
         assert_eq!(scene.look(LookDepth::Listings, 0), changed, "it is remembered");
+    }
+
+    #[test]
+    fn a_single_file_has_a_content_too() {
+        let scene = Scene::new();
+        let file = SavedDirectory { directory: scene.toolchain.join("lib/b.py"), ..scene.saved.clone() };
+        let hashed = file.hash();
+        assert!(hashed.digest().is_some(), "{hashed:?}");
+        assert_eq!(file.look(LookDepth::Listings, 0), hashed);
+        fs::write(scene.toolchain.join("lib/b.py"), "changed").expect("it is ours");
+        assert!(![LookedDirectory::NotHashed, hashed].contains(&file.look(LookDepth::Listings, MUCH)));
     }
 
     #[test]
