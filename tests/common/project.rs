@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -17,7 +17,6 @@ use crate::common::leftovers::end_processes_of;
 use crate::common::machine::tool_inside;
 use crate::common::redact::Redactions;
 use crate::common::store::Store;
-use crate::common::tools::tools_directory;
 use crate::common::watch::Watch;
 
 /// The beginning of the name of every temporary directory of a test. `.ci/run` searches for directories with this name
@@ -55,27 +54,28 @@ pub(crate) fn proctor() -> &'static Path {
 }
 
 /// Returns the tool that tests run as a check. Its arguments say how it behaves (house style T4).
+///
+/// It lies in a directory of its own: a check sees the directory of its program, and proctor hashes it. The build's directory has gigabytes.
 pub(crate) fn fake_tool() -> &'static Path {
-    static PROGRAM: LazyLock<PathBuf> =
-        LazyLock::new(|| tool_inside("fake-tool").unwrap_or_else(|| env!("CARGO_BIN_EXE_fake-tool").into()));
+    static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| tool_inside("fake-tool").unwrap_or_else(link_fake_tool));
     &PROGRAM
 }
 
-/// Returns the directories of the build that a check's script may use, if the build lies below `/tmp` or `/var/tmp`: the fake tool's, and the
-/// one of the real tools.
-///
-/// A check has a `/tmp` of its own. Of the shared one it sees its own program, and what the `PATH` of the user's shell names, so these
-/// directories are put there. A clone can then lie anywhere.
-fn build_below_temporary_directories() -> Vec<PathBuf> {
-    if !TEMPORARY.iter().any(|temporary| Path::new(env!("CARGO_BIN_EXE_fake-tool")).starts_with(temporary)) {
-        return Vec::new();
+/// Links the built tool into a directory of its own. Tests in other processes may do so at the same time.
+fn link_fake_tool() -> PathBuf {
+    let built = Path::new(env!("CARGO_BIN_EXE_fake-tool"));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake-tool");
+    let linked = directory.join("fake-tool");
+    let inode = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    // Another user, who plays a part of a test on a copy of the programs, may link nothing here, and need not.
+    if inode(&linked) != inode(built) && fs::create_dir_all(&directory).is_ok() {
+        let own = directory.with_file_name(format!("fake-tool.{}", std::process::id()));
+        let replaced = fs::hard_link(built, &own).and_then(|()| fs::rename(&own, &linked));
+        // Renaming one link of a file to another one leaves both.
+        let _gone = fs::remove_file(&own);
+        replaced.expect("the build's directory is ours");
     }
-    let programs = fake_tool().parent().expect("a file lies in a directory");
-    let tools = tools_directory();
-    // A directory that is missing when a check starts is not shown to it. Another user, who plays a part of a test on a copy of the programs,
-    // may reach no build, and runs none of the real tools.
-    let has_tools = fs::create_dir_all(&tools).is_ok();
-    [programs.to_owned()].into_iter().chain(has_tools.then_some(tools)).collect()
+    linked
 }
 
 /// The programs that the checks of tests start by name.
@@ -129,7 +129,8 @@ impl Project {
     pub(crate) fn of(directory: TempDir) -> Self {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> = BTreeMap::new();
-        let path = path_without_home().into_iter().chain(build_below_temporary_directories());
+        // A check's script may start the fake tool.
+        let path = path_without_home().into_iter().chain(fake_tool().parent().map(Path::to_owned));
         environment.insert("PATH".into(), env::join_paths(path).expect("no colon in our paths"));
         environment.insert("LANG".into(), "C.UTF-8".into());
         environment.insert("PROCTOR_TEST_ROOT".into(), root.clone().into());

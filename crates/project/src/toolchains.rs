@@ -14,7 +14,7 @@ use proctor_tree::TreeIndex;
 
 /// How many bytes of new files in one directory a look hashes itself. A run waits for the look, so this takes no longer than the start of an
 /// interpreter.
-const HASHED_AT_ONCE: u64 = 32 << 20;
+const HASHED_AT_ONCE: u64 = 64 << 20;
 
 /// How the toolchains of a run are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

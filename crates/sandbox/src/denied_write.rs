@@ -365,7 +365,11 @@ mod tests {
         assert!(said.len() == 1 && said[0].contains("`writable = [\"/data/sub\"]`"), "{said:?}");
         // A file that is there was looked for, and one in a directory that is not there could not be made without isolation either.
         for path in ["/data/sub/old", "/data/other/new", "/home/ada/.toolrc"] {
-            assert_eq!(denied_writes(&format!("cat: {path}: No such file or directory"), &limits), Vec::<String>::new(), "{path}");
+            assert_eq!(
+                denied_writes(&format!("cat: {path}: No such file or directory"), &limits),
+                Vec::<String>::new(),
+                "{path}"
+            );
         }
     }
 
