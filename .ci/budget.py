@@ -15,20 +15,20 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 7_620,
-    "evidence": 17_740,
+    "app": 7_700,
+    "evidence": 17_750,
     "git": 1_900,
     "govern": 2_400,
     "index": 3_450,
-    "model": 6_770,
-    "plan": 16_040,
+    "model": 6_830,
+    "plan": 16_090,
     "proctor": 11_250,
-    "project": 10_680,
-    "run": 9_450,
-    "sandbox": 10_200,
+    "project": 11_400,
+    "run": 9_800,
+    "sandbox": 10_800,
     "service": 8_900,
-    "tools": 15_450,
-    "tree": 6_080,
+    "tools": 15_470,
+    "tree": 6_090,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

@@ -230,6 +230,8 @@ fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClai
             .iter_mut()
             .chain(&mut conditions.restored)
             .chain(&mut conditions.unnamed)
+            .chain(&mut conditions.other_programs)
+            .chain(conditions.toolchains.iter_mut().map(|toolchain| &mut toolchain.path))
             .for_each(|path| *path = redactor.redact(path));
     };
     of_origin(&mut claim.origin);
