@@ -18,9 +18,14 @@ pub(crate) struct Output {
     pub(crate) redactions: Redactions,
 }
 
-/// Returns a text without the lines about actions that were not over yet: how many there are depends on the machine.
-fn without_progress(stream: &str) -> String {
-    stream.split_inclusive('\n').filter(|line| !line.starts_with("  … ")).collect()
+/// The beginnings of lines that depend on the machine: about actions that were not over yet, and about toolchains that are not hashed
+/// yet.
+const OF_THE_MACHINE: [&str; 2] = ["  … ", "  note: toolchain: not hashed yet"];
+
+/// Returns a text without the lines that depend on the machine.
+fn without_lines_of_the_machine(stream: &str) -> String {
+    let is_of_machine = |line: &&str| OF_THE_MACHINE.iter().any(|beginning| line.starts_with(beginning));
+    stream.split_inclusive('\n').filter(|line| !is_of_machine(line)).collect()
 }
 
 impl Output {
@@ -29,7 +34,7 @@ impl Output {
         let mut text = format!("exit status: {}\n", self.status);
         for (name, stream) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             if !stream.is_empty() {
-                text.push_str(&format!("--- {name}\n{}", without_progress(stream)));
+                text.push_str(&format!("--- {name}\n{}", without_lines_of_the_machine(stream)));
                 if !stream.ends_with('\n') {
                     text.push_str("\n(no newline at the end)\n");
                 }

@@ -93,6 +93,12 @@ fn path_without_home() -> Vec<PathBuf> {
     if PROGRAMS_OF_CHECKS.iter().all(|program| has(&program)) { elsewhere } else { all }
 }
 
+/// Returns the `PATH` of projects. A check's script may start the fake tool.
+pub(crate) fn search_path() -> OsString {
+    let path = path_without_home().into_iter().chain(fake_tool().parent().map(Path::to_owned));
+    env::join_paths(path).expect("no colon in our paths")
+}
+
 /// A project, with its own home, state, run-time and temporary directories.
 ///
 /// When it is dropped, the test fails if a process is left that belongs to it.
@@ -129,9 +135,7 @@ impl Project {
     pub(crate) fn of(directory: TempDir) -> Self {
         let root = directory.path().canonicalize().expect("it was just made");
         let mut environment: BTreeMap<OsString, OsString> = BTreeMap::new();
-        // A check's script may start the fake tool.
-        let path = path_without_home().into_iter().chain(fake_tool().parent().map(Path::to_owned));
-        environment.insert("PATH".into(), env::join_paths(path).expect("no colon in our paths"));
+        environment.insert("PATH".into(), search_path());
         environment.insert("LANG".into(), "C.UTF-8".into());
         environment.insert("PROCTOR_TEST_ROOT".into(), root.clone().into());
         for (name, folder) in [

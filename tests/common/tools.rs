@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::project::search_path;
 use crate::common::repository;
 
 /// The version of pytest that the tests' expectations were taken from.
@@ -302,7 +303,7 @@ fn python_by(interpreter: &Path, name: &str, packages: &[String]) -> PathBuf {
 fn install_python(interpreter: &Path, name: &str, packages: &[&str]) -> PathBuf {
     let directory = install_once(name, &packages.join("\n"), |directory| {
         expect_to_work(
-            Command::new(interpreter).args(["-m", "venv"]).arg(directory),
+            Command::new(interpreter).env("PATH", search_path()).args(["-m", "venv"]).arg(directory),
             "a virtual environment",
             "Python package index",
         );

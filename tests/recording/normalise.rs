@@ -92,10 +92,11 @@ impl Names {
 }
 
 /// Replaces the programs of a report's environment by their sorted names: their digests depend on the machine, and they are listed by
-/// paths whose order depends on it.
+/// paths whose order depends on it. Toolchains outside of the stage are the machine's own.
 fn with_names_of_components(text: &str) -> String {
     let named = |parts: &Captures<'_>| {
-        let mut names: Vec<&str> = parts[2].lines().filter(|line| line.contains("\"name\"")).collect();
+        let mut names: Vec<&str> =
+            parts[2].lines().filter(|line| line.contains("\"name\"") && !line.contains("toolchain /")).collect();
         names.sort_unstable();
         format!("{}{}\n{}", &parts[1], names.join("\n"), &parts[3])
     };

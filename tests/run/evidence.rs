@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{IN_PLACE, Project};
+use crate::common::{IN_PLACE, Project, proctor};
 use crate::run::{check, cleanup, prerequisite, project, result, run_directories};
 
 /// Computes a report's hash by RFC 8785: keys sorted, no white space, whole floats written as integers.
@@ -123,7 +123,11 @@ fn c73_logs_hold_the_exact_bytes() {
     let much: Vec<u8> = (0..3_000_000_u32).map(|index| u8::try_from(index % 251).unwrap()).collect();
     assert_eq!(fs::read(directory.join("STEP.2-terminal-output.log")).unwrap(), much);
     for step in ["1", "2"] {
-        let script = format!("proctor show --log STEP.{step} | cmp - '{}'/STEP.{step}-terminal-output.log", directory.display());
+        let script = format!(
+            "'{}' show --log STEP.{step} | cmp - '{}'/STEP.{step}-terminal-output.log",
+            proctor().display(),
+            directory.display()
+        );
         project.command(Path::new("/bin/sh"), ["-c", &script]).success();
     }
     let report = output.report();

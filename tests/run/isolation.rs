@@ -284,7 +284,9 @@ fn files_with_secrets_are_read_by_no_check_and_a_tool_that_needs_a_content_finds
     ];
     let reads: String = SECRETS.iter().map(|name| format!("cat \"$HOME/{name}\" 2>/dev/null\n")).collect();
     for level in ["namespace", "landlock", "process-group"] {
-        let project = scripted(&reads);
+        // In a closed world HOME is empty.
+        let toml = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nworld = \"open\"\n";
+        let project = scripted(&reads).toml(toml);
         let home = project.shared("home");
         for name in SECRETS {
             std::fs::create_dir_all(home.join(name).parent().expect("it has a parent")).expect("a directory of ours");

@@ -16,13 +16,13 @@ const POISON: &str = "exec 2>/dev/null\n\
     for place in \"$HOME/.cache/pip\" \"$HOME/.cache/new\" \"$HOME/.npm/_cacache\" \"$HOME/.cargo/registry\"; do\n\
     mkdir -p \"$place\" 2>/dev/null; echo poison > \"$place/poison\" 2>/dev/null && echo \"wrote $place\"\n\
     done\n\
-    echo poison >> \"$XDG_CACHE_HOME/tool/1.0/model\" 2>/dev/null && echo 'wrote through a link'\n\
-    cat \"$XDG_CACHE_HOME/tool/1.0/model\"\n\
+    echo poison >> \"$XDG_CACHE_HOME/huggingface/1.0/model\" 2>/dev/null && echo 'wrote through a link'\n\
+    cat \"$XDG_CACHE_HOME/huggingface/1.0/model\"\n\
     rm \"$PIP_CACHE_DIR/http-v2/entry\" && echo poison > \"$PIP_CACHE_DIR/http-v2/entry\"\n\
     mkdir -p \"$npm_config_cache\" && echo poison > \"$npm_config_cache/poison\" && echo wrote own caches\n";
 
 const READ: &str = "exec 2>/dev/null\n\
-    cat \"$PIP_CACHE_DIR/http-v2/entry\" \"$XDG_CACHE_HOME/tool/1.0/model\"\n\
+    cat \"$PIP_CACHE_DIR/http-v2/entry\" \"$XDG_CACHE_HOME/huggingface/1.0/model\"\n\
     find \"$XDG_CACHE_HOME\" \"$HOME/.cache\" \"$HOME/.npm\" -name '*poison*'\n\
     ls \"$XDG_CACHE_HOME/..\" | wc -l\n\
     for other in \"$XDG_CACHE_HOME\"/../*; do touch \"$other/mine\" 2>/dev/null && echo wrote; done\n\
@@ -62,7 +62,7 @@ fn what_a_project_writes_to_its_caches_no_other_project_reads_and_the_home_stays
     for level in LEVELS {
         let machine = machine();
         let (home, state) = (machine.path().join("home"), machine.path().join("state"));
-        for (file, text) in [(".cache/pip/http-v2/entry", "of the home\n"), (".cache/tool/1.0/model", "model\n")] {
+        for (file, text) in [(".cache/pip/http-v2/entry", "of the home\n"), (".cache/huggingface/1.0/model", "model\n")] {
             fs::create_dir_all(home.join(file).parent().expect("a directory")).expect("made");
             fs::write(home.join(file), text).expect("written");
         }

@@ -39,10 +39,10 @@ fn it_runs_once_and_again_when_an_input_changed_or_what_it_makes_is_gone() {
 
 #[test]
 fn it_runs_again_after_a_failure() {
-    let script = "#!/bin/sh\ntest -e ../home/allowed\n";
+    let script = "#!/bin/sh\ntest -e allowed\n";
     let toml = "[[prerequisite]]\nname = \"packages\"\ncommand = [\"./prepare\"]\nwhen_changed = [\"lock\"]\n".to_owned();
     let project = project(&(toml + &check("a", &[]))).executable("prepare", script).file("lock", "");
-    let allowed = project.root().join("home/allowed");
+    let allowed = project.path().join("allowed");
     std::fs::write(&allowed, "").unwrap();
     assert!(ran(&project.proctor(["run"]).success()));
     assert!(!ran(&project.proctor(["run"]).success()));

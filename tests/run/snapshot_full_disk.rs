@@ -42,7 +42,7 @@ fn a_first_copy_that_does_not_fit_runs_in_place_or_not_at_all_and_leaves_no_half
     let project = Project::new().file("a.txt", "hi").file("big", &"x".repeat(6_000_000));
     let project = project.toml(&format!("{toml}snapshot = \"require\"\n"));
     let script = "mount -t tmpfs -o size=4m none state; run required; test ! -e shared/ran; \
-                  sed -i s/require/auto/ project/proctor.toml; run full; ls state/proctor/snapshots >shared/left; \
+                  sed -i s/require/auto/ project/proctor.toml; run full; find state/proctor/snapshots -type f >shared/left; \
                   enlarge state; run later";
     let output = with_small_disk(&project, script);
     assert_eq!(output.stdout, "required 5\nfull 0\nlater 0\n", "{}", said(&project, "full.said"));

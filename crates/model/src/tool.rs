@@ -152,7 +152,7 @@ const ROWS: [Row; 16] = [
         beside_python: &["py.test", "pytest"],
         one_test: Some(OneTest::NodeId),
         shows_progress_on_stdout: true,
-        configuration: &["pytest.ini", ".pytest.ini", "conftest.py"],
+        configuration: &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "conftest.py"],
         leftovers: &[
             (Is(".pytest_cache"), "pytest's cache"),
             (Begins("pytest-cache-files-"), "pytest's cache before it gets its name"),

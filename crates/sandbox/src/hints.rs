@@ -85,7 +85,7 @@ impl FailedAction<'_> {
         let named = CACHE_VARIABLES.iter().filter_map(|name| {
             let path = Path::new(self.environment.variables.get(OsStr::new(name))?);
             let around = sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
-            let is_closed = around.is_none_or(|place| place.access == Access::ReadOnly);
+            let is_closed = around.is_none_or(|place| place.access == Access::ReadOnly || sandbox.closed.contains(&place.path));
             (is_closed && path.is_absolute() && path.exists()).then(|| (name, path.display().to_string()))
         });
         let named = named.filter(|(_, path)| !said.iter().any(|message| message.contains(path)));
@@ -103,8 +103,8 @@ impl FailedAction<'_> {
         if self.action.phase != ActionPhase::Prerequisite || !looks_like_a_refused_fetch(output) {
             return None;
         }
-        let hidden = self.sandbox?.places.iter().filter(|place| place.access == Access::Hidden);
-        let below_home = hidden.filter_map(|place| place.path.strip_prefix(self.home?.canonicalize().ok()?).ok());
+        let home = self.home.and_then(|home| home.canonicalize().ok());
+        let below_home = self.sandbox?.hidden.iter().filter_map(|path| path.strip_prefix(home.as_ref()?).ok());
         let names: Vec<String> =
             below_home.filter(|path| is_of_package_index(path)).map(|path| format!("`~/{}`", path.display())).collect();
         let variables = self.environment.hidden_package_variables().map(|name| format!("`${name}`"));

@@ -6,53 +6,35 @@
 
 use serde_json::Value;
 
+use proctor_model::Tool;
+
 use crate::jsonc::parse_jsonc;
 
-/// The files that are read, by patterns of their names, in a project and in what it leads to.
+/// The files that are read, by patterns of their names, in a project and in what it leads to, beside the tools' own configuration.
 const MANIFESTS: &[&str] = &[
     "tsconfig*.json",
     "jsconfig*.json",
     "package.json",
     "Cargo.toml",
     "pyproject.toml",
-    "ruff.toml",
-    ".ruff.toml",
-    "pytest.toml",
     "requirements*.txt",
-    "pytest.ini",
     "tox.ini",
     "setup.cfg",
-    "mypy.ini",
     "biome.json*",
-    ".eslintrc*",
     ".babelrc*",
-    "jest.config.json",
     "go.work",
     "go.mod",
 ];
 
-/// The files that tools look for in every directory above a project, up to the repository's root.
+/// The files that are looked for in every directory above a project, up to the repository's root, beside the tools' own configuration.
 const CONFIGURATION_ABOVE: &[&str] = &[
-    "conftest.py",
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
     "tox.ini",
     "setup.cfg",
     "pyproject.toml",
     "uv.lock",
     "uv.toml",
-    "ruff.toml",
-    ".ruff.toml",
-    "mypy.ini",
-    ".mypy.ini",
-    ".flake8",
-    ".pylintrc",
     ".coveragerc",
     ".editorconfig",
-    ".eslintrc*",
-    ".eslintignore",
-    "eslint.config.*",
     ".prettierrc*",
     ".prettierignore",
     "prettier.config.*",
@@ -70,14 +52,11 @@ const CONFIGURATION_ABOVE: &[&str] = &[
     ".npmrc",
     ".pnp.cjs",
     "vitest.workspace.*",
-    "jest.config.*",
     "nx.json",
     "turbo.json",
     "Cargo.toml",
     "Cargo.lock",
     ".cargo/config.toml",
-    "rust-toolchain",
-    "rust-toolchain.toml",
     "rustfmt.toml",
     "clippy.toml",
     "go.work",
@@ -96,12 +75,22 @@ const BEFORE_PATHS: &[&str] = &["file:", "link:", "portal:", "path:", "-e ", "-e
 
 /// Returns whether a file is read for the paths that it names, by its name.
 pub fn may_lead_out(name: &str) -> bool {
-    MANIFESTS.iter().any(|pattern| fits(pattern, name))
+    MANIFESTS.iter().any(|pattern| fits(pattern, name)) || (configures_a_tool(name) && !is_program(name))
 }
 
 /// Returns whether tools look for a file in the directories above a project, by its path from such a directory.
 pub fn is_configuration_above(path: &str) -> bool {
-    CONFIGURATION_ABOVE.iter().any(|pattern| fits(pattern, path))
+    CONFIGURATION_ABOVE.iter().any(|pattern| fits(pattern, path)) || configures_a_tool(path)
+}
+
+fn configures_a_tool(name: &str) -> bool {
+    Tool::ALL.into_iter().flat_map(Tool::configuration).any(|pattern| fits(pattern, name))
+}
+
+/// Returns whether a file of this name is a program, whose texts name more than paths.
+fn is_program(name: &str) -> bool {
+    const PROGRAMS: [&str; 7] = ["py", "js", "cjs", "mjs", "ts", "cts", "mts"];
+    name.rsplit_once('.').is_some_and(|(_, extension)| PROGRAMS.contains(&extension))
 }
 
 /// Returns whether a name fits a pattern, in which `*` at the end or in the middle stands for any characters.
