@@ -308,7 +308,9 @@ mod tests {
         #[test]
         fn every_place_makes_a_difference(survey in survey()) {
             let places = arrange(&survey);
-            for (index, place) in places.iter().enumerate() {
+            // HOME is there even where everything around it is hidden.
+            let others = places.iter().enumerate().filter(|(_, place)| survey.home.as_ref() != Some(&place.path));
+            for (index, place) in others {
                 let around = access(&places[..index], &place.path);
                 let is_same = match around {
                     None => place.access == Access::ReadOnly,

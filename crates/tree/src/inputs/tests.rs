@@ -3,7 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "the tests write the inputs they look at, and say what time it is")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use proptest::prelude::{any, prop_assert, proptest};
