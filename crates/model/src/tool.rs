@@ -172,7 +172,7 @@ const ROWS: [Row; 16] = [
         // Without `run`, Vitest would go on to watch at a terminal.
         one_test: Some(OneTest::FileAndPattern { subcommand: Some("run") }),
         shows_progress_on_stdout: true,
-        configuration: &["vitest.config.*"],
+        configuration: &["vitest.config.*", "vitest.workspace.*"],
         ..tests(Tool::Vitest, "vitest", "vitest-report.json")
     },
     Row {

@@ -51,7 +51,6 @@ const CONFIGURATION_ABOVE: &[&str] = &[
     ".yarnrc.yml",
     ".npmrc",
     ".pnp.cjs",
-    "vitest.workspace.*",
     "nx.json",
     "turbo.json",
     "Cargo.toml",
