@@ -101,8 +101,7 @@ fn inputs_in_the_repository_have_the_content_of_the_commit_and_others_that_of_no
     let outside = elsewhere.path().join("config").display().to_string();
     let inputs = |root: &Path| {
         let place = |name: &str| InputPlace { name: name.to_owned(), path: root.join(name.trim_start_matches("../")) };
-        let mut inputs: Vec<InputPlace> =
-            ["../../base.json", "../../none.json", "../lib"].map(|name| place(name)).into_iter().collect();
+        let mut inputs: Vec<InputPlace> = ["../../base.json", "../../none.json", "../lib"].map(place).into_iter().collect();
         inputs[2].path = root.join("packages/lib");
         inputs.push(InputPlace { name: outside.clone(), path: outside.clone().into() });
         matcher_of(&MatcherSettings { inputs, ..MatcherSettings::default() })

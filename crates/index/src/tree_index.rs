@@ -40,7 +40,6 @@ pub fn write_tree_index(path: &Path, bytes: &[u8]) -> Result<(), IndexError> {
 ///
 /// # Errors
 /// When the file cannot be removed.
-#[expect(clippy::disallowed_methods, reason = "a saved index is derived data, not evidence")]
 pub fn remove_tree_index(path: &Path) -> Result<(), IndexError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IndexError::File { path: path.to_owned(), source: error }),

@@ -233,7 +233,7 @@ pub fn completion(
     let own = Some(evaluated.reason).filter(|reason| !reason.is_empty());
     let (status, exit) = match evaluated.completion_status {
         CompletionStatus::Complete if !other_programs.is_empty() => (CompletionStatus::Incomplete, CommandExit::PersonNeeded),
-        status => (status, exit),
+        status @ (CompletionStatus::Complete | CompletionStatus::Incomplete) => (status, exit),
     };
     let reasons = other_programs.into_iter().chain(own).collect();
     Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches, exit })

@@ -63,7 +63,12 @@ impl Worker {
         match hint {
             RawHint::Writing(_) => self.tell(WatchHint::Writing(told)),
             RawHint::Vanished(_) => self.tell(WatchHint::Removed(told)),
-            _ => {
+            RawHint::Overflow
+            | RawHint::Backend(_)
+            | RawHint::Saved(_)
+            | RawHint::Created(_)
+            | RawHint::Appeared(_)
+            | RawHint::Touched(_) => {
                 if path.is_dir() {
                     self.follow_inputs();
                 }
