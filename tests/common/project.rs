@@ -90,7 +90,7 @@ fn path_without_home() -> Vec<PathBuf> {
     let Some(home) = env::var_os("HOME").map(PathBuf::from) else { return all };
     let elsewhere: Vec<PathBuf> = all.iter().filter(|directory| !directory.starts_with(&home)).cloned().collect();
     let has = |program: &&str| elsewhere.iter().any(|directory| directory.join(program).is_file());
-    if PROGRAMS_OF_CHECKS.iter().all(|program| has(program)) { elsewhere } else { all }
+    if PROGRAMS_OF_CHECKS.iter().all(has) { elsewhere } else { all }
 }
 
 /// Returns the `PATH` of projects. A check's script may start the fake tool.
