@@ -44,8 +44,9 @@ fn the_page_of_the_configuration_is_the_file_of_all_settings() {
 
 #[test]
 fn the_page_of_hidden_files_is_the_table_of_the_program() {
-    let intro = "it holds every file and directory with secrets that [actions do not see](../guides/isolation.md). A hidden directory \
-                 appears empty, and so does a hidden file; without namespaces it cannot be opened. `$XDG_CONFIG_HOME` and `$XDG_DATA_HOME` \
+    let intro = "it holds the files and directories with secrets that [actions do not see](../guides/isolation.md), also where an \
+                 input or a setting shows what lies around them, and in an open world. A hidden directory appears empty, and so does a \
+                 hidden file; without namespaces it cannot be opened. `$XDG_CONFIG_HOME` and `$XDG_DATA_HOME` \
                  count beside `~/.config` and `~/.local/share`. `visible` in `[sandbox]` shows a path to every action.";
     compare_page(HIDDEN_FILES, &format!("# Hidden files\n\n{MADE_BY}: {intro}\n\n{}", proctor_sandbox::hidden_files_table()));
 }
