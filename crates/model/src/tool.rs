@@ -260,6 +260,7 @@ const ROWS: [Row; 16] = [
     },
     Row {
         package: Some(Node("prettier")),
+        configuration: &[".prettierrc*", ".prettierignore", "prettier.config.*"],
         ..judged(
             Tool::Prettier,
             "prettier",
