@@ -287,8 +287,11 @@ mod tests {
 
         /// Waits until the kernel's clock for file times has gone on, so that a stamp from now on differs from all earlier ones.
         fn settle(&self) {
-            let newest = || EntryStamp::of(&lstat(&self.toolchain.join("lib")).expect("it is there"));
-            while newest().trust(clock::now()) != Trust::Settled {
+            // Nothing in the scene is newer than this file.
+            let last = self.top.path().join("last");
+            fs::write(&last, "").expect("it is ours");
+            let newest = EntryStamp::of(&lstat(&last).expect("it is there"));
+            while newest.trust(clock::now()) != Trust::Settled {
                 std::thread::yield_now();
             }
         }
