@@ -14,7 +14,7 @@ const FEWEST_SHARED: usize = 3;
 /// Two types look alike if the common members are at least this percentage of the members of each type.
 const PERCENT_SHARED: usize = 60;
 /// The most rows that [`LOOK_ALIKES`] may have.
-const MOST_PAIRS: usize = 21;
+const MOST_PAIRS: usize = 25;
 
 /// Pairs of types that look alike for a reason, each with the reason. Names and rows are in alphabetical order.
 const LOOK_ALIKES: &[(&str, &str, &str)] = &[
@@ -37,7 +37,9 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("HealthCheckV2", "HealthObservation", "the report's form"),
     ("HealthV1", "ServiceTrouble", "the socket's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
+    ("Matcher", "MatcherSettings", "what is compiled, and what it is compiled from"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
+    ("PresentConditions", "ReuseCriteria", "what holds now, and what a result was made under"),
     ("PurgePlan", "PurgeRecord", "the ledger's form, which also names the head before it"),
     (
         "RawAction",
@@ -46,7 +48,9 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ),
     ("RawLintToolPolicy", "ToolPolicy", "in a specification nearly everything may be left out"),
     ("RawLintingStrategy", "RawTypeCheckingStrategy", "a type checker has no warnings, and the published schema says so"),
+    ("SurveySubject", "ToolchainSubject", "two looks, in threads of their own, that take their parts with them"),
     ("TestCase", "TestRecordV1", "the form of a stored record"),
+    ("TreeEntry", "TreeEntryV1", "the printed form"),
 ];
 
 /// The folders of types that are written to files or sent. Such a type may have the same name as the type that it

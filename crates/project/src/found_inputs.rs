@@ -15,6 +15,7 @@ use crate::request::ProjectSettings;
 use proctor_evidence::read_regular_file;
 use proctor_git::{GitIndex, GitLocation, find_git_location, read_git_index};
 use proctor_model::PlanNote;
+use proctor_sandbox::list_for_settings;
 use proctor_tools::{
     dependencies_of_package, is_configuration_above, may_lead_out, members_of_cargo_workspace, paths_of_environment_file,
     paths_that_lead_out,
@@ -135,9 +136,8 @@ impl ProjectSettings {
                 LeftOutReason::Outside => format!("`{}` leads to `{}`, which is not part of this repository", left.by, left.name),
                 LeftOutReason::TooLarge => format!("`{}` has more than {MOST_FILES} files or 64 MiB", left.name),
             };
-            let list =
-                self.named_inputs.iter().chain([&left.name]).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-            let message = format!("{why}: checks see it with `inputs = [{list}]` in `[project]`");
+            let list = list_for_settings(self.named_inputs.iter().chain([&left.name]));
+            let message = format!("{why}: checks see it with `inputs = {list}` in `[project]`");
             Some(PlanNote { subject: NOT_TAKEN.to_owned(), message })
         });
         taken.into_iter().chain(left).collect()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
 use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
+use proctor_sandbox::list_for_settings;
 
 /// The most bytes of a line that are searched, and the most lines with a marker.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -113,11 +114,11 @@ fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let advice = [
         checkout,
         input.map(|name| {
-            let list = quoted(view.inputs.iter().chain([&name]));
+            let list = list_for_settings(view.inputs.iter().chain([&name]));
             format!("`{name}` is not part of this project, so its checks do not see it: put `inputs = {list}` in `[project]`")
         }),
         socket.map(|path| {
-            let list = quoted(view.sockets.iter().chain([&path]));
+            let list = list_for_settings(view.sockets.iter().chain([&path]));
             format!("the socket `{path}` is hidden: if the command needs it, put `sockets = {list}` in `[sandbox]`")
         }),
     ];
@@ -133,10 +134,6 @@ fn installing(root: &Path) -> &'static str {
 fn is_about_missing(line: &str) -> bool {
     let line = line.to_lowercase();
     MISSING.iter().any(|marker| line.contains(marker))
-}
-
-fn quoted<'n>(names: impl Iterator<Item = &'n String>) -> String {
-    format!("[{}]", names.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", "))
 }
 
 impl ActionView<'_> {

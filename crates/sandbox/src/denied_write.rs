@@ -52,6 +52,12 @@ enum MissingPermission {
     Home,
 }
 
+/// Returns texts as a list that can be pasted into `proctor.toml`.
+pub fn list_for_settings<'t>(texts: impl Iterator<Item = &'t String>) -> String {
+    let quoted = texts.map(|text| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")));
+    format!("[{}]", quoted.collect::<Vec<_>>().join(", "))
+}
+
 /// Returns advice for the denied writes in `output`: at most one line about `writable` and one about `home`. The result
 /// is empty if no write was denied.
 pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<String> {
@@ -149,9 +155,7 @@ impl WriteLimits<'_> {
                 MissingPermission::Home => {}
             }
         }
-        let quoted: Vec<_> =
-            entries.iter().map(|entry| format!("\"{}\"", entry.replace('\\', "\\\\").replace('"', "\\\""))).collect();
-        let line = format!("writable = [{}]", quoted.join(", "));
+        let line = format!("writable = {}", list_for_settings(entries.iter()));
         (!paths.is_empty()).then(|| {
             format!("{} could not be written to: if the command has to, put `{line}` in `[sandbox]`", paths.join(" and "))
         })

@@ -38,6 +38,7 @@ use proctor_model::{Access, Action, Place, Sandbox, SandboxSettings, VisibleDire
 use crate::arrange::PlaceRule;
 
 pub use credentials::hidden_files_table;
+pub use denied_write::list_for_settings;
 pub use environment::search_path;
 pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
 pub use error::SandboxError;
