@@ -297,3 +297,14 @@ fn a_root_that_vanishes_during_a_run_takes_nothing_from_its_verdict() {
         fs::create_dir_all(project.path()).expect("the root is ours");
     }
 }
+
+#[test]
+fn ignore_rules_in_another_encoding_and_a_file_made_unreadable_end_no_run() {
+    let project = Project::new()
+        .toml("[[check]]\nname = \"makes\"\ncommand = [\"sh\", \"-c\", \"echo {} >tsconfig.made.json; echo x >a.txt; chmod 000 a.txt\"]\n")
+        .file("a.txt", "one");
+    fs::write(project.path().join(".gitignore"), b"# f\xfcr alle\n*.log\n").expect("it is ours");
+    let run = project.proctor(["run"]).any_status();
+    assert_eq!(run.status, 0, "{}", run.snapshot());
+    assert!(run.stdout.contains("the checks rewrote the tree"), "{}", run.stdout);
+}

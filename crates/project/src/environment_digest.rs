@@ -15,7 +15,7 @@ mod whole_directory;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -266,7 +266,7 @@ fn survey(subject: &SurveySubject) -> Found {
     for file in paths.iter().filter_map(|path| program_file(path)) {
         let known = subject.programs.get(&file).or_else(|| learnt.get(&file)).copied();
         let digest = known.or_else(|| {
-            let digest = file_digest(&file.real_path)?;
+            let digest = file_digest(&file.real_path).ok()?;
             learnt.insert(file.clone(), digest);
             Some(digest)
         });
@@ -309,14 +309,14 @@ fn used_programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> Vec<UsedPro
     plan.actions().filter_map(program).collect()
 }
 
-/// Computes the digest of a program file; `None` if it cannot be read.
-pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
-    let mut file = open_regular_file(path).ok()?;
+/// Computes the digest of a program file.
+pub(crate) fn file_digest(path: &Path) -> io::Result<Digest> {
+    let mut file = open_regular_file(path)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0_u8; 256 * 1024];
     loop {
-        match file.read(&mut buffer).ok()? {
-            0 => return Some(Digest::from_hasher(hasher)),
+        match file.read(&mut buffer)? {
+            0 => return Ok(Digest::from_hasher(hasher)),
             count => hasher.update(&buffer[..count]),
         }
     }

@@ -364,8 +364,8 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Returns how many files git tracks at or below a path, and how many bytes they have. `below` is the path from the repository's root.
-/// Counting ends when there are too many.
+/// Returns how many files would be digested at or below a path, and how many bytes they have: those that git tracks, or if there are none, all.
+/// `below` is the path from the repository's root. Counting ends when there are too many.
 fn size(index: &GitIndex, path: &Path, below: &Path) -> (usize, u64) {
     let prefix = below.as_os_str().as_encoded_bytes();
     let tracked = index.paths().iter().filter_map(|tracked| tracked.strip_prefix(prefix)?.strip_prefix(b"/"));
@@ -378,7 +378,23 @@ fn size(index: &GitIndex, path: &Path, below: &Path) -> (usize, u64) {
             break;
         }
     }
-    if files == 0 { (1, fs::symlink_metadata(path).map_or(0, |metadata| metadata.len())) } else { (files, bytes) }
+    if files == 0 { size_on_disk(path) } else { (files, bytes) }
+}
+
+/// Returns how many files and directories lie at or below a path, and how many bytes they have, without following links.
+fn size_on_disk(path: &Path) -> (usize, u64) {
+    let (mut files, mut bytes) = (0, 0);
+    let mut waiting = vec![path.to_owned()];
+    while let Some(path) = waiting.pop().filter(|_| files <= MOST_FILES && bytes <= MOST_BYTES) {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        files += 1;
+        bytes += metadata.len();
+        if metadata.is_dir() {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            waiting.extend(entries.map(|entry| entry.path()).take(MOST_FILES + 1));
+        }
+    }
+    (files, bytes)
 }
 
 fn read_stamp(path: &Path) -> Stamp {

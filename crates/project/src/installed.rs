@@ -115,7 +115,7 @@ impl Installed {
         let file = program_file(program)?;
         let known = self.digests.get(&file).copied();
         let sha256 = known.or_else(|| {
-            let digest = file_digest(&file.real_path)?;
+            let digest = file_digest(&file.real_path).ok()?;
             self.digests.insert(file.clone(), digest);
             let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
             // If the digest cannot be stored in the index, the next process computes it again.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use proctor_model::{Action, EntryKind, MOST_REWRITTEN_NAMED, PlanNote, TreePath,
 use proctor_project::{KeptPaths, configures_tools};
 use proctor_sandbox::process::{Layers, WrittenChange, WrittenEntry};
 use proctor_sandbox::snapshot::digest_of;
-use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, RulesFile};
+use proctor_tree::{MAX_RULES_BYTES, TreeIndex};
 
 /// The directories in which test runners keep the expected values of tests.
 const SNAPSHOT_DIRECTORIES: &[&[u8]] = &[b"__snapshots__", b"__image_snapshots__"];
@@ -116,18 +116,18 @@ fn restored_note(action: &Action, paths: &[&TreePath]) -> Option<PlanNote> {
 pub(super) fn writes_in_tree(tree: &TreeIndex, upper: &Path, entries: &[WrittenEntry]) -> io::Result<WritesInTree> {
     let layer = Layers::new(vec![upper.to_owned()]);
     let mut found = WritesInTree::default();
+    let written: BTreeSet<&TreePath> = entries.iter().map(|entry| &entry.path).collect();
     for entry in entries {
         let Some(before) = tree.lookup(&entry.path) else { continue };
         let is_same = match entry.change {
-            WrittenChange::WroteFile { .. } => match layer.open_file(&entry.path)? {
-                Some((_, mut file)) => has_kind(&file, before.kind)? && Some(digest_of(&mut file)?) == before.digest,
+            WrittenChange::WroteFile { .. } => match opened(&layer, &entry.path)? {
+                Some(mut file) => has_kind(&file, before.kind)? && Some(digest_of(&mut file)?) == before.digest,
                 None => false,
             },
             // What was made again in the directory has an entry of its own.
             WrittenChange::ReplacedDirectory if before.kind == EntryKind::Directory => {
-                let is_made_again = |path: &TreePath| entries.iter().any(|other| other.path == *path);
                 let mut below = tree.below(&entry.path).filter(|one| one.kind != EntryKind::Directory);
-                below.all(|one| is_made_again(&one.path))
+                below.all(|one| written.contains(&one.path))
             }
             WrittenChange::ReplacedDirectory | WrittenChange::MadeOther | WrittenChange::Removed => false,
         };
@@ -138,6 +138,14 @@ pub(super) fn writes_in_tree(tree: &TreeIndex, upper: &Path, entries: &[WrittenE
         }
     }
     Ok(found)
+}
+
+/// Opens a file that an action wrote; `None` if there is none, or if the action took the permission to read it.
+fn opened(layer: &Layers, path: &TreePath) -> io::Result<Option<File>> {
+    match layer.open_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        opened => Ok(opened?.map(|(_, file)| file)),
+    }
 }
 
 /// Returns the files that an action made, that configure tools or are loaded by their names, and that no rule of the tree ignores.
@@ -163,7 +171,9 @@ pub(super) fn made_configuration(
     for directory in made.iter().flat_map(|path| std::iter::successors(path.parent(), TreePath::parent)) {
         for file in RulesFile::ALL {
             if let Some((_, text)) = tree_copy.open_file(&directory.join(file.name().as_bytes()))? {
-                let _unusable = matcher.add_rules(&directory, file, &io::read_to_string(text)?.into_bytes());
+                let mut bytes = Vec::new();
+                text.take(MAX_RULES_BYTES).read_to_end(&mut bytes)?;
+                let _unusable = matcher.add_rules(&directory, file, &bytes);
             }
         }
     }

@@ -8,7 +8,18 @@ use proctor_git::{find_git_directories, find_git_location};
 use proctor_model::Access;
 
 /// What git keeps for all worktrees of a repository (gitrepository-layout(5)).
-const OF_REPOSITORY: &[&str] = &["HEAD", "info", "objects", "packed-refs", "refs", "reftable", "shallow"];
+const OF_REPOSITORY: &[&str] = &[
+    "HEAD",
+    "info/attributes",
+    "info/exclude",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects",
+    "packed-refs",
+    "refs",
+    "reftable",
+    "shallow",
+];
 
 /// What git keeps for one worktree.
 const OF_WORKTREE: &[&str] = &[
@@ -25,11 +36,7 @@ const OF_WORKTREE: &[&str] = &[
     "commondir",
     "gitdir",
     "index",
-    "logs",
-    "rebase-apply",
-    "rebase-merge",
     "refs",
-    "sequencer",
 ];
 
 /// The files with settings. A repository's own settings can make git run any program.
@@ -96,7 +103,8 @@ fn show_submodules(directory: &Path, levels: u32, places: &mut Vec<(PathBuf, Acc
 fn borrowed_objects(common: &Path) -> Vec<PathBuf> {
     let objects = common.join("objects");
     let text = read_configuration(&objects.join("info/alternates"));
-    text.lines().map(|line| objects.join(line.trim())).filter(|path| path.ends_with("objects")).collect()
+    let is_store = |path: &PathBuf| path.ends_with("objects") && path.join("pack").is_dir();
+    text.lines().map(|line| objects.join(line.trim())).filter(is_store).collect()
 }
 
 fn read_configuration(path: &Path) -> String {
@@ -165,7 +173,7 @@ mod tests {
             assert_eq!(access(hidden), Some(Access::Hidden), "{hidden}");
         }
         assert_eq!(access("main/.git/config"), Some(Access::Text { content: "[core]\n\tbare = false\n".to_owned() }));
-        for absent in ["main/.git/index", "main/.git/hooks", "main/.git/worktrees"] {
+        for absent in ["main/.git/index", "main/.git/hooks", "main/.git/worktrees", "main/.git/info", "main/.git/logs"] {
             assert_eq!(access(absent), None, "{absent}");
         }
     }

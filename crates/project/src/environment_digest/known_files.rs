@@ -290,8 +290,7 @@ fn is_regular(stat: &FileStat) -> bool {
 
 fn read(path: &Path) -> io::Result<FileContent> {
     if path.file_name() != Some(OsStr::new("entry_points.txt")) {
-        let digest = file_digest(path).ok_or_else(|| io::Error::other("the file cannot be read"))?;
-        return Ok(FileContent { digest, is_pytest_plugin: false });
+        return Ok(FileContent { digest: file_digest(path)?, is_pytest_plugin: false });
     }
     let mut bytes = Vec::new();
     open_regular_file(path)?.take(ENTRY_POINTS_CAP).read_to_end(&mut bytes)?;

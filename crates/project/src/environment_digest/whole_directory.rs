@@ -130,7 +130,7 @@ impl DirectoryLook<'_> {
             match self.listing(&inside) {
                 Some(listing) if self.entries <= MOST_ENTRIES => {
                     waiting.extend(listing.directories.iter().map(|name| inside.join(name)));
-                    self.listings.0.insert(inside, listing);
+                    self.listings.0.insert(inside.into_os_string(), listing);
                 }
                 Some(_) | None => {
                     self.is_open = true;
@@ -151,7 +151,8 @@ impl DirectoryLook<'_> {
         }
         let stamp = EntryStamp::of(&stat);
         if self.depth == LookDepth::Listings
-            && let Some(known) = self.known.0.remove(inside).filter(|known| known.stamp == Some(stamp) && known.digest.is_some())
+            && let Some(known) =
+                self.known.0.remove(inside.as_os_str()).filter(|known| known.stamp == Some(stamp) && known.digest.is_some())
         {
             self.entries += known.directories.len() + 1;
             return Some(known);
@@ -315,6 +316,16 @@ mod tests {
         assert!(with_new.digest().is_some() && with_new != hashed, "{with_new:?}");
         fs::remove_file(scene.toolchain.join("lib/deep/new.py")).expect("it is there");
         assert_eq!(scene.look(LookDepth::Listings, 0), hashed, "the other files are still known");
+    }
+
+    #[test]
+    fn what_the_user_may_not_read_has_a_content_too() {
+        // Root reads every file, so a file that cannot be read stands for it only for others.
+        let scene = Scene::new();
+        let path = scene.toolchain.join("lib/b.py");
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0)).expect("it is ours");
+        scene.settle();
+        assert!(scene.saved.hash().digest().is_some());
     }
 
     #[test]

@@ -157,3 +157,15 @@ fn without_git_the_project_is_the_border() {
     assert_eq!(beside.taken(), [] as [&str; 0]);
     assert_eq!(beside.left_out(), [("../shared".to_owned(), LeftOutReason::Outside)]);
 }
+
+#[test]
+fn a_large_directory_that_git_does_not_track_is_not_taken() {
+    let beside =
+        Beside::new(&[("repo/app/tsconfig.json", "{\"references\": [{\"path\": \"../data\"}, {\"path\": \"../small\"}]}")]);
+    beside.write("repo/small/a", "");
+    for number in 0..=MOST_FILES {
+        beside.write(&format!("repo/data/{}/{number}", number % 7), "");
+    }
+    assert_eq!(beside.taken(), ["../small"]);
+    assert_eq!(beside.left_out(), [("../data".to_owned(), LeftOutReason::TooLarge)]);
+}

@@ -24,7 +24,7 @@ fn home_is_empty_and_there_and_the_project_in_it_is_seen() {
 #[test]
 fn what_lies_beside_the_system_is_hidden_and_the_system_is_not() {
     let sandbox = closed().prepare();
-    for path in ["/home/x", "/mnt/x", "/var/log/x"].map(Path::new).iter().filter(|path| path.parent().unwrap().is_dir()) {
+    for path in ["/home/x", "/mnt/x", "/var/log/x"].map(Path::new).iter().filter(|path| path.parent().is_some_and(Path::is_dir)) {
         assert_eq!(access_of(&sandbox, path), Access::Hidden, "{path:?}");
     }
     for path in ["/usr/bin/env", "/etc/passwd", "/var/lib/dpkg/x", "/proc/self/status"] {
