@@ -304,6 +304,15 @@ mod tests {
 
     use super::*;
 
+    /// What may not be read is told from what cannot be read by the kind of the error.
+    #[test]
+    fn an_error_of_reading_keeps_its_kind() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let kind = |path: &Path| read(path).map(|_| ()).expect_err("nothing is there").kind();
+        assert_eq!(kind(&directory.path().join("none")), io::ErrorKind::NotFound);
+        assert_eq!(kind(&directory.path().join("entry_points.txt")), io::ErrorKind::NotFound);
+    }
+
     /// Looks at one file. All stamps are older than the beginning of the survey.
     fn look(known: Arc<KnownFiles>, path: &Path) -> (Option<FileContent>, Arc<KnownFiles>) {
         let mut survey = FileSurvey::new(known, Timestamp::from_millis(4_000_000_000_000));

@@ -319,16 +319,6 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_may_not_read_has_a_content_too() {
-        // Root reads every file, so a file that cannot be read stands for it only for others.
-        let scene = Scene::new();
-        let path = scene.toolchain.join("lib/b.py");
-        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0)).expect("it is ours");
-        scene.settle();
-        assert!(scene.saved.hash().digest().is_some());
-    }
-
-    #[test]
     fn a_file_changed_in_place_is_seen_by_its_own_stamp_also_with_the_old_times() {
         let scene = Scene::new();
         let hashed = scene.saved.hash();
