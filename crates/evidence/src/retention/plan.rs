@@ -382,21 +382,26 @@ mod tests {
             let is_free = |run: &KeptRun| !run.waits_for_person && !protected.contains(&run.sequence);
             let is_too_old = |run: &KeptRun| limit_days.is_some_and(|days| is_too_old(run, days, now()));
             let is_base_of = |base: &KeptRun, run: &KeptRun| run.reused_runs.contains(&base.run_id);
-            // A run that has lost its evidence is itself only the evidence of a run that has lost none.
+            let newest = super::newest_runs(&runs);
+            let bytes = rest.iter().map(|run| run.bytes).sum::<u64>();
+            // A run that has lost its evidence was over a limit. It is there as the evidence of a run that has lost none, or because
+            // it is over no limit any more since others were removed after it.
             let has_lost = |run: &KeptRun| {
                 runs.iter().any(|base| gone.contains(&base.sequence.0) && is_base_of(base, run))
             };
+            let is_over_limit = |run: &KeptRun| is_too_old(run)
+                || limit_runs.is_some_and(|limit| rest.len() as u64 > u64::from(limit))
+                || (limit_bytes.is_some_and(|limit| bytes > limit) && !newest.contains(&run.sequence));
             for run in rest.iter().filter(|run| has_lost(run)) {
-                prop_assert!(is_free(run) && rest.iter().any(|other| is_base_of(run, other) && !has_lost(other)));
+                prop_assert!(is_free(run));
+                prop_assert!(!is_over_limit(run) || rest.iter().any(|other| is_base_of(run, other) && !has_lost(other)));
             }
             // If a limit is still exceeded, only runs that must stay are left, and the evidence of these.
-            let newest = super::newest_runs(&runs);
             let is_needed = |run: &KeptRun, stays: &dyn Fn(&KeptRun) -> bool| {
                 stays(run) || rest.iter().any(|other| is_base_of(run, other) && stays(other))
             };
             prop_assert!(limit_runs.is_none_or(|limit| rest.len() as u64 <= u64::from(limit))
                 || rest.iter().all(|run| is_needed(run, &|run| !is_free(run))));
-            let bytes = rest.iter().map(|run| run.bytes).sum::<u64>();
             prop_assert!(limit_bytes.is_none_or(|limit| bytes <= limit)
                 || rest.iter().all(|run| is_needed(run, &|run| !is_free(run) || newest.contains(&run.sequence))));
             prop_assert!(rest.iter().all(|run| is_needed(run, &|run| !is_free(run) || !is_too_old(run))));

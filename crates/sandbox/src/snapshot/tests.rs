@@ -165,8 +165,8 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
 #[test]
 fn files_that_change_between_two_looks_keep_the_order_of_their_times() {
     let scene = Scene::new(&[("source", "one"), ("product", "one"), ("twin", "one"), ("other", "one")]);
-    let start = now();
-    let second = Timestamp::from_millis(start.as_millis() / 1_000 * 1_000);
+    // A second that does not come while the test goes on: what the clock itself sets (a directory's time) is always before it.
+    let second = Timestamp::from_millis((now().as_millis() / 1_000 + 600) * 1_000);
     let set = |name: &str, milliseconds: u64| {
         let time = UNIX_EPOCH + Duration::from_millis(second.as_millis().unsigned_abs() + milliseconds);
         fs::File::open(scene.path(name)).and_then(|file| file.set_modified(time)).expect("a time");
