@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::Project;
+use crate::common::{Project, poll};
 use crate::specification_actions::{entry, judged, shell, step, with_steps};
 
 /// A client that stands for `docker`: it prints its words, the engine's address, and whether it can use the socket.
@@ -73,6 +74,7 @@ fn a_container_engine_is_reached_only_where_the_users_own_configuration_says_so(
         client.write_all(b"engine")
     });
     let output = project.proctor(["run", "--task", "T200"]).any_status();
+    poll(Duration::from_secs(10), "a client that reached the engine", || answers.is_finished().then_some(()).ok_or_else(|| output.snapshot()));
     answers.join().expect("the thread ends").expect("the client reached the engine");
     // The engine listened until now, so the other step could have reached it.
     drop(listener);
