@@ -15,15 +15,15 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 7_700,
+    "app": 7_860,
     "evidence": 17_750,
-    "git": 1_900,
+    "git": 1_910,
     "govern": 2_400,
     "index": 3_450,
     "model": 6_830,
     "plan": 16_090,
     "proctor": 11_250,
-    "project": 11_400,
+    "project": 11_420,
     "run": 9_800,
     "sandbox": 10_800,
     "service": 8_900,

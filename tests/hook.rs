@@ -2,6 +2,7 @@
 
 mod codex;
 mod old_failures;
+mod places;
 mod turns;
 
 use std::fs;

@@ -70,6 +70,7 @@ fn a_turn_whose_beginning_is_not_known_is_not_measured_by_the_one_before() {
     let mut daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
     prompt(&project);
+    assert_eq!(stop(&project, "The rounding is in line 3."), Value::Null);
     daemon.signal(Signal::SIGSTOP);
     assert_ne!(prompt_within(&project, 1).status, 0);
     daemon.signal(Signal::SIGCONT);

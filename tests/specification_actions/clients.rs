@@ -74,7 +74,9 @@ fn a_container_engine_is_reached_only_where_the_users_own_configuration_says_so(
         client.write_all(b"engine")
     });
     let output = project.proctor(["run", "--task", "T200"]).any_status();
-    poll(Duration::from_secs(10), "a client that reached the engine", || answers.is_finished().then_some(()).ok_or_else(|| output.snapshot()));
+    poll(Duration::from_secs(10), "a client that reached the engine", || {
+        answers.is_finished().then_some(()).ok_or_else(|| output.snapshot())
+    });
     answers.join().expect("the thread ends").expect("the client reached the engine");
     // The engine listened until now, so the other step could have reached it.
     drop(listener);

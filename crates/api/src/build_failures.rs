@@ -272,7 +272,8 @@ impl Found<'_> {
             rule: None,
             message: String::new(),
             since,
-            flaky: past.is_flaky,
+            flaky: past.flaky_since.is_some(),
+            flaky_since: past.flaky_since,
             rerun: None,
             excerpt: Vec::new(),
         };
@@ -312,6 +313,7 @@ impl Found<'_> {
                 // The past of the whole check says nothing about one of its findings.
                 since: None,
                 flaky: false,
+                flaky_since: None,
                 excerpt,
                 ..whole
             },

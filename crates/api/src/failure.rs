@@ -58,6 +58,9 @@ pub struct FailureV1 {
     /// Whether the test passed and failed on equal trees; for an action that failed as a whole, whether the action did. False also
     /// if that is not known.
     pub flaky: bool,
+    /// When the run began that first contradicted an earlier one on an equal tree. The key is absent where nothing is flaky.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaky_since: Option<Timestamp>,
     /// The command that runs only this test, for a shell in the project's root; null where the tool has no such form, or where the
     /// command would be a guess.
     pub rerun: Option<String>,

@@ -8,6 +8,7 @@ use crate::gate::is_checkout;
 use crate::project::opening;
 use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
+use crate::work_trees::register_linked_work_tree;
 use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
 use proctor_model::{ClaimRecord, OverallResult, ProjectStatus, Serving, TaskId};
 use proctor_project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
@@ -26,6 +27,9 @@ pub struct Standing {
 /// # Errors
 /// When the only project, or the list of projects, cannot be read.
 pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&TaskId>) -> Result<Standing, CommandError> {
+    if let Some(root) = &root {
+        register_linked_work_tree(environment, root)?;
+    }
     // The service knows no values of this command line.
     let of_service = if environment.values().is_empty() { serving::ask_if_listening(environment, "/v1/status") } else { None };
     let mut status = of_service.unwrap_or(StatusV1 { service: None, projects: Vec::new() });

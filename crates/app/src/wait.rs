@@ -14,6 +14,7 @@ use crate::project::setup;
 use crate::project::specification_files::{self, EVERY_TASK};
 use crate::serving::{self, MARGIN, ServedProject};
 use crate::status;
+use crate::work_trees::register_linked_work_tree;
 use proctor_api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use proctor_evidence::LockError;
 use proctor_evidence::report::ExecutionReportV2;
@@ -40,6 +41,7 @@ pub struct Patience {
 /// When there is no answer.
 pub fn wait(environment: &Environment, root: &Path, named: Option<&str>, patience: Patience) -> Result<Waited, CommandError> {
     let until = Until { begun: clock::monotonic(), patience };
+    register_linked_work_tree(environment, root)?;
     let mut place = WaitPlace { environment, root, opened: None };
     let waited = match awaited(environment, root, named)? {
         Awaited::One(task) => match place.wait_for(&task, &until)? {

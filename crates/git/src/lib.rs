@@ -39,7 +39,7 @@ pub use database::ObjectDatabase;
 pub use directory::GitDirectory;
 pub use error::{GitReadError, ObjectProblem};
 pub use index_file::{GitIndexProblem, IndexContent, parse_index};
-pub use location::{GitLocation, find_git_directories, find_git_location, git_common_directory};
+pub use location::{GitLocation, directory_in_main_work_tree, find_git_directories, find_git_location, git_common_directory};
 pub use new_index::index_of_files;
 pub use object::{GitEntryKind, GitObject, GitTreeEntry, ObjectId, ObjectKind};
 pub use reading::{GitIndex, read_git_index};

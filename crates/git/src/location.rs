@@ -20,6 +20,16 @@ pub struct GitLocation {
     pub common_directory: PathBuf,
 }
 
+/// Returns the directory in the main working tree of the repository that corresponds to a directory in a linked one; `None` if the
+/// directory lies in no linked working tree, or the repository has no main one.
+pub fn directory_in_main_work_tree(directory: &Path) -> Option<PathBuf> {
+    let location = find_git_location(directory)?;
+    // A bare repository has no `.git`, and that of a submodule lies elsewhere.
+    let main = location.common_directory.parent().filter(|_| location.common_directory.ends_with(".git"))?;
+    let below = directory.strip_prefix(&location.work_tree).ok()?;
+    (main != location.work_tree).then(|| main.join(below))
+}
+
 /// Finds the repository of a project by looking for `.git` in the project's root and the directories above it.
 pub fn find_git_location(project_root: &Path) -> Option<GitLocation> {
     find_location_and_git_directory(project_root).map(|(location, _)| location)
@@ -112,9 +122,12 @@ mod tests {
         put(&root.join("main/.git/worktrees/side/commondir"), b"../..\n");
         put(&root.join("side/.git"), format!("gitdir: {}\n", root.join("main/.git/worktrees/side").display()).as_bytes());
         assert_eq!(git_common_directory(&root.join("side")), Some(root.join("main/.git")));
+        assert_eq!(directory_in_main_work_tree(&root.join("side/lib")), Some(root.join("main/lib")));
+        assert_eq!(directory_in_main_work_tree(&root.join("main/lib")), None);
         put(&root.join("main/.git/modules/sub/HEAD"), b"ref: refs/heads/main\n");
         put(&root.join("main/sub/.git"), b"gitdir: ../.git/modules/sub\n");
         assert_eq!(git_common_directory(&root.join("main/sub")), Some(root.join("main/.git/modules/sub")));
+        assert_eq!(directory_in_main_work_tree(&root.join("main/sub")), None, "a repository of its own");
     }
 
     #[test]

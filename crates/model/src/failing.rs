@@ -16,8 +16,8 @@ pub struct FailureName {
 pub struct FailurePast {
     /// The unbroken row of runs in which it failed, up to the run in question.
     pub row: Option<FailingRow>,
-    /// Whether it passed and failed on equal trees within its last runs.
-    pub is_flaky: bool,
+    /// When the run began that first contradicted an earlier one on an equal tree; `None` where none of its last runs did.
+    pub flaky_since: Option<Timestamp>,
 }
 
 /// An unbroken row of runs in which a test or a check failed.

@@ -84,6 +84,7 @@ mod tests {
                 at_least: false,
             }),
             flaky: true,
+            flaky_since: None,
             rerun: Some("pytest tests/test_a.py::test_b".to_owned()),
             excerpt: vec!["E   assert 1 == 2".to_owned()],
         };
@@ -97,6 +98,7 @@ mod tests {
             message: "'x' is not defined".to_owned(),
             since: None,
             flaky: false,
+            flaky_since: None,
             rerun: None,
             ..test.clone()
         };

@@ -55,7 +55,8 @@ fn a_failed_test_has_its_place_its_past_its_difference_and_the_command_for_it_al
     assert_eq!(names, [FailureName { check: "check 1".to_owned(), test: Some("tests/test_a.py::test_b".to_owned()) }]);
     let first = RunId::new(Timestamp::from_millis(0), 3);
     let row = FailingRow { first: first.clone(), started: Timestamp::from_millis(0), runs: 2, is_longer: false };
-    let failures = built(&report, &[FailurePast { row: Some(row), is_flaky: true }]);
+    let failures =
+        built(&report, &[FailurePast { row: Some(row), flaky_since: Some(Timestamp::from_millis(1_772_616_600_120)) }]);
     let since = FailingSinceV1 { run: 3, run_id: first, started: Timestamp::from_millis(0), runs: 2, at_least: false };
     let expected = FailureV1 {
         kind: FailureKindV1::Test,
@@ -69,6 +70,7 @@ fn a_failed_test_has_its_place_its_past_its_difference_and_the_command_for_it_al
         message: "assert 1 == 2".to_owned(),
         since: Some(since),
         flaky: true,
+        flaky_since: Some(Timestamp::from_millis(1_772_616_600_120)),
         rerun: Some("python -m pytest tests/test_a.py::test_b".to_owned()),
         excerpt: ["    def test_b():", ">       assert 1 == 2", "E       assert 1 == 2", "", "tests/test_a.py:7: AssertionError"]
             .map(str::to_owned)

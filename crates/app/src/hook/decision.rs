@@ -15,6 +15,10 @@ use proctor_model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 /// these begin anew with every call of a tool.
 pub const MOST_BLOCKS: u32 = 3;
 
+/// What is said of a project whose directory went away in a turn.
+const ROOT_GONE: &str = "the project's directory is not there any more: it was moved or removed. Move it back; if it is to stay elsewhere, \
+                         a person runs `proctor run` in its new place";
+
 /// A claim that the verdict contradicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefutedClaim {
@@ -42,7 +46,8 @@ pub fn needs_waiting(event: HookEvent, input: &HookInput, state: &TurnState, sta
     if !is_end || input.in_background || input.is_aborted || standing.judgement != HookJudgement::Pending {
         return false;
     }
-    let has_changed = changed_in_turn(state.start.as_ref(), standing) != Some(false) && state.start.is_some();
+    let start = state.begun();
+    let has_changed = changed_in_turn(start, standing) != Some(false) && start.is_some();
     has_changed && event != HookEvent::SubagentEnd || claim_of(input, state).is_some()
 }
 
@@ -70,17 +75,13 @@ fn silent(state: TurnState, outcome: HookOutcome) -> HookDecision {
 /// of a session always.
 fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: bool) -> HookDecision {
     let result = result_of(standing);
-    let start = TurnStart {
-        at: now,
-        tree: standing.tree,
-        judgeable: !matches!(standing.judgement, HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_)),
-        before: standing.last.clone(),
-    };
+    let start = start_of_turn(&state, standing, now);
+    let session_begun = state.session_begun.or(Some(now));
     let ToldState { failed_before, person, .. } = state.told;
     let told = ToldState { failed_before, person, ..ToldState::default() };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
     let last_result = result.or(state.last_result);
-    let state = TurnState { start: Some(start), last_result, told, ..TurnState::default() };
+    let state = TurnState { start: Some(start), session_begun, goes_on: true, last_result, told, ..TurnState::default() };
     match result.filter(|_| is_news) {
         Some(result) => {
             let line = standing_line(standing, result == OverallResult::Passed);
@@ -90,11 +91,34 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
     }
 }
 
+/// Returns by what a turn that begins now is measured. What turned red after the agent stopped is older than the turn: a person edited
+/// files, or pulled a commit. What comes before a stop is not, and what was red when the agent stopped is only where it kept the agent
+/// from stopping.
+fn start_of_turn(state: &TurnState, standing: &HookStanding, now: Timestamp) -> TurnStart {
+    let is_judgeable = match standing.judgement {
+        HookJudgement::Passed | HookJudgement::Failed | HookJudgement::FailedAsWanted | HookJudgement::Pending => true,
+        HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) | HookJudgement::RootGone => false,
+    };
+    let start = TurnStart { at: now, since: None, tree: standing.tree, judgeable: is_judgeable, before: standing.last.clone() };
+    let is_as_left = standing.tree.is_some() && standing.tree == state.stopped_on && state.blocks == 0;
+    match &state.start {
+        Some(former) if state.goes_on => former.clone(),
+        Some(former) if is_as_left => {
+            let before = start.before.map(|before| {
+                let newer = standing.failing.iter().filter(|item| is_new(item, former, standing)).map(|item| &item.identity);
+                before.without(&newer.collect::<Vec<_>>())
+            });
+            TurnStart { since: former.since.or(Some(former.at)), before, ..start }
+        }
+        Some(_) | None => start,
+    }
+}
+
 fn result_of(standing: &HookStanding) -> Option<OverallResult> {
     match standing.judgement {
         HookJudgement::Passed => Some(OverallResult::Passed),
         HookJudgement::Failed | HookJudgement::FailedAsWanted => Some(OverallResult::Failed),
-        HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) => None,
+        HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) | HookJudgement::RootGone => None,
     }
 }
 
@@ -120,7 +144,7 @@ fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> boo
 /// began, and ended later, tells of the time before the turn.
 fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
     start.before.as_ref().is_some_and(|before| before.has(&item.identity))
-        || item.failing_since.is_some_and(|since| since < start.at)
+        || item.failing_since.is_some_and(|since| since < start.since.unwrap_or(start.at))
 }
 
 /// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new, unless
@@ -131,11 +155,25 @@ fn fails_more(before: &FailuresBefore, standing: &HookStanding) -> bool {
         && !standing.failing.iter().any(|item| before.is_incomplete(&item.identity))
 }
 
-fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
+fn end(event: HookEvent, input: &HookInput, state: TurnState, standing: &HookStanding) -> HookDecision {
     if input.in_background || input.is_aborted {
         return silent(state, HookOutcome::Silent);
     }
-    let start = state.start.clone();
+    let mut decision = end_of_work(event, input, state, standing);
+    if event == HookEvent::TurnEnd && !matches!(decision.answer, HookAnswer::Block(_)) {
+        decision.state.goes_on = false;
+        decision.state.stopped_on = standing.tree;
+    }
+    decision
+}
+
+fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &HookStanding) -> HookDecision {
+    let start = state.begun().cloned();
+    let session_begun = state.session_begun;
+    // What the session's own runs made flaky, for example with and without a file that belongs to no tree, is a failure like any other.
+    let is_flaky = |item: &FailingItem| {
+        item.flaky_since.is_some_and(|since| session_begun.is_none_or(|session_begun| since < session_begun))
+    };
     let changed = changed_in_turn(start.as_ref(), standing);
     let claim = claim_of(input, &state);
     if let Some(result) = result_of(standing) {
@@ -160,7 +198,7 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             silent(state, HookOutcome::Green)
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {
-            if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing)) {
+            if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing, is_flaky)) {
                 let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);
                 return HookDecision { refuted: Some(refuted), ..block(event, state, text) };
             }
@@ -169,7 +207,7 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             let may_block =
                 changed == Some(true) && event != HookEvent::SubagentEnd && standing.judgement == HookJudgement::Failed;
             let has_new = |before: &FailuresBefore| {
-                fails_more(before, standing) || standing.failing.iter().any(|item| is_new_here(item) && !item.is_flaky)
+                fails_more(before, standing) || standing.failing.iter().any(|item| is_new_here(item) && !is_flaky(item))
             };
             if let Some(before) = before.filter(|before| may_block && has_new(before)) {
                 let text = block_text(&BlockReason::NewFailures(before.verdict), standing, age);
@@ -214,6 +252,12 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
                 return block_unless_admitted(event, input, state, text);
             }
             silent(state, HookOutcome::Silent)
+        }
+        HookJudgement::RootGone => {
+            if event == HookEvent::SubagentEnd || !start.as_ref().is_some_and(|start| start.judgeable) {
+                return silent(state, HookOutcome::Silent);
+            }
+            block_unless_admitted(event, input, state, block_text(&BlockReason::CannotJudge(ROOT_GONE), standing, age))
         }
         HookJudgement::PersonNeeded(why) => {
             if changed != Some(true) || state.told.person.as_ref() == Some(why) {
@@ -264,8 +308,8 @@ fn block(event: HookEvent, mut state: TurnState, text: String) -> HookDecision {
 
 /// Returns the claim with its verdict if the verdict contradicts it. A claim about tests is contradicted only by tests; flaky failures
 /// contradict nothing.
-fn refute(claim: &Claim, standing: &HookStanding) -> Option<RefutedClaim> {
-    let contradicts = |item: &FailingItem| !item.is_flaky && (claim.subject == ClaimSubject::Everything || item.is_test);
+fn refute(claim: &Claim, standing: &HookStanding, is_flaky: impl Fn(&FailingItem) -> bool) -> Option<RefutedClaim> {
+    let contradicts = |item: &FailingItem| !is_flaky(item) && (claim.subject == ClaimSubject::Everything || item.is_test);
     if !standing.failing.iter().any(contradicts) {
         return None;
     }

@@ -98,7 +98,7 @@ fn failure_line(item: &FailingItem, age: FailureAge) -> String {
         FailureAge::Unknown => None,
         FailureAge::Before => Some("failed before this turn"),
     };
-    let said: Vec<&str> = age.into_iter().chain(item.is_flaky.then_some("flaky")).collect();
+    let said: Vec<&str> = age.into_iter().chain(item.flaky_since.map(|_| "flaky")).collect();
     let said = if said.is_empty() { String::new() } else { format!("({})", said.join(", ")) };
     let _written = write!(line, "{said}: {}", data(&item.message));
     // A part of a command is another command.

@@ -31,6 +31,8 @@ pub enum HookJudgement {
     CannotJudge(String),
     /// Only a person can go on. The text says why.
     PersonNeeded(String),
+    /// The project's directory is not there any more.
+    RootGone,
 }
 
 /// Something that fails.
@@ -43,8 +45,8 @@ pub struct FailingItem {
     pub line: Option<u64>,
     pub message: String,
     pub rerun: Option<String>,
-    /// Whether it passed and failed on equal trees.
-    pub is_flaky: bool,
+    /// When the run began that first contradicted an earlier one on an equal tree; `None` if it is not flaky.
+    pub flaky_since: Option<Timestamp>,
     /// When the first run of the unbroken row of runs began in which it fails; `None` if that is not known.
     pub failing_since: Option<Timestamp>,
 }
@@ -70,6 +72,12 @@ impl HookStanding {
     pub fn now(project: &ProjectStatusV1, reader: &mut dyn HookVerdictReader) -> Self {
         let standing = Self::of(project);
         Self { tree: standing.tree.or_else(|| reader.read_tree()), ..standing }
+    }
+
+    /// How a project stands whose directory is not there any more.
+    pub fn gone() -> Self {
+        let judgement = HookJudgement::RootGone;
+        Self { judgement, tree: None, verdict: None, failing: Vec::new(), failing_total: 0, last: None }
     }
 
     /// Reads how a project stands. Where the project has checks of its own, they are what counts; where it has none, all its tasks
@@ -142,9 +150,11 @@ fn failures_before(
             }
             // Nothing is known of one task, and no other says that the tree is red.
             HookJudgement::Pending if *together == HookJudgement::Pending => return None,
-            HookJudgement::Passed | HookJudgement::Pending | HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) => {
-                false
-            }
+            HookJudgement::Passed
+            | HookJudgement::Pending
+            | HookJudgement::CannotJudge(_)
+            | HookJudgement::PersonNeeded(_)
+            | HookJudgement::RootGone => false,
         };
         if let Some(failures) = task.failures.as_ref().filter(|_| counts) {
             before.total += failures.total;
@@ -199,7 +209,7 @@ impl FailingItem {
             line: failure.line,
             message: failure.message.clone(),
             rerun: failure.rerun.clone(),
-            is_flaky: failure.flaky,
+            flaky_since: failure.flaky_since,
             failing_since: failure.since.as_ref().map(|since| since.started),
         }
     }
@@ -233,7 +243,7 @@ fn rank(judgement: &HookJudgement) -> u8 {
         HookJudgement::Passed => 0,
         HookJudgement::Pending => 1,
         HookJudgement::PersonNeeded(_) => 2,
-        HookJudgement::CannotJudge(_) => 3,
+        HookJudgement::CannotJudge(_) | HookJudgement::RootGone => 3,
         HookJudgement::FailedAsWanted => 4,
         HookJudgement::Failed => 5,
     }
@@ -268,7 +278,7 @@ fn judgement_of(task: &TaskStatusV1) -> HookJudgement {
             true => HookJudgement::Failed,
             false => HookJudgement::PersonNeeded("the task waits for a person's decision".to_owned()),
         },
-        StateV1::RootMissing => HookJudgement::PersonNeeded("the project's directory does not exist".to_owned()),
+        StateV1::RootMissing => HookJudgement::RootGone,
     }
 }
 

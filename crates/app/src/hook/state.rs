@@ -47,8 +47,17 @@ impl SaidText {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TurnState {
-    /// How the project stood when the turn began; `None` if no event told of the beginning.
+    /// How the project stood when the turn began; `None` if no event told of the beginning. What it is measured by is [`Self::begun`].
     pub start: Option<TurnStart>,
+    /// When the first turn of the session in this project began.
+    pub session_begun: Option<Timestamp>,
+    /// Whether the agent has not stopped since the turn began. What follows an interrupt, or a session that is resumed, belongs to it.
+    pub goes_on: bool,
+    /// The tree with which the agent stopped last.
+    pub stopped_on: Option<TreeDigest>,
+    /// Whether the beginning of a turn is being answered. Where the agent ended that hook before its answer, `start` is that of an
+    /// earlier turn.
+    pub is_beginning: bool,
     /// How often the agent was kept from stopping since the last green verdict or prompt.
     pub blocks: u32,
     /// The same for the ends of sub-agents and tasks, which must not use up those of the turn.
@@ -87,6 +96,9 @@ pub struct ToldState {
 #[serde(rename_all = "camelCase")]
 pub struct TurnStart {
     pub at: Timestamp,
+    /// What failed before this time is older than the turn; `None` if that is the time at which the turn began.
+    #[serde(default)]
+    pub since: Option<Timestamp>,
     /// The digest of the tree; `None` if it could not be read.
     pub tree: Option<TreeDigest>,
     /// Whether a run could have judged the tree.
@@ -146,6 +158,11 @@ pub enum FailurePlace {
 }
 
 impl TurnState {
+    /// Returns how the project stood when the present turn began; `None` if that is not known.
+    pub fn begun(&self) -> Option<&TurnStart> {
+        self.start.as_ref().filter(|_| self.goes_on || !self.is_beginning)
+    }
+
     /// Takes back what is recorded as said, because it was not. `before` is what was recorded before.
     pub fn unsay(&mut self, before: &Self) {
         let TurnState { blocks, side_blocks, last_result, told, .. } = before.clone();
@@ -161,6 +178,12 @@ impl FailureIdentity {
 }
 
 impl FailuresBefore {
+    /// Leaves these failures out.
+    pub fn without(self, failures: &[&FailureIdentity]) -> Self {
+        let (left_out, failing): (Vec<_>, Vec<_>) = self.failing.into_iter().partition(|failure| failures.contains(&failure));
+        Self { total: self.total - left_out.len() as u64, failing, ..self }
+    }
+
     /// Returns whether a failure was there before the turn. A check that was given another name is recognised by its command, and, where it
     /// is one that there was not before, by its failing tests.
     pub fn has(&self, now: &FailureIdentity) -> bool {

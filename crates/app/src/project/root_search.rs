@@ -11,7 +11,8 @@ use proctor_evidence::evidence_directory;
 /// The name of a project's evidence link, unless its `proctor.toml` sets another name.
 const DEFAULT_LINK: &str = "evidence";
 
-/// Returns the nearest directory, `start` or one above it, that has a `proctor.toml` or is registered; `None` if there is none.
+/// Returns the nearest directory, `start` or one above it, that has a `proctor.toml` or is registered, or that in a linked working tree
+/// corresponds to such a directory of the main one; `None` if there is none.
 ///
 /// The search ends at the root of a git repository, because the directories above it belong to another project. It ends below the
 /// home directory, unless it starts there. Above `start`, a `proctor.toml` of another user is no project of this user: in `/tmp`
@@ -30,10 +31,18 @@ pub(crate) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -
             return Some(directory.to_owned());
         }
         if directory.join(".git").symlink_metadata().is_ok() {
-            return None;
+            return in_linked_work_tree(start, directory, home.as_deref(), state_root);
         }
     }
     None
+}
+
+/// Returns the root that corresponds to one in the main working tree, if `top` is a linked working tree that has this directory.
+fn in_linked_work_tree(start: &Path, top: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
+    let main = proctor_git::directory_in_main_work_tree(top)?;
+    let root = root_above(&main.join(start.strip_prefix(top).ok()?), home, state_root)?;
+    let here = top.join(root.strip_prefix(&main).ok()?);
+    here.is_dir().then_some(here)
 }
 
 /// Returns the root of the git repository in which a directory lies, if that is another directory, of this user and not the home directory

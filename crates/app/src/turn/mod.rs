@@ -15,7 +15,7 @@ use crate::project::root_search;
 use crate::turn::reader::ProjectReader;
 use proctor_api::ProjectStatusV1;
 use proctor_evidence::read_boot_id;
-use proctor_model::{ClaimRecord, CommandExit, ProjectId};
+use proctor_model::{ClaimRecord, CommandExit, ProjectId, shown_line};
 use proctor_project::{ProjectScope, record_claim};
 use proctor_sandbox::process::clock::Monotonic;
 use proctor_sandbox::process::{clock, register_agent};
@@ -158,7 +158,7 @@ impl Hook<'_> {
         }
         let ((), kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
             for (_, state) in session.projects.iter_mut().filter(|(root, _)| keys.contains(root)) {
-                state.start = None;
+                state.is_beginning = true;
             }
         });
         if let Err(error) = kept {
@@ -210,9 +210,13 @@ impl Hook<'_> {
         let (event, key) = (self.event.event, root.display().to_string());
         let looking = &|| self.looking();
         let mut reader = ProjectReader::new(self.environment, root, looking);
-        let project = reader.read_now()?;
         let known = session.projects.get(&key).cloned().unwrap_or_default();
-        let standing = self.settled(&known, &project, &mut reader);
+        let project = reader.read_now();
+        let standing = match &project {
+            Some(project) => self.settled(&known, project, &mut reader),
+            None if known.start.is_some() && !root.exists() => HookStanding::gone(),
+            None => return self.say_unguarded(key),
+        };
         // While a verdict was waited for, another event may have changed what is known: that counts.
         let ((mut decision, before), kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
             let state = session.projects.entry(key.clone()).or_default();
@@ -223,7 +227,7 @@ impl Hook<'_> {
         if let Err(error) = &kept {
             self.environment.note(&format!("note: the state of the turn cannot be kept: {error}"));
         }
-        if let (Some(refuted), Some(id)) = (decision.refuted.clone(), project.id) {
+        if let (Some(refuted), Some(id)) = (decision.refuted.clone(), project.and_then(|project| project.id)) {
             record(refuted, self.agent, (id, root), self.environment);
         }
         // Blocks that cannot be counted would not end.
@@ -231,6 +235,25 @@ impl Hook<'_> {
             decision.answer = HookAnswer::Silence;
         }
         Some(ProjectAnswer { root: key, decision, before })
+    }
+
+    /// At the beginning of a session, tells the agent that a project in which it works is not guarded.
+    fn say_unguarded(&self, root: String) -> Option<ProjectAnswer> {
+        if self.event.event != HookEvent::SessionStart || self.input.is_compaction {
+            return None;
+        }
+        let line = format!(
+            "proctor: not guarded: no checks are run for `{}`, because it is not registered or cannot be read. A person runs `proctor run` \
+             there, or `proctor status`, which says more.",
+            shown_line(&root)
+        );
+        let decision = HookDecision {
+            answer: HookAnswer::Context(line),
+            refuted: None,
+            state: TurnState::default(),
+            outcome: HookOutcome::Context,
+        };
+        Some(ProjectAnswer { root, decision, before: TurnState::default() })
     }
 
     /// Adds the line for `proctor hook report`. A block of which the agent was told nothing counts as a red end.

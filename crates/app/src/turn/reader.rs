@@ -11,6 +11,7 @@ use crate::serving::{self, ServedProject};
 use crate::status;
 use crate::turn::note_error;
 use crate::wait::{Patience, wait};
+use crate::work_trees::register_linked_work_tree;
 use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1};
 use proctor_model::{Serving, TaskId, TreeDigest};
 use proctor_plan::config::Configuration;
@@ -46,6 +47,14 @@ impl<'a> ProjectReader<'a> {
                 None
             }
         }
+    }
+
+    /// Registers a linked working tree of a registered project. Returns whether it was registered now.
+    fn is_registered_now(&self) -> bool {
+        register_linked_work_tree(self.environment, self.root).unwrap_or_else(|error| {
+            note_error(self.environment, &error);
+            false
+        })
     }
 
     /// Waits for every task: the service is asked, or the checks are run here where no service does it. A run that is not over in time is
@@ -88,6 +97,9 @@ impl HookVerdictReader for ProjectReader<'_> {
         // Without any time left, the service is not asked any more: it did not answer about another project.
         let is_asked = !(self.looking)().is_zero();
         self.served = if is_asked { serving::serving_within(self.environment, self.root, (self.looking)()) } else { None };
+        if self.served.is_none() && self.is_registered_now() {
+            self.served = serving::serving_within(self.environment, self.root, (self.looking)());
+        }
         if let Some(project) = self.ask("", (self.looking)()) {
             self.has_own_checks = project.tasks.iter().any(|task| task.task == TaskId::default_task());
             return Some(project);

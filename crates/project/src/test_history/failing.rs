@@ -79,7 +79,7 @@ fn pasts(
             Entry::Vacant(unknown) => unknown.insert(check_past(index, project, number, last)?),
         };
         pasts.push(match &name.test {
-            None => FailurePast { row: row(&past.runs, has_failed), is_flaky: past.of_check.trees > 0 },
+            None => FailurePast { row: row(&past.runs, has_failed), flaky_since: past.of_check.since },
             Some(test) => {
                 let is_wanted = |(_, of, named): &&(u32, u32, proctor_model::NamedTest)| {
                     *of == number && named.report_name.as_deref().unwrap_or(&named.id) == test
@@ -87,7 +87,7 @@ fn pasts(
                 match tests.iter().find(is_wanted) {
                     Some((test, ..)) => FailurePast {
                         row: row(&past.runs, |run| test_failed(run, &past.rosters, *test)),
-                        is_flaky: past.of_tests.contains_key(test),
+                        flaky_since: past.of_tests.get(test).and_then(|flips| flips.since),
                     },
                     None => FailurePast::default(),
                 }

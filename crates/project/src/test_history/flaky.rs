@@ -7,7 +7,7 @@ use crate::error::ProjectError;
 use crate::store_reader::StoreReader;
 use crate::test_history::RECENT;
 use proctor_index::{CheckRun, NewestTests, Roster};
-use proctor_model::{FlakyTest, NamedTest, ProjectId, ResultType, RunId, Sequence, TestOutcome, TreeDigest};
+use proctor_model::{FlakyTest, NamedTest, ProjectId, ResultType, RunId, Sequence, TestOutcome, Timestamp, TreeDigest};
 
 /// What is known about a test, or a whole check, on the trees on which it both passed and failed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(super) struct Flips {
     pub(super) last: Option<(Sequence, RunId, TreeDigest, Option<u32>)>,
     /// The ledger lines of the runs with these failures.
     pub(super) failures: BTreeSet<Sequence>,
+    /// When the run began that first contradicted an earlier one on an equal tree.
+    pub(super) since: Option<Timestamp>,
 }
 
 /// The results of one test on one tree.
@@ -26,6 +28,24 @@ pub(super) struct Flips {
 struct OnTree {
     passed: u64,
     failed: Vec<(Sequence, RunId, Option<u32>)>,
+    first_passed: Option<Timestamp>,
+    first_failed: Option<Timestamp>,
+}
+
+impl OnTree {
+    fn pass(&mut self, run: &CheckRun) {
+        self.passed += 1;
+        self.first_passed = earlier(self.first_passed, run.started);
+    }
+
+    fn fail(&mut self, run: &CheckRun, message: Option<u32>) {
+        self.failed.push((run.sequence, run.run_id.clone(), message));
+        self.first_failed = earlier(self.first_failed, run.started);
+    }
+}
+
+fn earlier(known: Option<Timestamp>, other: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(other, |known| known.min(other)))
 }
 
 /// Returns, for each test that passed and failed on an equal tree, what happened there. The tests are given by their numbers.
@@ -37,7 +57,7 @@ pub(super) fn flips_of_tests(runs: &[CheckRun], rosters: &BTreeMap<u32, Roster>)
             let Some(roster) = run.roster.and_then(|number| rosters.get(&number)) else { continue };
             for other in run.not_passed.iter().filter(|other| other.outcome.is_failure()) {
                 let Some(test) = roster.tests().get(other.position as usize) else { continue };
-                tests.entry(*test).or_default().failed.push((run.sequence, run.run_id.clone(), other.message));
+                tests.entry(*test).or_default().fail(run, other.message);
             }
         }
         for (test, on_tree) in &mut tests {
@@ -45,7 +65,7 @@ pub(super) fn flips_of_tests(runs: &[CheckRun], rosters: &BTreeMap<u32, Roster>)
                 let place = run.roster.and_then(|number| rosters.get(&number)).and_then(|roster| roster.place(*test));
                 place.is_some_and(|place| run.outcome(place).0 == TestOutcome::Passed)
             };
-            on_tree.passed = runs.iter().filter(passed).count() as u64;
+            runs.iter().filter(passed).for_each(|run| on_tree.pass(run));
         }
         for (test, on_tree) in tests {
             add(&mut flips, test, tree, on_tree);
@@ -66,8 +86,8 @@ pub(super) fn flips_of_check(runs: &[CheckRun]) -> Flips {
         let mut on_tree = OnTree::default();
         for run in runs {
             match has_passed(run.status) {
-                Some(true) => on_tree.passed += 1,
-                Some(false) => on_tree.failed.push((run.sequence, run.run_id.clone(), None)),
+                Some(true) => on_tree.pass(run),
+                Some(false) => on_tree.fail(run, None),
                 None => {}
             }
         }
@@ -102,10 +122,9 @@ fn add(flips: &mut BTreeMap<u32, Flips>, test: u32, tree: TreeDigest, on_tree: O
     let Some((sequence, run_id, message)) = on_tree.failed.iter().max_by_key(|(sequence, _, _)| *sequence).cloned() else {
         return;
     };
-    if on_tree.passed == 0 {
-        return;
-    }
+    let (Some(first_passed), Some(first_failed)) = (on_tree.first_passed, on_tree.first_failed) else { return };
     let known = flips.entry(test).or_default();
+    known.since = earlier(known.since, first_passed.max(first_failed));
     known.trees += 1;
     known.passed += on_tree.passed;
     known.failed += on_tree.failed.len() as u64;

@@ -52,6 +52,7 @@ fn a_test_is_flaky_if_it_passed_and_failed_on_an_equal_tree_and_only_then() {
     assert_eq!(flips.keys().collect::<Vec<_>>(), [&2]);
     let of_two = &flips[&2];
     assert_eq!((of_two.trees, of_two.passed, of_two.failed), (1, 1, 1));
+    assert_eq!(of_two.since, Some(runs[2].started), "the run that contradicted the one before");
     assert_eq!(of_two.last.as_ref().map(|(sequence, _, _, message)| (sequence.0, *message)), Some((2, Some(7))));
 }
 

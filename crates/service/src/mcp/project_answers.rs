@@ -14,7 +14,7 @@ use proctor_app::plan::PlanV1;
 use proctor_app::project::opening::open_registered;
 use proctor_app::project::{setup, specification_files};
 use proctor_app::wait::{Patience, Waited, wait};
-use proctor_app::{Caller, CommandError, Environment, Stop, answers, history, request, why};
+use proctor_app::{Caller, CommandError, Environment, Stop, answers, history, register_linked_work_tree, request, why};
 use proctor_evidence::report::{cut_line, plain_text, redact_text};
 use proctor_model::{CommandExit, TaskId, has_hidden_characters, shown_line, shown_lines};
 
@@ -54,6 +54,7 @@ impl ProjectAnswers {
     /// plan: that is a person's.
     fn registered(&self, environment: &Environment, project: Option<&str>) -> Result<PathBuf, ToolRefusal> {
         let root = self.root_of(environment, project);
+        let root = root.and_then(|root| register_linked_work_tree(environment, &root).map(|_| root));
         let opened = root.and_then(|root| open_registered(environment, &root).map(|_| root));
         opened.map_err(|error| {
             let ToolRefusal { message, .. } = refusal(&error);

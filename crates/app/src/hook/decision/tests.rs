@@ -24,7 +24,7 @@ fn item(test: &str) -> FailingItem {
         line: Some(12),
         message: "assert 1 == 2".to_owned(),
         rerun: Some(format!("pytest {test}")),
-        is_flaky: false,
+        flaky_since: None,
         failing_since: None,
     }
 }
@@ -128,6 +128,68 @@ fn nothing_is_said_where_nothing_changed_or_work_goes_on() {
 }
 
 #[test]
+fn what_the_sessions_own_runs_made_flaky_is_a_failure_like_any_other() {
+    let state = prompted(&green("a"));
+    let flaky =
+        |since| judged("b", HookJudgement::Failed, vec![FailingItem { flaky_since: Some(time(since)), ..item("test_a") }]);
+    assert_eq!(blocked(&stop(&state, "Done.", &flaky(9))), None, "it was flaky before the session");
+    assert!(blocked(&stop(&state, "Done.", &flaky(15))).is_some());
+    assert!(stop(&state, "All tests pass.", &flaky(15)).refuted.is_some());
+    // The next turn of the session does not make it older.
+    let stopped = stop(&state, "Done.", &green("a")).state;
+    let next = decide(HookEvent::Prompt, &HookInput::default(), &stopped, &green("a"), time(18)).state;
+    assert!(blocked(&stop(&next, "Done.", &flaky(15))).is_some());
+}
+
+#[test]
+fn an_interrupt_or_a_resumed_session_makes_nothing_older_than_the_turn() {
+    let state = prompted(&green("a"));
+    for event in [HookEvent::Prompt, HookEvent::SessionStart] {
+        let again = decide(event, &HookInput::default(), &state, &red("b", &["test_total"]), time(15)).state;
+        let failing = FailingItem { failing_since: Some(time(12)), ..item("test_total") };
+        let now = judged("b", HookJudgement::Failed, vec![failing]);
+        assert!(blocked(&stop(&again, "Done.", &now)).is_some(), "{event:?}");
+    }
+}
+
+#[test]
+fn what_turned_red_after_a_stop_is_old_and_what_was_red_at_it_is_not() {
+    let begin = |state: &TurnState, standing: &HookStanding| {
+        decide(HookEvent::Prompt, &HookInput::default(), state, standing, time(30)).state
+    };
+    let since = |seconds: i64, name: &str| {
+        judged(name, HookJudgement::Failed, vec![FailingItem { failing_since: Some(time(seconds)), ..item("test_total") }])
+    };
+    let state = prompted(&green("a"));
+    // Nothing was tested yet when the agent stopped, and a run found the failure afterwards.
+    let pending = stop(&state, "Done.", &pending("b")).state;
+    let next = begin(&pending, &since(22, "b"));
+    assert_eq!(blocked(&stop(&next, "It is in line 3.", &since(22, "b"))), None, "a turn that changes nothing");
+    assert!(blocked(&stop(&next, "I changed the docs.", &since(22, "c"))).is_some());
+    // A person edits files after the agent stopped.
+    let stopped = stop(&state, "Done.", &green("b")).state;
+    assert_eq!(blocked(&stop(&begin(&stopped, &since(22, "c")), "Done.", &since(22, "d"))), None);
+    // It kept the agent from stopping already, and the agent said so.
+    let kept = stop(&state, "Done.", &since(12, "b")).state;
+    let admitted = stop(&kept, "test_total fails now.", &since(12, "b"));
+    assert_eq!(blocked(&admitted), None);
+    assert_eq!(
+        blocked(&stop(&begin(&admitted.state, &since(12, "b")), "Done.", &since(12, "c"))),
+        None,
+        "each does that in one turn"
+    );
+}
+
+#[test]
+fn a_beginning_that_was_not_answered_is_not_the_one_before_it() {
+    let stopped = stop(&prompted(&green("a")), "Done.", &green("b")).state;
+    let unanswered = TurnState { is_beginning: true, ..stopped };
+    assert_eq!(blocked(&stop(&unanswered, "Done.", &red("c", &["test_total"]))), None);
+    let interrupted = TurnState { is_beginning: true, ..prompted(&green("a")) };
+    assert!(blocked(&stop(&interrupted, "Done.", &red("c", &["test_total"]))).is_some(), "the turn still goes on");
+}
+
+#[test]
 fn a_turn_that_begins_while_a_run_is_under_way_is_held_to_the_last_verdict() {
     let state = prompted(&under_way("b", &red("a", &["test_old"])));
     let decision = stop(&state, "I changed the rounding.", &red("c", &["test_old", "test_total"]));
@@ -198,7 +260,7 @@ fn a_claim_about_tests_is_not_refuted_by_a_linter_or_a_flaky_test() {
     let lint = judged("b", HookJudgement::Failed, vec![finding]);
     assert_eq!(stop(&state, "All tests pass.", &lint).refuted, None);
     assert!(stop(&state, "Everything is green.", &lint).refuted.is_some());
-    let flaky = judged("b", HookJudgement::Failed, vec![FailingItem { is_flaky: true, ..item("test_race") }]);
+    let flaky = judged("b", HookJudgement::Failed, vec![FailingItem { flaky_since: Some(time(5)), ..item("test_race") }]);
     assert_eq!(stop(&state, "All tests pass.", &flaky).refuted, None);
     assert_eq!(blocked(&stop(&prompted(&green("a")), "Done.", &flaky)), None);
 }
@@ -408,7 +470,8 @@ fn turns() -> Vec<Turn> {
         include_str!("../../../../../fixtures/hooks/claims/honest.txt").lines().map(|line| line.replace("\\n", "\n")).collect();
     let lies: Vec<String> =
         include_str!("../../../../../fixtures/hooks/claims/lies.txt").lines().map(|line| line.replace("\\n", "\n")).collect();
-    let flaky = |name: &str| judged(name, HookJudgement::Failed, vec![FailingItem { is_flaky: true, ..item("test_race") }]);
+    let flaky =
+        |name: &str| judged(name, HookJudgement::Failed, vec![FailingItem { flaky_since: Some(time(5)), ..item("test_race") }]);
     let mut turns = Vec::new();
     for number in 0..200_usize {
         let said = honest[number % honest.len()].clone();

@@ -1,0 +1,128 @@
+//! Tests of turns in linked working trees, in directories that are moved, and of what begins a turn anew.
+
+use serde_json::{Value, json};
+
+use super::{SETTINGS, hook, input, prompt, registered, stop};
+use crate::common::{Project, WRITES_TO_SHARED, proctor};
+use crate::daemon::start_serving;
+use crate::gate::git;
+
+/// A registered project in a repository, and the path of a linked working tree of it, in which nothing was run.
+fn with_work_tree() -> (Project, String) {
+    let project = Project::new().toml(SETTINGS).file("code.txt", "good\n");
+    git(&project, &["init", "--quiet"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "--quiet", "-m", "a change"]);
+    project.proctor(["run"]).success();
+    let side = project.shared("side").to_str().expect("text").to_owned();
+    git(&project, &["worktree", "add", "--quiet", "--detach", &side]);
+    (project, side)
+}
+
+/// Tells the hook of an event of an agent that works in this directory.
+#[track_caller]
+fn event_in(project: &Project, directory: &str, event: &str, message: &str) -> Value {
+    let input = json!({"session_id": "s1", "cwd": directory, "last_assistant_message": message, "prompt": "Go on."});
+    let output = hook(project, "claude", event, &input);
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    if output.stdout.is_empty() { Value::Null } else { serde_json::from_str(&output.stdout).expect("one JSON document") }
+}
+
+#[test]
+fn a_linked_working_tree_of_a_registered_project_is_guarded() {
+    let (project, side) = with_work_tree();
+    event_in(&project, &side, "UserPromptSubmit", "");
+    std::fs::write(format!("{side}/code.txt"), "bad\n").expect("the working tree is ours");
+    let answer = event_in(&project, &side, "Stop", "I changed the code.");
+    // Nothing was tested when the turn began, so what failed then is not known.
+    assert_eq!(answer, Value::Null);
+    assert_eq!(event_in(&project, &side, "Stop", "All tests pass.")["decision"], "block");
+    std::fs::write(format!("{side}/code.txt"), "good again\n").expect("the working tree is ours");
+    assert_eq!(event_in(&project, &side, "Stop", "All tests pass."), Value::Null);
+    event_in(&project, &side, "UserPromptSubmit", "");
+    std::fs::write(format!("{side}/code.txt"), "bad\n").expect("the working tree is ours");
+    assert_eq!(event_in(&project, &side, "Stop", "I changed the code.")["decision"], "block");
+    project.proctor(["status", &side]).success();
+}
+
+#[test]
+fn the_service_watches_a_linked_working_tree_of_what_it_watches() {
+    let (project, side) = with_work_tree();
+    let daemon = start_serving(&project);
+    let waited = project.proctor(["wait", "--fresh", "--json", &side]).success().json();
+    assert_eq!((&waited["project"]["serving"], &waited["project"]["tasks"][0]["result"]), (&json!("served"), &json!("PASSED")));
+    event_in(&project, &side, "UserPromptSubmit", "");
+    std::fs::write(format!("{side}/code.txt"), "bad\n").expect("the working tree is ours");
+    let answer = event_in(&project, &side, "Stop", "I changed the code.");
+    assert_eq!(answer["decision"], "block", "{answer}");
+    daemon.interrupt();
+}
+
+#[test]
+fn where_nothing_is_guarded_the_session_is_told() {
+    let project = Project::new().toml(SETTINGS).file("code.txt", "good\n");
+    let told = event_in(&project, &project.path().display().to_string(), "SessionStart", "");
+    let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default();
+    assert!(text.contains("not guarded") && text.contains("`proctor run`"), "{told}");
+    // A directory that has nothing to do with proctor is left alone.
+    let plain = project.shared("plain");
+    std::fs::create_dir_all(&plain).expect("the directory is ours");
+    assert_eq!(event_in(&project, &plain.display().to_string(), "SessionStart", ""), Value::Null);
+}
+
+#[test]
+fn a_project_that_is_moved_in_a_turn_keeps_the_agent_from_stopping() {
+    let project = registered();
+    prompt(&project);
+    let elsewhere = project.shared("elsewhere");
+    let input = project.root().join("hook-input.json");
+    let said = json!({"session_id": "s1", "cwd": elsewhere, "last_assistant_message": "I tidied up."});
+    std::fs::write(&input, said.to_string()).expect("the root is ours");
+    let script = r#"mv "$1" "$2" && "$0" hook run Stop --agent claude < "$3"; mv "$2" "$1""#;
+    let root = project.path().to_owned();
+    let words: [&std::ffi::OsStr; 6] =
+        ["-c".as_ref(), script.as_ref(), proctor().as_os_str(), root.as_os_str(), elsewhere.as_os_str(), input.as_os_str()];
+    let answer = project.command("/bin/sh".as_ref(), words).success().json();
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    assert!(answer["decision"] == "block" && reason.contains("is not there any more"), "{answer}");
+    assert_eq!(stop(&project, "I moved it back."), Value::Null);
+}
+
+#[test]
+fn a_turn_that_is_begun_anew_by_hand_is_still_the_same() {
+    let project = registered();
+    prompt(&project);
+    project.save("code.txt", "bad\n");
+    project.proctor(["run"]).failure();
+    prompt(&project);
+    let resumed = json!({"session_id": "s1", "cwd": project.path(), "source": "resume"});
+    assert_eq!(hook(&project, "claude", "SessionStart", &resumed).status, 0);
+    assert_eq!(stop(&project, "I changed the rounding.")["decision"], "block");
+    // After a stop, what a person breaks is older than the turn.
+    project.save("code.txt", "good again\n");
+    assert_eq!(stop(&project, "Mended."), Value::Null);
+    project.save("code.txt", "bad, by a person\n");
+    project.proctor(["run"]).failure();
+    prompt(&project);
+    project.save("notes.txt", "the agent's\n");
+    let told = hook(&project, "claude", "Stop", &input(&project, "I wrote a note.")).stdout;
+    assert!(!told.contains("\"block\""), "{told}");
+}
+
+#[test]
+fn a_failure_that_the_agents_own_runs_made_flaky_is_new() {
+    // The check depends on a file that belongs to no tree.
+    let check = SETTINGS.replace("grep -q good code.txt", "test ! -e ../shared/flag && grep -q good code.txt");
+    let settings = format!("{WRITES_TO_SHARED}{check}");
+    let project = Project::new().toml(&settings).file("code.txt", "good\n");
+    project.proctor(["run"]).success();
+    prompt(&project);
+    std::fs::write(project.shared("flag"), "").expect("the directory is ours");
+    project.save("code.txt", "good, and changed\n");
+    project.proctor(["run"]).failure();
+    std::fs::remove_file(project.shared("flag")).expect("it was made");
+    project.proctor(["run"]).any_status();
+    project.save("code.txt", "bad\n");
+    let answer = stop(&project, "I changed the code.");
+    assert_eq!(answer["decision"], "block", "{answer}");
+}
