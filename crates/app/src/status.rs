@@ -60,7 +60,8 @@ fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandEr
     let mut archive = opening::open_archive(environment);
     let read = |archive: &mut StoreReader| archive.projects().map_err(|error| from_run_error(&error));
     let (projects, _full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
-    let roots = projects.into_iter().map(|project| PathBuf::from(project.path));
+    let listed = projects.into_iter().filter(|project| !project.was_removed_by_git());
+    let roots = listed.map(|project| PathBuf::from(project.path));
     Ok(roots.filter(|root| !is_checkout(environment, root)).collect())
 }
 

@@ -16,8 +16,8 @@ use proctor_evidence::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
 use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use proctor_index::{self as store, IndexedProject, IndexedRun};
 use proctor_model::{
-    CheckCounts, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId,
-    RunLine, Sequence, Serving, TaskId, TddState, Timestamp, TreeDigest,
+    CheckCounts, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason, RootIdentity,
+    RouteEntry, RunId, RunLine, Sequence, Serving, TaskId, TddState, Timestamp, TreeDigest,
 };
 
 /// The evidence store, opened for reading.
@@ -37,6 +37,16 @@ pub struct RegisteredProject {
     pub path: String,
     /// Whether the service watches the project.
     pub serving: Serving,
+    /// The directory that all working trees of the project's repository share.
+    pub repository: Option<String>,
+}
+
+impl RegisteredProject {
+    /// Returns whether the directory is gone and its repository is not: git removed a linked working tree, or the present branch has no
+    /// such directory. Lists leave the project out until the directory is there again; its evidence stays.
+    pub fn was_removed_by_git(&self) -> bool {
+        self.repository.as_ref().is_some_and(|repository| Path::new(repository).is_dir()) && !Path::new(&self.path).exists()
+    }
 }
 
 /// A run, as recorded in the ledger.
@@ -158,7 +168,8 @@ impl StoreReader {
         let projects = self.index.projects().map_err(ProjectError::Index)?;
         let registered = |project: IndexedProject| {
             let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;
-            Ok(RegisteredProject { id: project.id, path: project.root.path, serving })
+            let RootIdentity { path, git_common_directory, .. } = project.root;
+            Ok(RegisteredProject { id: project.id, path, serving, repository: git_common_directory })
         };
         projects.into_iter().map(registered).collect()
     }

@@ -156,7 +156,8 @@ impl StoreHost {
 
     fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
         let mut projects = Vec::new();
-        for project in self.archive.projects().map_err(|error| from_run_error(&error))? {
+        let registered = self.archive.projects().map_err(|error| from_run_error(&error))?;
+        for project in registered.into_iter().filter(|project| !project.was_removed_by_git()) {
             // One project that cannot be read must not hide the others.
             let listed = list_by_ledger(&mut self.archive, &project);
             projects.push(listed.unwrap_or_else(|_| ProjectV1::new(project.id, Path::new(&project.path), project.serving)));

@@ -20,7 +20,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     let read = |archive: &mut StoreReader| archive.projects().map_err(|error| super::from_run_error(&error));
     let (mut registered, _full) =
         opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
-    registered.retain(|project| !is_checkout(environment, Path::new(&project.path)));
+    registered.retain(|project| !is_checkout(environment, Path::new(&project.path)) && !project.was_removed_by_git());
     let mut watched = serving::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
     let (mut projects, mut failure) = (Vec::new(), None);
     for project in registered {

@@ -272,7 +272,8 @@ impl ServiceHost {
 
     /// Opens every project that the ledgers list as served, and that is not in the loop yet or was moved.
     fn open_all(&mut self, now: Moment) -> Result<(), ServiceError> {
-        for project in self.archive.projects().map_err(ServiceError::Store)? {
+        let projects = self.archive.projects().map_err(ServiceError::Store)?;
+        for project in projects.into_iter().filter(|project| !project.was_removed_by_git()) {
             let (root, known) = (PathBuf::from(project.path), self.session_id_of(&project.id));
             if let Some(known) = known {
                 self.move_to(now, known, root);

@@ -21,7 +21,8 @@ use proctor_tree::watch::PathEvent;
 impl ServiceHost {
     pub(super) fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
         let mut projects = Vec::new();
-        for project in self.archive.projects().map_err(|error| from_run_error(&error))? {
+        let registered = self.archive.projects().map_err(|error| from_run_error(&error))?;
+        for project in registered.into_iter().filter(|project| !project.was_removed_by_git()) {
             let served = self.seats.values().find(|served| served.id.as_ref() == Some(&project.id));
             // A project that could not be opened still counts as served, because the service tries again. A project
             // that was registered without the service does not count as served.
