@@ -114,6 +114,22 @@ fn a_turn_that_is_begun_anew_by_hand_is_still_the_same() {
 }
 
 #[test]
+fn a_test_that_is_moved_into_an_ignored_directory_is_named_once() {
+    let one = "def test_one():\n    assert 1 == 1\n";
+    let project =
+        crate::tdd::project("[evidence]\nlink = \"\"\n").file("test_a.py", one).file("test_b.py", "def test_two():\n    pass\n");
+    project.proctor(["run"]).success();
+    prompt(&project);
+    project.save("build/test_a.py", one);
+    project.save(".gitignore", "build/\n");
+    std::fs::remove_file(project.path().join("test_a.py")).expect("it is there");
+    let answer = stop(&project, "Tidied up. All tests pass.");
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("test_one") && reason.contains("gone or skipped"), "{answer}");
+    assert_eq!(stop(&project, "test_one is gone, because nobody needs it.")["decision"], Value::Null);
+}
+
+#[test]
 fn a_failure_that_the_agents_own_runs_made_flaky_is_new() {
     // The check depends on a file that belongs to no tree.
     let check = SETTINGS.replace("grep -q good code.txt", "test ! -e ../shared/flag && grep -q good code.txt");

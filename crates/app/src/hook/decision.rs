@@ -4,7 +4,7 @@
 //! or if its last message says that the tests pass and the verdict for the same tree says that they fail. What is not known blocks
 //! nothing.
 
-use crate::hook::message::{BlockReason, FailureAge, block_text, old_failures_text, standing_line};
+use crate::hook::message::{BlockReason, FailureAge, block_text, missing_tests_text, old_failures_text, standing_line};
 use crate::hook::{
     Claim, ClaimSubject, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
     HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_admission, find_claim,
@@ -49,6 +49,14 @@ pub fn needs_waiting(event: HookEvent, input: &HookInput, state: &TurnState, sta
     let start = state.begun();
     let has_changed = changed_in_turn(start, standing) != Some(false) && start.is_some();
     has_changed && event != HookEvent::SubagentEnd || claim_of(input, state).is_some()
+}
+
+/// Returns the two runs between which tests may have gone away in this turn: the last one before it, and the one that passed now.
+pub fn runs_to_compare(event: HookEvent, state: &TurnState, standing: &HookStanding) -> Option<(RunId, RunId)> {
+    let start = state.begun()?;
+    let is_wanted = matches!(event, HookEvent::TurnEnd | HookEvent::TaskDone) && standing.judgement == HookJudgement::Passed;
+    let (before, (_, now)) = (start.run.clone()?, standing.verdict.clone()?);
+    (is_wanted && before != now && changed_in_turn(Some(start), standing) == Some(true)).then_some((before, now))
 }
 
 /// Decides what is said at an event. `state` is what was recorded at the events before it.
@@ -99,7 +107,14 @@ fn start_of_turn(state: &TurnState, standing: &HookStanding, now: Timestamp) -> 
         HookJudgement::Passed | HookJudgement::Failed | HookJudgement::FailedAsWanted | HookJudgement::Pending => true,
         HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_) | HookJudgement::RootGone => false,
     };
-    let start = TurnStart { at: now, since: None, tree: standing.tree, judgeable: is_judgeable, before: standing.last.clone() };
+    let start = TurnStart {
+        at: now,
+        since: None,
+        tree: standing.tree,
+        judgeable: is_judgeable,
+        before: standing.last.clone(),
+        run: standing.last_run.clone(),
+    };
     let is_as_left = standing.tree.is_some() && standing.tree == state.stopped_on && state.blocks == 0;
     match &state.start {
         Some(former) if state.goes_on => former.clone(),
@@ -195,7 +210,13 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             state.blocks = 0;
             state.side_blocks = 0;
             state.told.limit = false;
-            silent(state, HookOutcome::Green)
+            let is_known = standing.missing.iter().all(|test| state.told.missing.contains(test));
+            if is_known || event == HookEvent::SubagentEnd {
+                return silent(state, HookOutcome::Green);
+            }
+            state.told.missing.clone_from(&standing.missing);
+            let text = missing_tests_text(&standing.missing);
+            HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked }
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {
             if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing, is_flaky)) {

@@ -14,6 +14,8 @@ pub trait HookVerdictReader {
     /// Waits for a verdict for the present tree for at most this time, and returns how the project stands then. Where nothing tests
     /// the project, the checks are run. `None` if that cannot be read.
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1>;
+    /// Returns the tests that ran in the earlier of two runs, and are not there or skipped in the later one. Empty if that is not known.
+    fn read_missing_tests(&mut self, before: &RunId, now: &RunId) -> Vec<String>;
     /// Computes the digest of the project's tree as it is now, also while a run is under way. `None` if the tree cannot be read.
     fn read_tree(&mut self) -> Option<TreeDigest>;
 }
@@ -65,6 +67,10 @@ pub struct HookStanding {
     pub failing_total: u64,
     /// What fails by the last verdict, for a turn that begins now; `None` if there is none that can be compared with.
     pub last: Option<FailuresBefore>,
+    /// The last run that has a result, for whatever tree.
+    pub last_run: Option<RunId>,
+    /// The tests that ran before the turn, and are gone or skipped now. Read only for a turn that ends green.
+    pub missing: Vec<String>,
 }
 
 impl HookStanding {
@@ -77,7 +83,8 @@ impl HookStanding {
     /// How a project stands whose directory is not there any more.
     pub fn gone() -> Self {
         let judgement = HookJudgement::RootGone;
-        Self { judgement, tree: None, verdict: None, failing: Vec::new(), failing_total: 0, last: None }
+        let (failing, missing) = (Vec::new(), Vec::new());
+        Self { judgement, tree: None, verdict: None, failing, failing_total: 0, last: None, last_run: None, missing }
     }
 
     /// Reads how a project stands. Where the project has checks of its own, they are what counts; where it has none, all its tasks
@@ -101,6 +108,8 @@ impl HookStanding {
             verdict: worst.filter(|_| is_judged).and_then(|(_, task)| of_verdict(task)),
             tree: tasks.iter().find_map(|task| task.tree),
             last: failures_before(&judged, &judgement, project.serving),
+            last_run: worst.and_then(|(_, task)| of_verdict(task)).map(|(_, run)| run),
+            missing: Vec::new(),
             judgement,
             failing,
             failing_total,
@@ -400,6 +409,9 @@ mod tests {
             }
             fn wait_for_verdict(&mut self, _within: Duration) -> Option<ProjectStatusV1> {
                 None
+            }
+            fn read_missing_tests(&mut self, _before: &RunId, _now: &RunId) -> Vec<String> {
+                Vec::new()
             }
             fn read_tree(&mut self) -> Option<TreeDigest> {
                 self.0 += 1;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::hook::Claim;
-use proctor_model::{Digest, OverallResult, Timestamp, TreeDigest};
+use proctor_model::{Digest, OverallResult, RunId, Timestamp, TreeDigest};
 
 /// What is known about one session of an agent: a state for each project that it worked in, by the project's root.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,6 +89,8 @@ pub struct ToldState {
     pub admitted: bool,
     /// The reason for which only a person can go on.
     pub person: Option<String>,
+    /// The missing tests that kept the agent from stopping.
+    pub missing: Vec<String>,
 }
 
 /// How a project stood when a turn began.
@@ -105,6 +107,9 @@ pub struct TurnStart {
     pub judgeable: bool,
     /// What failed before the turn; `None` if that is not known.
     pub before: Option<FailuresBefore>,
+    /// The last run before the turn that has a result.
+    #[serde(default)]
+    pub run: Option<RunId>,
 }
 
 /// What failed by the verdict that was the last one when a turn began.

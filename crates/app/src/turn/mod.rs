@@ -9,7 +9,7 @@ use crate::error::{CommandError, from_run_error};
 use crate::hook::{
     AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput, HookStanding,
     HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnState, decide, form_output, join_answers, needs_waiting,
-    read_input,
+    read_input, runs_to_compare,
 };
 use crate::project::root_search;
 use crate::turn::reader::ProjectReader;
@@ -213,7 +213,10 @@ impl Hook<'_> {
         let known = session.projects.get(&key).cloned().unwrap_or_default();
         let project = reader.read_now();
         let standing = match &project {
-            Some(project) => self.settled(&known, project, &mut reader),
+            Some(project) => {
+                let standing = self.settled(&known, project, &mut reader);
+                self.with_missing_tests(&known, standing, &mut reader)
+            }
             None if known.start.is_some() && !root.exists() => HookStanding::gone(),
             None => return self.say_unguarded(key),
         };
@@ -286,6 +289,13 @@ impl Hook<'_> {
         let within = reader.configuration().watch.hook_wait.min(left);
         let later = if within.is_zero() { None } else { reader.wait_for_verdict(within) };
         later.map_or(standing, |later| HookStanding::now(&later, reader))
+    }
+
+    /// Adds the tests that went away in the turn, where that is asked.
+    fn with_missing_tests(&self, state: &TurnState, standing: HookStanding, reader: &mut ProjectReader<'_>) -> HookStanding {
+        let runs = runs_to_compare(self.event.event, state, &standing);
+        let missing = runs.map(|(before, now)| reader.read_missing_tests(&before, &now)).unwrap_or_default();
+        HookStanding { missing, ..standing }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
+use crate::history;
 use crate::hook::HookVerdictReader;
 use crate::project::{opening, setup};
 use crate::serving::{self, ServedProject};
@@ -12,8 +13,8 @@ use crate::status;
 use crate::turn::note_error;
 use crate::wait::{Patience, wait};
 use crate::work_trees::register_linked_work_tree;
-use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1};
-use proctor_model::{Serving, TaskId, TreeDigest};
+use proctor_api::{AnswerV1, ComparisonV1, MethodV1, ProjectStatusV1};
+use proctor_model::{RunId, Serving, TaskId, TestOutcome, TreeDigest};
 use proctor_plan::config::Configuration;
 use proctor_sandbox::process::clock;
 
@@ -123,6 +124,16 @@ impl HookVerdictReader for ProjectReader<'_> {
             note_error(self.environment, &error);
             None
         })
+    }
+
+    fn read_missing_tests(&mut self, before: &RunId, now: &RunId) -> Vec<String> {
+        let compared = history::compare(self.environment, self.root, before.as_str(), Some(now.as_str()));
+        let Ok(ComparisonV1 { comparison, .. }) = compared.inspect_err(|error| note_error(self.environment, error)) else {
+            return Vec::new();
+        };
+        let ran = |outcome: &Option<TestOutcome>| outcome.is_some_and(|outcome| outcome != TestOutcome::Skipped);
+        let all = comparison.gone.iter().chain(&comparison.changed).chain(&comparison.mended);
+        all.filter(|test| ran(&test.from) && !ran(&test.to)).map(|test| test.test.id.clone()).collect()
     }
 
     fn read_tree(&mut self) -> Option<TreeDigest> {

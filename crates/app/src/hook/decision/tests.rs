@@ -41,6 +41,8 @@ fn judged(name: &str, judgement: HookJudgement, failing: Vec<FailingItem>) -> Ho
     let is_judged = judgement == HookJudgement::Passed || judgement.is_failed();
     HookStanding {
         last: is_judged.then_some(before),
+        last_run: is_judged.then(|| run_id.clone()),
+        missing: Vec::new(),
         verdict: is_judged.then(|| (TaskId::default_task(), run_id)),
         judgement,
         tree: Some(tree(name)),
@@ -178,6 +180,22 @@ fn what_turned_red_after_a_stop_is_old_and_what_was_red_at_it_is_not() {
         None,
         "each does that in one turn"
     );
+}
+
+#[test]
+fn tests_that_go_away_in_a_turn_keep_the_agent_from_stopping_once() {
+    let state = prompted(&green("a"));
+    let without = |names: &[&str]| {
+        let missing = names.iter().map(|name| (*name).to_owned()).collect();
+        HookStanding { missing, verdict: Some((TaskId::default_task(), RunId::new(time(15), 6))), ..green("b") }
+    };
+    let runs = runs_to_compare(HookEvent::TurnEnd, &state, &without(&[]));
+    assert_eq!(runs.map(|(before, now)| (before.number(), now.number())), Some((5, 6)));
+    assert_eq!(runs_to_compare(HookEvent::TurnEnd, &state, &green("a")), None, "a turn that changed nothing");
+    let first = stop(&state, "Done.", &without(&["test_a"]));
+    assert!(blocked(&first).is_some_and(|text| text.contains("“test_a”") && text.contains("gone or skipped")));
+    assert_eq!(blocked(&stop(&first.state, "It was a test of what is gone.", &without(&["test_a"]))), None);
+    assert!(blocked(&stop(&first.state, "Done.", &without(&["test_a", "test_b"]))).is_some());
 }
 
 #[test]
