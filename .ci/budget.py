@@ -23,11 +23,11 @@ LIMITS = {
     "model": 6_830,
     "plan": 16_090,
     "proctor": 11_250,
-    "project": 11_400,
-    "run": 9_800,
+    "project": 11_420,
+    "run": 9_820,
     "sandbox": 10_800,
     "service": 8_900,
-    "tools": 15_470,
+    "tools": 15_530,
     "tree": 6_090,
 }
 
