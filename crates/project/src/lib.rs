@@ -114,7 +114,7 @@ pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_prerequisites};
-pub use own_caches::{ActionPlace, OwnCachesRequest, prepare_own_caches};
+pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};
 pub use progress::Progress;
 pub use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
 pub use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};

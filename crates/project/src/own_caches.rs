@@ -3,7 +3,7 @@
 //! The caches of the home (`~/.cache`, `~/.npm`) are read-only for actions, because several projects read them: what
 //! one project's tests write there would be installed by the next project. Each project has a directory of its own
 //! instead, to which variables such as `XDG_CACHE_HOME` point (`sandbox::OWN_CACHE_VARIABLES`). So that tools still
-//! find what the user has in the home's caches, the directory gets links to it. A tool that writes through such a link
+//! find what the user has in the home's caches, as far as an action sees it, the directory gets links to it. A tool that writes through such a link
 //! is refused, since the target is read-only; a tool that replaces the entry itself replaces only the link.
 //!
 //! Tools that keep their packages elsewhere in the home, such as cargo and Go, are a table: `tool_caches`.
@@ -41,6 +41,18 @@ pub struct OwnCachesRequest<'a> {
     pub directory: &'a Path,
     pub phase: ActionPhase,
     pub place: ActionPlace,
+    pub seen: SeenHome<'a>,
+}
+
+/// The paths below the home that an action sees. `None` if it sees all that these caches may be linked to.
+#[derive(Debug, Clone, Copy)]
+pub struct SeenHome<'a>(pub Option<&'a [PathBuf]>);
+
+impl SeenHome<'_> {
+    /// Returns whether an action sees something at a path or below it.
+    fn has(self, path: &Path) -> bool {
+        self.0.is_none_or(|seen| seen.iter().any(|seen| path.starts_with(seen) || seen.starts_with(path)))
+    }
 }
 
 /// Whether an action shares its outputs in the project with the user's own tools for as long as it is a check.
@@ -67,7 +79,7 @@ pub fn prepare_own_caches(request: OwnCachesRequest<'_>) -> Option<OwnCaches> {
     let home = request.home.filter(|home| home.is_absolute())?;
     let own = open_or_create(&request.path).ok()?;
     // A link that cannot be made costs a download, so it is no reason to stop.
-    let _incomplete = seeds::link_home_cache(&own, &home.join(".cache"), request.phase);
+    let _incomplete = seeds::link_home_cache(&own, &home.join(".cache"), request.phase, request.seen);
     if request.phase == ActionPhase::Prerequisite {
         let _incomplete = npm_lock::link_locked_packages(&own, &home.join(".npm/_cacache"), request.directory);
     }

@@ -64,14 +64,18 @@ struct ActionView<'a> {
     sockets: &'a [String],
     /// What the project's files lead to and checks do not see.
     left_out: &'a [LeftOut],
+    /// Where the action could not write, as a note says already.
+    unwritable: Vec<&'a str>,
 }
 
 /// Returns notes about what a failed action looked for and did not see. `surroundings` are the run, the home directory and the store.
+/// `said` are the notes about the action so far: where it could not write, it did not look for an input.
 pub(crate) fn hidden_input_notes(
     (request, home, store): (&RunRequest<'_>, Option<&Path>, &Path),
     action: &Action,
     ended: &EndedAction,
     sandbox: Option<&Sandbox>,
+    said: &[PlanNote],
 ) -> Vec<PlanNote> {
     let Some(sandbox) = sandbox else { return Vec::new() };
     let root = request.scope.root.as_path();
@@ -82,6 +86,7 @@ pub(crate) fn hidden_input_notes(
         inputs: &request.settings.named_inputs,
         sockets: &request.settings.sandbox.sockets,
         left_out: &request.settings.left_out,
+        unwritable: said.iter().flat_map(|note| words(&note.message)).filter(|word| word.starts_with('/')).collect(),
     };
     let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
     let note = |message| PlanNote { subject: action.name.clone(), message };
@@ -90,15 +95,19 @@ pub(crate) fn hidden_input_notes(
 
 /// Adds the notes about the project's inputs, but for a line that the note of a failed check has already.
 pub(crate) fn add_input_notes(request: &RunRequest<'_>, notes: &mut Vec<PlanNote>) {
-    let is_said = |note: &PlanNote| notes.iter().any(|other| says_same_line(&other.message, &note.message));
+    let is_said = |note: &PlanNote| notes.iter().any(|other| proposes_inputs_of(&other.message, &note.message));
     let about_inputs: Vec<PlanNote> = request.settings.input_notes().into_iter().filter(|note| !is_said(note)).collect();
     notes.extend(about_inputs);
 }
 
-/// Returns whether two notes propose the same line for `proctor.toml`.
-fn says_same_line(one: &str, other: &str) -> bool {
-    let line = |text: &str| text.split_once("`inputs = ").and_then(|(_, rest)| rest.split('`').next().map(str::to_owned));
-    line(one).is_some() && line(one) == line(other)
+/// Returns whether the inputs that a note proposes contain those that another one proposes.
+fn proposes_inputs_of(one: &str, other: &str) -> bool {
+    let inputs = |text| -> Vec<&Path> {
+        let list = str::split_once(text, "`inputs = [").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
+        list.split('"').skip(1).step_by(2).map(Path::new).collect()
+    };
+    let (one, other) = (inputs(one), inputs(other));
+    !other.is_empty() && other.iter().all(|input| one.iter().any(|around| input.starts_with(around)))
 }
 
 /// Returns at most one line of advice about each kind: another checkout, an input, a socket.
@@ -163,8 +172,10 @@ impl ActionView<'_> {
 
     /// Returns whether a file or directory is there, outside of the project, and the action does not see it.
     fn is_hidden_file(&self, path: &Path) -> bool {
-        path.canonicalize()
-            .is_ok_and(|path| (path.is_file() || path.is_dir()) && !path.starts_with(self.search.root) && self.is_hidden(&path))
+        let is_unwritable = self.unwritable.iter().any(|place| path.starts_with(place));
+        path.canonicalize().is_ok_and(|path| {
+            !is_unwritable && (path.is_file() || path.is_dir()) && !path.starts_with(self.search.root) && self.is_hidden(&path)
+        })
     }
 
     fn is_hidden(&self, path: &Path) -> bool {

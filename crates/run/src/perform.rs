@@ -45,11 +45,11 @@ use proctor_model::{
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
+    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner, SeenHome,
     SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
-use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation};
+use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation, usual_places};
 use proctor_tools as tools;
 use proctor_tree::TreeIndex;
 
@@ -310,6 +310,13 @@ impl<'w, 'c> Performer<'w, 'c> {
         let mut environment = ChildEnvironment::build(&self.runner.ambient, &request.settings.environment, action, output);
         let (ambient, directory) = (&self.runner.ambient, self.working_directory(action));
         let is_on_snapshot = self.place.snapshot_for(action).is_some();
+        let sandbox = &request.settings.sandbox;
+        let is_closed = sandbox.world == World::Closed && sandbox.mode != ProtectionMode::Off;
+        let named = sandbox.visible.iter().chain(&sandbox.writable).chain(&request.settings.named_inputs);
+        let named = |home: &Path| -> Vec<PathBuf> {
+            named.filter_map(|name| Some(home.join(name.strip_prefix("~/")?))).chain(usual_places(home)).collect()
+        };
+        let seen = isolation::home(ambient).filter(|_| is_closed && action.phase == ActionPhase::Step).map(named);
         let caches = OwnCachesRequest {
             path: self.evidence.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),
@@ -322,6 +329,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             } else {
                 ActionPlace::Elsewhere
             },
+            seen: SeenHome(seen.as_deref()),
         };
         if let Some(caches) = prepare_own_caches(caches) {
             environment.use_own_caches(&caches.directory, caches.variables);
@@ -329,7 +337,6 @@ impl<'w, 'c> Performer<'w, 'c> {
         if !is_on_snapshot {
             self.bytecode.keep_apart(&mut environment, action, &request.scope.root, output);
         }
-        let is_closed = request.settings.sandbox.world == World::Closed && request.settings.sandbox.mode != ProtectionMode::Off;
         if (is_on_snapshot || is_closed) && is_below_its_repository(&request.scope.root) {
             environment.let_git_look_above();
         }
@@ -365,7 +372,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         let mut hints = failed.hints();
         let surroundings = (request, isolation::home(&self.runner.ambient), self.evidence.store.root());
-        hints.extend(hidden_input_notes(surroundings, action, ended, sandbox));
+        let hidden = hidden_input_notes(surroundings, action, ended, sandbox, &hints);
+        hints.extend(hidden);
         if let Some(snapshot) = self.place.snapshot_for(action) {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));
             let places = (request.scope.root.as_path(), self.working_directory(action));

@@ -47,6 +47,7 @@ pub use hints::FailedAction;
 pub use interpreter::interpreter_of;
 pub use isolation::home;
 pub use secrets::Secrets;
+pub use toolchains::usual_places;
 
 /// What is needed to compute an action's view of the file system.
 pub struct SandboxRequest<'a> {

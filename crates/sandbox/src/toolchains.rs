@@ -2,6 +2,7 @@
 //! table is passed on to actions, and the directory that it names is visible.
 
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use crate::rules::CACHE_VARIABLES;
 use proctor_model::{ActionPhase, VisibleKind};
@@ -84,6 +85,8 @@ pub(super) const TOOLCHAINS: &[Toolchain] = &[
     environment("", ".npm-global"),
     Toolchain { parts: &["global", "nodejs", "pnpm", "store"], ..environment("PNPM_HOME", ".local/share/pnpm") },
     environment("COREPACK_HOME", ".cache/node/corepack"),
+    // Yarn's Plug'n'Play loads packages from the archives there.
+    cache("", ".yarn/berry/cache"),
     // Several languages
     whole("ASDF_DATA_DIR", ".asdf"),
     whole("MISE_DATA_DIR", ".local/share/mise"),
@@ -127,6 +130,12 @@ pub(super) const TOOLCHAINS: &[Toolchain] = &[
     for_installing("", ".yarn"),
     for_installing("", ".local/share/uv"),
 ];
+
+/// Returns the directories below the home that every action sees because tools usually keep something there.
+pub fn usual_places(home: &Path) -> impl Iterator<Item = PathBuf> {
+    let rows = TOOLCHAINS.iter().filter(|row| row.seen_by == SeenBy::All && !row.usual.is_empty());
+    rows.map(move |row| home.join(row.usual))
+}
 
 /// Returns whether a variable names a toolchain, so that every action gets it. A variable that makes its directory writable
 /// is passed on only if the settings say so.

@@ -10,6 +10,10 @@ pub trait ProjectFiles {
     fn is_directory(&self, path: &str) -> bool;
     /// Returns the sorted names in a directory; empty if the path is not a directory.
     fn names(&self, directory: &str) -> Vec<String>;
+    /// Returns how many directories above the project's root belong to the same repository. Their paths are `..`, `../..` and so on.
+    fn levels_above(&self) -> usize {
+        0
+    }
 }
 
 /// Returns the path of `name` in `directory`, relative to the project's root. The empty directory is the root.
@@ -58,6 +62,10 @@ pub(super) mod fake {
             let below = self.0.keys().filter_map(|path| path.strip_prefix(&prefix));
             let names: BTreeSet<&str> = below.map(|rest| rest.split('/').next().unwrap_or_default()).collect();
             names.into_iter().map(str::to_owned).collect()
+        }
+
+        fn levels_above(&self) -> usize {
+            self.0.keys().map(|path| path.split('/').take_while(|part| *part == "..").count()).max().unwrap_or(0)
         }
     }
 }

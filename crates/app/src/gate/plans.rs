@@ -49,6 +49,10 @@ impl ProjectFiles for WithPackages<'_> {
         }
         names
     }
+
+    fn levels_above(&self) -> usize {
+        self.installed.levels_above()
+    }
 }
 
 fn is_installed(name: &str) -> bool {

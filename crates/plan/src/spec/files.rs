@@ -55,6 +55,10 @@ impl ProjectFiles for DiskFiles {
         names.sort();
         names
     }
+
+    fn levels_above(&self) -> usize {
+        self.root.ancestors().position(|directory| directory.join(".git").exists()).unwrap_or(0)
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +79,9 @@ mod tests {
         symlink("nowhere", root.join("dangling")).expect("a link");
         nix::unistd::mkfifo(&root.join("fifo"), nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
         let files = DiskFiles::new(root);
+        assert_eq!(files.levels_above(), 0);
+        fs::create_dir(root.join(".git")).expect("a directory");
+        assert_eq!([&files, &DiskFiles::new(root.join("web/inner"))].map(ProjectFiles::levels_above), [0, 2]);
         assert_eq!(files.names("web"), ["a", "b"]);
         assert_eq!(files.names("web/a"), Vec::<String>::new());
         assert_eq!(files.read("web/b").map(|content| content.len()), Some(3));

@@ -42,6 +42,10 @@ impl ProjectFiles for FilesAfterPrerequisites<'_> {
     fn names(&self, directory: &str) -> Vec<String> {
         self.files.names(directory)
     }
+
+    fn levels_above(&self) -> usize {
+        self.files.levels_above()
+    }
 }
 
 #[cfg(test)]

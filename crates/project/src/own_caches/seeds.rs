@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use crate::own_caches::SeenHome;
 use crate::own_caches::write_below::WritableDirectory;
 use proctor_model::ActionPhase;
 
@@ -18,7 +19,6 @@ struct Seed {
     /// made anew.
     linked_in: &'static [&'static str],
     small_files: SmallFiles,
-    renewal: Renewal,
 }
 
 /// What becomes of the small files of an entry.
@@ -30,30 +30,15 @@ enum SmallFiles {
     Copied,
 }
 
-/// When an entry of the home's cache is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Renewal {
-    /// The entry is looked at only once. What the user's own tools add to it later is not seen.
-    Never,
-    /// The entry is looked at before every prerequisite, because the user may have downloaded packages since the last
-    /// one.
-    ForPrerequisites,
-}
-
 const fn seed(name: &'static str, levels: u32) -> Seed {
-    Seed { name, levels, linked_in: &[], small_files: SmallFiles::Linked, renewal: Renewal::Never }
+    Seed { name, levels, linked_in: &[], small_files: SmallFiles::Linked }
 }
 
 /// The entries of `~/.cache` that tools need in a certain way. `EVERY_OTHER` applies to entries that are not named.
 const SEEDS: &[Seed] = &[
-    Seed { small_files: SmallFiles::Copied, renewal: Renewal::ForPrerequisites, ..seed("pip", 12) },
-    Seed { renewal: Renewal::ForPrerequisites, ..seed("yarn", 2) },
-    Seed {
-        linked_in: &["virtualenvs"],
-        small_files: SmallFiles::Copied,
-        renewal: Renewal::ForPrerequisites,
-        ..seed("pypoetry", 12)
-    },
+    Seed { small_files: SmallFiles::Copied, ..seed("pip", 12) },
+    seed("yarn", 2),
+    Seed { linked_in: &["virtualenvs"], small_files: SmallFiles::Copied, ..seed("pypoetry", 12) },
     // The database of pre-commit names its environments by their absolute paths in the home.
     Seed { small_files: SmallFiles::Copied, ..seed("pre-commit", 1) },
 ];
@@ -72,28 +57,43 @@ const SMALL: u64 = 64 * 1024;
 const MOST_ENTRIES: u32 = 20_000;
 /// A directory with more entries than this is linked as a whole, unless `SEEDS` names its cache.
 const LARGE_DIRECTORY: usize = 500;
+/// A link that leads nowhere. It says that a prerequisite was given links that checks must not have.
+const FOR_PREREQUISITES: &[u8] = b".linked-for-prerequisites";
 
-/// Links the project's cache directory to the home's. The entries of `EMPTY_AT_FIRST` are left out. Any other entry
-/// that the project's directory lacks is linked. An entry that the project's directory has is looked at again only if
-/// the entry's `renewal` says so.
-pub(super) fn link_home_cache(own: &WritableDirectory, home_cache: &Path, phase: ActionPhase) -> io::Result<()> {
+/// Links the project's cache directory to the home's. The entries of `EMPTY_AT_FIRST` are left out.
+///
+/// A prerequisite gets links to everything, and what the user downloaded since the last one is linked too. A check gets links
+/// only to what it sees: it could not write to a file of its own cache whose name is a link that leads nowhere.
+pub(super) fn link_home_cache(
+    own: &WritableDirectory,
+    home_cache: &Path,
+    phase: ActionPhase,
+    seen: SeenHome<'_>,
+) -> io::Result<()> {
+    let is_prerequisite = phase == ActionPhase::Prerequisite;
+    let is_renewed = is_prerequisite || (seen.0.is_some() && own.has(FOR_PREREQUISITES));
     for entry in fs::read_dir(home_cache)?.flatten() {
         let name = entry.file_name();
         let named = SEEDS.iter().find(|seed| OsStr::new(seed.name) == name);
         let seed = named.unwrap_or(&EVERY_OTHER);
-        let is_renewed = seed.renewal == Renewal::ForPrerequisites && phase == ActionPhase::Prerequisite;
         let is_empty = EMPTY_AT_FIRST.iter().any(|empty| OsStr::new(empty) == name);
         if is_empty || (own.has(name.as_bytes()) && !is_renewed) {
             continue;
         }
-        let mut linking = Linking { seed, is_named: named.is_some(), left: MOST_ENTRIES };
+        let mut linking = Linking { seed, is_named: named.is_some(), left: MOST_ENTRIES, seen };
         let _incomplete = linking.entry(own, &entry, seed.levels, false);
+    }
+    if is_prerequisite {
+        return own.link(FOR_PREREQUISITES, Path::new("nowhere"));
+    }
+    if is_renewed {
+        own.unlink_link(FOR_PREREQUISITES);
     }
     Ok(())
 }
 
-/// Links a directory of the home that lies outside of `~/.cache`, under another name. `levels` levels of directories in it are
-/// made anew. Before every prerequisite, what is new in the home is linked too.
+/// Links a directory of the home that lies outside of `~/.cache` and that every action sees, under another name. `levels` levels
+/// of directories in it are made anew. Before every prerequisite, what is new in the home is linked too.
 pub(super) fn link_directory(
     own: &WritableDirectory,
     name: &[u8],
@@ -105,7 +105,7 @@ pub(super) fn link_directory(
         return Ok(());
     }
     let below = own.directory(name)?;
-    let mut linking = Linking { seed: &EVERY_OTHER, is_named: true, left: MOST_ENTRIES };
+    let mut linking = Linking { seed: &EVERY_OTHER, is_named: true, left: MOST_ENTRIES, seen: SeenHome(None) };
     for entry in fs::read_dir(from).into_iter().flatten().flatten() {
         let _missing = linking.entry(&below, &entry, levels, false);
     }
@@ -116,6 +116,7 @@ struct Linking<'s> {
     seed: &'s Seed,
     is_named: bool,
     left: u32,
+    seen: SeenHome<'s>,
 }
 
 impl Linking<'_> {
@@ -125,6 +126,10 @@ impl Linking<'_> {
         let name = file_name.as_bytes();
         let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
         self.left = left;
+        let is_seen = self.seen.has(&path);
+        if !is_seen && !own.has(name) {
+            return Ok(());
+        }
         if kind.is_dir() && levels > 0 && !is_linked {
             let mut entries: Vec<DirEntry> = fs::read_dir(&path)?.flatten().collect();
             if self.is_named || entries.len() <= LARGE_DIRECTORY {
@@ -137,6 +142,10 @@ impl Linking<'_> {
                 }
                 return Ok(());
             }
+        }
+        if !is_seen {
+            own.unlink_link(name);
+            return Ok(());
         }
         own.unlink_if_dangling(name);
         if own.has(name) {
@@ -171,13 +180,15 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a directory")).expect("made");
             fs::write(path, "home").expect("written");
         }
-        link(&root, ActionPhase::Step);
+        link(&root, ActionPhase::Prerequisite);
         root
     }
 
     fn link(root: &tempfile::TempDir, phase: ActionPhase) {
         let own = WritableDirectory::open(&root.path().join("own")).expect("opened");
-        link_home_cache(&own, &root.path().join("home"), phase).expect("linked");
+        let seen = [root.path().join("home/playwright")];
+        let seen = if phase == ActionPhase::Prerequisite { SeenHome(None) } else { SeenHome(Some(&seen)) };
+        link_home_cache(&own, &root.path().join("home"), phase, seen).expect("linked");
     }
 
     fn is_link(root: &tempfile::TempDir, path: &str) -> bool {
@@ -203,6 +214,28 @@ mod tests {
         link(&root, ActionPhase::Prerequisite);
         let content = |name: &str| fs::read_to_string(root.path().join("own/pip/http-v2/a").join(name)).expect("read");
         assert_eq!((content("1"), content("2")), ("own".to_owned(), "home".to_owned()));
+    }
+
+    #[test]
+    fn a_check_has_no_link_to_what_it_does_not_see() {
+        let large = "pip/http-v2/large";
+        let root = linked(&["tool/1.0/data/x", "playwright/chromium/x", "pip/http-v2/small"]);
+        fs::write(root.path().join("home").join(large), vec![0_u8; 65 * 1024]).expect("written");
+        let has = |path: &str| root.path().join("own").join(path).symlink_metadata().is_ok();
+        for _ in 0..2 {
+            link(&root, ActionPhase::Prerequisite);
+            assert!(["tool/1.0/data", "playwright/chromium/x", large].into_iter().all(has));
+            link(&root, ActionPhase::Step);
+            assert!(!has("tool/1.0/data") && !has(large));
+            assert!(
+                has("tool/1.0") && has("playwright/chromium/x") && has("pip/http-v2/small"),
+                "what is the project's own stays"
+            );
+        }
+        fs::remove_dir_all(root.path().join("own")).expect("removed");
+        fs::create_dir(root.path().join("own")).expect("made");
+        link(&root, ActionPhase::Step);
+        assert!(!has("tool") && !has("pip") && has("playwright/chromium/x"));
     }
 
     #[test]

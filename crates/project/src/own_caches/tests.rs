@@ -41,6 +41,7 @@ impl Scene {
             directory: &self.path("project").join(directory),
             phase: ActionPhase::Prerequisite,
             place,
+            seen: SeenHome(None),
         });
         let left_out = format!("{}/", self.0.path().display());
         let variables = prepared.expect("prepared").variables.into_iter();

@@ -12,6 +12,9 @@ use super::*;
 /// A project `repo/app`, with everything around it hidden but `repo/seen`.
 struct Around {
     base: PathBuf,
+    root: PathBuf,
+    home: PathBuf,
+    inputs: Vec<String>,
     sandbox: Sandbox,
     _directory: TempDir,
 }
@@ -29,20 +32,24 @@ impl Around {
         let places = vec![place("", Access::Hidden), place("repo/app", Access::Writable), place("repo/seen", Access::ReadOnly)];
         let sandbox =
             Sandbox { places, store: base.join("store"), hidden: Vec::new(), second_paths: Vec::new(), ..Sandbox::default() };
-        Self { base, sandbox, _directory: directory }
+        let (root, home) = (base.join("repo/app"), base.join("home"));
+        Self { base, root, home, inputs: vec!["../base.json".to_owned()], sandbox, _directory: directory }
+    }
+
+    fn view<'a>(&'a self, left_out: &'a [LeftOut]) -> ActionView<'a> {
+        ActionView {
+            search: InputSearch { root: &self.root, home: Some(&self.home), store: &self.sandbox.store },
+            directory: &self.root,
+            sandbox: &self.sandbox,
+            inputs: &self.inputs,
+            sockets: &[],
+            left_out,
+            unwritable: Vec::new(),
+        }
     }
 
     fn advice(&self, output: &str, left_out: &[LeftOut]) -> Vec<String> {
-        let (root, home, store) = (self.base.join("repo/app"), self.base.join("home"), self.base.join("store"));
-        let view = ActionView {
-            search: InputSearch { root: &root, home: Some(&home), store: &store },
-            directory: &root,
-            sandbox: &self.sandbox,
-            inputs: &["../base.json".to_owned()],
-            sockets: &[],
-            left_out,
-        };
-        hidden_inputs(&output.replace("BASE", &self.base.display().to_string()), &view)
+        hidden_inputs(&output.replace("BASE", &self.base.display().to_string()), &self.view(left_out))
     }
 }
 
@@ -131,4 +138,28 @@ fn a_hidden_socket_is_named() {
         [format!("the socket `{path}` is hidden: if the command needs it, put `sockets = [\"{path}\"]` in `[sandbox]`")]
     );
     assert_eq!(around.advice("connect ENOENT BASE/none.sock", &[]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_note_that_proposes_more_has_said_what_another_one_proposes() {
+    let note = |inputs: &str| format!("x: put `inputs = {inputs}` in `[project]`");
+    for (one, other, is_said) in [
+        (r#"["../lib"]"#, r#"["../lib"]"#, true),
+        (r#"["a", "../lib"]"#, r#"["../lib/src"]"#, true),
+        (r#"["../lib/src"]"#, r#"["../lib"]"#, false),
+        (r#"["../lib"]"#, r#"["../library"]"#, false),
+    ] {
+        assert_eq!(proposes_inputs_of(&note(one), &note(other)), is_said, "{one} {other}");
+    }
+    assert!(!proposes_inputs_of(&note(r#"["../lib"]"#), "a note about something else"));
+}
+
+#[test]
+fn what_could_not_be_written_to_is_no_input() {
+    let around = Around::new(&["home/.cache/tool/x"]);
+    let output = "FileNotFoundError: [Errno 2] No such file or directory: 'BASE/home/.cache/tool/x'";
+    assert_eq!(around.advice(output, &[]).len(), 1);
+    let place = around.base.join("home/.cache/tool").display().to_string();
+    let view = ActionView { unwritable: vec![&place], ..around.view(&[]) };
+    assert_eq!(hidden_inputs(&output.replace("BASE", &around.base.display().to_string()), &view), [""; 0]);
 }

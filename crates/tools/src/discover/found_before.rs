@@ -145,6 +145,10 @@ impl ProjectFiles for NotingFiles<'_> {
         self.note(Question::Names(directory.to_owned()), Answer::Names(names.clone()));
         names
     }
+
+    fn levels_above(&self) -> usize {
+        self.files.levels_above()
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,17 @@
 //! Discovers a project's checks from its files, so that it needs no configuration.
 //!
 //! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are
-//! searched. Nothing is executed: a tool counts as installed if its program exists.
+//! searched, and the members of the root's workspace. Nothing is executed: a tool counts as installed if its program exists.
 
 mod found_before;
+mod members;
 mod proposals;
 mod python;
 
 use crate::project_files::{ProjectFiles, within};
 use crate::table::row_of;
 pub use found_before::FoundBefore;
+use members::members;
 use proctor_model::{BlockOn, PlanNote, Tool, join_words};
 pub use proposals::{ProposedCheck, propose};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
@@ -132,22 +134,91 @@ pub(super) fn named(word: &str, package: &str) -> String {
 }
 
 fn packages(files: &dyn ProjectFiles) -> Vec<String> {
-    let is_package = |name: &String| !name.starts_with('.') && !NO_PACKAGES.contains(&name.as_str());
-    let names = files.names("").into_iter().filter(is_package);
-    names.filter(|name| files.is_directory(name)).take(MOST_PACKAGES).collect()
+    let mut packages = directories_in(files, "");
+    packages.extend(members(files));
+    packages.sort();
+    packages.dedup();
+    packages.truncate(MOST_PACKAGES);
+    packages
 }
 
-/// Returns the directory that contains `path`: the package if it does, otherwise the root; `None` if neither does.
+/// Returns the directories in a directory that may hold code of the project.
+fn directories_in(files: &dyn ProjectFiles, directory: &str) -> Vec<String> {
+    let is_package = |name: &String| !name.starts_with('.') && !NO_PACKAGES.contains(&name.as_str());
+    let names = files.names(directory).into_iter().filter(is_package).map(|name| within(directory, &name));
+    names.filter(|path| files.is_directory(path)).take(MOST_PACKAGES).collect()
+}
+
+/// Returns the directory that contains `path`: the package, otherwise the root, otherwise the nearest directory above the
+/// project in the same repository (`..`, `../..`). `None` if none does. Installed packages of a workspace lie in its root.
 pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) -> Option<String> {
-    [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
+    let above = (1..=files.levels_above()).map(|levels| vec![".."; levels].join("/"));
+    [package.to_owned(), String::new()].into_iter().chain(above).find(|directory| files.exists(&within(directory, path)))
 }
 
 /// Returns the path by which a command in the directory `from` calls the program at `path` in the directory `holder`.
 /// The result begins with `./` or `../`.
 pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
-    match (holder == from, holder.is_empty()) {
+    let is_outside = holder.is_empty() || holder.starts_with("..");
+    let up = "../".repeat(from.split('/').filter(|part| is_outside && !part.is_empty()).count());
+    match (holder == from, up.is_empty() && !holder.starts_with("..")) {
         (true, _) => format!("./{path}"),
-        (false, true) => format!("../{path}"),
-        (false, false) => format!("./{holder}/{path}"),
+        (false, true) => format!("./{}", within(holder, path)),
+        (false, false) => format!("{up}{}", within(holder, path)),
+    }
+}
+
+/// Returns the words by which a command in the directory `from` calls a program of a package's dependencies: a path below
+/// `node_modules`, or through Yarn where Plug'n'Play is installed, which has no such directory. `None` if nothing is installed.
+pub(super) fn node_program(files: &dyn ProjectFiles, package: &str, word: &str, from: &str) -> Option<Vec<String>> {
+    let path = format!("node_modules/.bin/{word}");
+    let installed = nearest_with(files, package, &path).map(|holder| vec![program(&holder, &path, from)]);
+    installed.or_else(|| nearest_with(files, package, ".pnp.cjs").map(|_| words(&["yarn", "run", word])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project_files::fake::FakeFiles;
+
+    /// Returns the found checks as `DIRECTORY: COMMAND`.
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let checks = find_checks(&FakeFiles::of(files)).found.into_iter();
+        checks.map(|check| format!("{}: {}", check.directory, command_text(&check.argv))).collect()
+    }
+
+    const JEST: &str = r#"{"scripts": {"test": "jest"}}"#;
+    const PYTEST: &str = "[tool.pytest.ini_options]\n";
+
+    #[test]
+    fn installed_packages_of_the_workspace_above_the_project_run_its_tests() {
+        let above = [("../../.venv/bin/python", ""), ("../../node_modules/.bin/jest", ""), ("../../.git/HEAD", "")];
+        let own = [("pyproject.toml", PYTEST), ("package.json", JEST)];
+        let commands = found(&[&above[..], &own].concat());
+        assert_eq!(commands, [": ../../.venv/bin/python -m pytest", ": ../../node_modules/.bin/jest"]);
+        let below = [("web/pyproject.toml", PYTEST), ("web/package.json", JEST)];
+        let commands = found(&[&above[..], &below].concat());
+        assert_eq!(commands, ["web: ../../../.venv/bin/python -m pytest", "web: ../../../node_modules/.bin/jest"]);
+    }
+
+    #[test]
+    fn members_of_the_roots_workspace_are_searched_where_the_root_is_silent() {
+        let files = [
+            ("pnpm-workspace.yaml", "packages:\n  - packages/*\n"),
+            ("node_modules/.bin/jest", ""),
+            ("packages/a/package.json", JEST),
+            ("packages/b/package.json", JEST),
+            ("fixtures/c/package.json", JEST),
+        ];
+        let commands = ["packages/a: ../../node_modules/.bin/jest", "packages/b: ../../node_modules/.bin/jest"];
+        assert_eq!(found(&files), commands);
+        assert_eq!(found(&[&files[..], &[("package.json", JEST)]].concat()), [": ./node_modules/.bin/jest"]);
+    }
+
+    #[test]
+    fn with_plug_n_play_yarn_runs_the_programs_of_packages() {
+        let files = [(".pnp.cjs", ""), ("package.json", JEST), ("eslint.config.js", ""), ("tsconfig.json", "{}")];
+        let commands = [": yarn run jest", ": yarn run tsc --noEmit -p .", ": yarn run eslint ."];
+        assert_eq!(found(&files), commands);
     }
 }

@@ -1,7 +1,7 @@
 //! Discovers eslint. The project must have an eslint configuration and an installed eslint program. The command is
 //! taken from the project's own scripts.
 
-use crate::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, nearest_with, program, words};
+use crate::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, node_program};
 use crate::eslint::call::eslint_call;
 use crate::package_json::package_has;
 use crate::project_files::{ProjectFiles, within};
@@ -34,7 +34,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     let configuration = CONFIGURATIONS.iter().map(|name| within(package, name)).find(|path| files.exists(path));
     let in_package = || package_has(files, package, PACKAGE_KEY).then(|| within(package, "package.json"));
     let Some(configuration) = configuration.or_else(in_package) else { return Looked::Silent };
-    let Some(holder) = nearest_with(files, package, PROGRAM) else {
+    let Some(mut argv) = node_program(files, package, "eslint", package) else {
         let advice = format!(
             "`{configuration}` is there, but no `{PROGRAM}` beside or above it: install the project's packages, or eslint with \
              `npm install --save-dev eslint`"
@@ -44,7 +44,6 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     };
     let call = eslint_call(files, package);
     // eslint searches for its configuration from the working directory, so it runs in its package.
-    let mut argv = words(&[&program(&holder, PROGRAM, package)]);
     let mut reason = format!("`{configuration}` is there");
     let mut policy = None;
     if let Some(call) = &call {

@@ -1,7 +1,7 @@
 //! Discovers Jest and Vitest. The project must have a configuration or a script for the tool, and the program must be
 //! installed. The command is taken from the project's own script.
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, named, node_program, words};
 use crate::package_json::{package_has, scripts};
 use crate::project_files::{ProjectFiles, within};
 use crate::recognise_script;
@@ -40,16 +40,14 @@ fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: 
     let called = script.as_ref().map(|(name, _)| format!("{} scripts.{name}", within(package, "package.json")));
     let Some(reason) = configuration.or_else(in_package).or(called) else { return Looked::Silent };
     let word = tool.word();
-    let path = format!("node_modules/.bin/{word}");
-    let Some(holder) = nearest_with(files, package, &path) else {
+    let Some(program) = node_program(files, package, word, package) else {
         let advice = format!(
-            "`{reason}` is there, but no `{path}` beside or above it: install the project's packages, or {word} with \
+            "`{reason}` is there, but no `node_modules/.bin/{word}` beside or above it: install the project's packages, or {word} with \
              `npm install --save-dev {word}`"
         );
         findings.note(tool, advice);
         return Looked::Spoke;
     };
-    let program = program(&holder, &path, package);
     let argv = match script {
         Some((name, text)) => plain_arguments(tool, &text)
             .map_or_else(|| words(&["npm", "run", &name]), |arguments| called_with(tool, program, arguments)),
@@ -78,9 +76,9 @@ fn plain_arguments(tool: Tool, script: &str) -> Option<Vec<String>> {
 }
 
 // At a terminal, Vitest keeps running and watches for changes, unless `run` is given.
-fn called_with(tool: Tool, program: String, arguments: Vec<String>) -> Vec<String> {
+fn called_with(tool: Tool, program: Vec<String>, arguments: Vec<String>) -> Vec<String> {
     let ends = tool != Tool::Vitest
         || arguments.iter().any(|argument| argument == "run" || argument == "--run" || argument == "related");
     let run = if ends { None } else { Some("run".to_owned()) };
-    std::iter::once(program).chain(run).chain(arguments).collect()
+    program.into_iter().chain(run).chain(arguments).collect()
 }

@@ -165,6 +165,8 @@ fn describe(tally: &Tally, exited: &Exited<'_>, interpretation: &mut Interpretat
     }
     if tally.is_narrowed() {
         let skipped = tally.counts.skipped;
-        interpretation.warnings.push(format!("A file has `.only`, or a name was asked for: {skipped} test(s) were left out"));
+        interpretation
+            .warnings
+            .push(format!("{skipped} test(s) did not run: they have `.skip`, others have `.only`, or a name was asked for"));
     }
 }

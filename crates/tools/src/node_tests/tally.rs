@@ -160,7 +160,7 @@ impl Tally {
         self.broken_files > 0 && failed == 0 && self.loaded_broken_files == 0
     }
 
-    /// Returns whether the report says that `.only` excluded some tests. Vitest's report never says so.
+    /// Returns whether Jest says `focused` of a file: all tests passed that ran, and some did not run. Vitest's report never says so.
     pub(super) fn is_narrowed(&self) -> bool {
         self.focused && self.counts.skipped > 0
     }

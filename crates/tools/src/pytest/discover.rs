@@ -102,12 +102,15 @@ fn command(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) 
     for manager in MANAGERS {
         if let Some(holder) = nearest_with(files, package, manager.lock) {
             let lock = within(&holder, manager.lock);
-            findings.note(Tool::Pytest, format!("there is no `.venv` yet: run `{}` once", manager.setup));
+            findings.note(
+                Tool::Pytest,
+                format!("there is no `.venv`: where the project has no environment yet, run `{}` once", manager.setup),
+            );
             return (words(manager.command), format!("`{lock}` is"));
         }
     }
-    let advice = "no virtual environment is there, so the `python3` of the search path runs the tests: make `.venv` if they need \
-                  packages of their own";
+    let advice = "the project has no `.venv`, so the `python3` of the search path runs the tests, such as that of an active \
+                  environment: make `.venv` if they need packages of their own";
     findings.note(Tool::Pytest, advice.to_owned());
-    (words(&["python3", "-m", "pytest"]), "no environment is".to_owned())
+    (words(&["python3", "-m", "pytest"]), "no `.venv` is".to_owned())
 }

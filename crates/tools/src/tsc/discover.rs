@@ -1,6 +1,6 @@
 //! Discovers tsc. The project must have a `tsconfig.json`, and the compiler must be installed.
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, named, node_program, words};
 use crate::project_files::{ProjectFiles, within};
 use crate::tsc::BUILD;
 use crate::tsc::references::{ProjectReferences, references};
@@ -15,7 +15,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     if !files.exists(&configuration) {
         return Looked::Silent;
     }
-    let Some(holder) = nearest_with(files, package, PROGRAM) else {
+    let Some(program) = node_program(files, package, "tsc", "") else {
         let advice = format!(
             "`{configuration}` is there, but no `{PROGRAM}` beside or above it: install the project's packages, or TypeScript \
              with `npm install --save-dev typescript`"
@@ -26,7 +26,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     let target = if package.is_empty() { "." } else { package };
     let mut add = |options: &[&str], target: &str, name: String, reason: &str| {
         // The check runs in the project's root, so that messages have paths relative to the root.
-        let argv = words(&[&[program(&holder, PROGRAM, "").as_str()], options, &[target]].concat());
+        let argv = [program.clone(), words(options), words(&[target])].concat();
         let (package, directory) = (package.to_owned(), String::new());
         findings.add(FoundCheck { tool: Tool::Tsc, name, package, directory, argv, policy: None }, reason);
     };
