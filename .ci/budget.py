@@ -16,7 +16,7 @@ import sys
 LIMITS = {
     "api": 2_000,
     "app": 7_700,
-    "evidence": 17_750,
+    "evidence": 17_765,
     "git": 1_900,
     "govern": 2_400,
     "index": 3_450,
