@@ -26,7 +26,7 @@ LIMITS = {
     "project": 11_415,
     "run": 9_800,
     "sandbox": 10_800,
-    "service": 8_900,
+    "service": 8_912,
     "tools": 15_470,
     "tree": 6_090,
 }
