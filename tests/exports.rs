@@ -187,6 +187,63 @@ fn an_error_before_any_run_is_an_annotation_too() {
 }
 
 #[test]
+fn a_run_that_is_not_as_it_was_sealed_is_not_handed_out() {
+    let project = Project::new().toml("[[check]]\nname = \"says\"\ncommand = \"echo said\"\n");
+    project.proctor(["run"]).success();
+    let run = project.store().run_directory("default");
+    let log = run.join("STEP.1-terminal-output.log");
+    let sealed = fs::read(&log).expect("it is there");
+    for (what, file) in [("a changed log", "STEP.1-terminal-output.log"), ("a changed report", "execution-report.json")] {
+        let original = fs::read(run.join(file)).expect("it is there");
+        replace(&run.join(file), &[&original[..], b" "].concat());
+        for name in ["out", "out.tar.zst"] {
+            let to = project.root().join(name);
+            let refused = project.proctor(["export", "2", "--to", to.to_str().expect("it is text")]).status(6);
+            assert!(
+                refused.stderr.contains("is not as it was sealed, and nothing was exported"),
+                "{what}: {}",
+                refused.snapshot()
+            );
+            assert!(!to.exists(), "{what}: {name}");
+        }
+        replace(&run.join(file), &original);
+    }
+    fs::remove_file(&log).expect("it is ours");
+    let to = project.root().join("out");
+    let arguments = ["export", "2", "--to", to.to_str().expect("it is text")];
+    project.proctor(arguments).status(6);
+    replace(&log, &sealed);
+    project.proctor(arguments).success();
+    project.proctor(["verify", to.to_str().expect("it is text")]).success();
+}
+
+/// Puts a file with the mode of a sealed one in the place of another.
+fn replace(path: &std::path::Path, content: &[u8]) {
+    let _gone = fs::remove_file(path);
+    fs::write(path, content).expect("the store is ours");
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).expect("the store is ours");
+}
+
+#[test]
+fn a_format_of_the_newest_run_says_when_it_is_about_other_content() {
+    let check = |command: &str| format!("[[check]]\nname = \"reads\"\ncommand = \"{command}\"\n");
+    let project = Project::new().toml(&check("grep -q good a.txt")).file("a.txt", "good\n");
+    project.proctor(["run"]).success();
+    let export = |more: &[&str]| project.proctor(["export", "--format", "junit"]).arguments(more.iter().copied());
+    assert_eq!(export(&[]).success().stderr, "");
+    export(&["--fresh"]).success();
+    project.save("a.txt", "bad\n");
+    assert!(export(&[]).success().stderr.contains("is about another tree than the present one"));
+    let refused = export(&["--fresh"]).status(5);
+    assert!(refused.stdout.is_empty() && refused.stderr.contains("another tree"), "{}", refused.snapshot());
+    project.save("a.txt", "good\n");
+    project.save("proctor.toml", &check("true"));
+    assert!(export(&[]).success().stderr.contains("another tree and another plan"));
+    export(&["2", "--fresh"]).status(5);
+    assert_eq!(export(&["2"]).success().stderr, "", "who names a run means it");
+}
+
+#[test]
 fn an_unknown_format_is_an_error_that_names_the_nearest_one() {
     let project = project("[evidence]\nalso = [\"junit\", \"sarrif\"]\n");
     let refused = project.proctor(["run"]).status(4).stderr;

@@ -139,3 +139,24 @@ fn the_private_half_of_a_key_of_an_earlier_version_goes_with_the_next_write() {
     let shown = project.proctor(["verify", "--json"]).success().json();
     assert_eq!(shown["unfinished"].as_array().expect("a list").len(), 0, "{shown}");
 }
+
+#[test]
+fn a_lost_key_is_found_before_the_checks_run_and_each_command_names_the_way_out() {
+    let toml = format!("{GREEN}[[check]]\nname = \"tells\"\ncommand = \"touch ../shared/ran\"\n");
+    let project = Project::new().with_program(fake_tool()).toml(&(crate::common::WRITES_TO_SHARED.to_owned() + &toml));
+    project.proctor(["run"]).success();
+    let ran = project.shared("ran");
+    assert!(ran.exists());
+    fs::remove_file(&ran).expect("it is ours");
+    let keys = project.root().join("state/proctor/keys");
+    for name in private_halves(&project) {
+        fs::remove_file(keys.join(name)).expect("it is ours");
+    }
+    project.save("a.txt", "new\n");
+    for arguments in [&["run"][..], &["key", "rotate"], &["verify"]] {
+        let said = project.proctor(arguments.iter().copied()).status(6);
+        let text = said.stdout.clone() + &said.stderr;
+        assert!(text.contains("`proctor key rotate --lost` begins with a new one"), "{arguments:?}: {}", said.snapshot());
+    }
+    assert!(!ran.exists(), "no check ran");
+}

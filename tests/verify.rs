@@ -224,6 +224,47 @@ fn what_a_check_puts_in_the_place_of_the_evidence_link_is_said_and_gives_way() {
 }
 
 #[test]
+fn a_link_to_a_forged_store_is_named_and_the_next_run_mends_it() {
+    let project = with_a_run();
+    let (id, link) = (project.store().project_ids().remove(0), project.path().join("evidence"));
+    let own = fs::read_link(&link).expect("it is a link");
+    let forged = project.root().join("forged");
+    for directory in [forged.join(format!("evidence/{id}/default")), forged.join("ledger")] {
+        fs::create_dir_all(directory).expect("the root is ours");
+    }
+    fs::write(forged.join(format!("ledger/{id}.jsonl")), "").expect("the root is ours");
+    fs::write(forged.join(format!("evidence/{id}/default/execution-report.json")), "forged").expect("the root is ours");
+    fs::remove_file(&link).expect("it is a link");
+    std::os::unix::fs::symlink(forged.join(format!("evidence/{id}")), &link).expect("the project is ours");
+    let found = project.proctor(["verify", "--json"]).status(6).json();
+    assert_eq!(found["faults"][0]["kind"], "linkReplaced", "{found}");
+    let said = project.proctor(["run"]).success();
+    assert!(said.stderr.contains("which is not its evidence; it links to the evidence again"), "{}", said.snapshot());
+    assert_eq!(fs::read_link(&link).expect("it is a link"), own);
+    project.proctor(["verify"]).success();
+    // Whoever verifies a copy of the store has a project that links to the original.
+    let copy = project.root().join("copy");
+    fs::create_dir(&copy).expect("the root is ours");
+    let copied = std::process::Command::new("cp").arg("-a").arg(project.root().join("state/proctor")).arg(&copy).status();
+    assert!(copied.expect("coreutils are there").success());
+    project.proctor(["verify"]).env("XDG_STATE_HOME", &copy).success();
+}
+
+#[test]
+fn verifying_names_a_mode_and_leaves_it_as_it_is() {
+    let project = with_a_run();
+    let store = project.root().join("state/proctor");
+    fs::set_permissions(&store, Permissions::from_mode(0o755)).expect("it is ours");
+    for _ in 0..2 {
+        let found = project.proctor(["verify", "--json"]).status(6).json();
+        assert_eq!((&found["faults"][0]["kind"], &found["faults"][0]["file"]), (&"wrongMode".into(), &".".into()), "{found}");
+    }
+    assert_eq!(store.metadata().expect("it is there").permissions().mode() & 0o777, 0o755);
+    project.proctor(["run"]).success();
+    project.proctor(["verify"]).success();
+}
+
+#[test]
 fn a_store_that_cannot_be_written_answers_log_and_status() {
     let project = with_a_run();
     if !nix::unistd::geteuid().is_root() {

@@ -60,7 +60,7 @@ pub(crate) struct VerifyOptions {
 /// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
 ///
 /// With --format, the run is printed in a form that another tool reads, or written to the file that --to names, which is replaced if it is
-/// there. Such a text is no evidence.
+/// there. Such a text is no evidence. Where no RUN is named, the newest may be about an older tree or plan: that is said on standard error.
 ///
 /// Examples:
 ///   proctor export 42
@@ -81,6 +81,9 @@ pub(crate) struct ExportOptions {
     /// Write the run in this form instead
     #[arg(long, value_parser = export_format(), value_name = "FORMAT", conflicts_with = "anchor")]
     pub(crate) format: Option<ExportFormat>,
+    /// Write nothing and end with 5 unless the run is about the present tree and plan
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// The directory to make, or the file where it ends in `.tar.zst`; otherwise the run's id in the current directory,
     /// or beside the project where that is inside of it
     #[arg(long, visible_alias = "output", value_name = "PATH")]

@@ -438,6 +438,13 @@ pub(super) const ROWS: &[Row] = &[
     row("a directory of no project lies among the projects", FaultKind::Foreign, "evidence/x", |it| {
         make(&it.root().join("evidence/x"))
     }),
+    row("a directory of a task that has no run lies among the tasks", FaultKind::Foreign, "/T9", |it| {
+        let task = it.task().with_file_name("T9");
+        make(&task);
+        make(&task.join("runs"));
+        mode(&task.join("runs"), 0o700);
+        mode(&task, 0o700)
+    }),
     row("a project without a ledger lies among the projects", FaultKind::Foreign, "evidence/shop-00000000", |it| {
         make(&it.root().join("evidence/shop-00000000"))
     }),

@@ -58,7 +58,9 @@ impl Made {
 
     fn make() -> Self {
         let check = |name: &str, arguments: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"fake-tool {arguments}\"\n");
-        let green = check("says", "--stdout said") + &check("warns", "--stderr careful");
+        // Copies of the store are written to, and the project links to none of them.
+        let green =
+            "[evidence]\nlink = \"\"\n".to_owned() + &check("says", "--stdout said") + &check("warns", "--stderr careful");
         let project = Project::new().with_program(fake_tool()).toml(&green);
         project.proctor(["run"]).success();
         project.save("proctor.toml", &(green.clone() + &check("fails", "--exit 3 --stdout broken")));

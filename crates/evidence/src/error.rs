@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{ArchiveProblem, KeyProblem, SealedFileProblem};
+use crate::{ArchiveProblem, EvidenceFault, KeyProblem, SealedFileProblem};
 use proctor_model::{ProjectId, RunId, Sequence};
 
 /// Hints for I/O errors whose kind already shows what to do.
@@ -113,6 +113,13 @@ pub enum EvidenceError {
         run_id: RunId,
         problem: SealedFileProblem,
     },
+    /// A copy of the run does not verify, so it was not handed out.
+    #[error("run {run_id} is not as it was sealed, and nothing was exported: `{}`: {} ({})", fault.file.display(), fault.kind.what(), fault.detail)]
+    ExportFaulty {
+        run_id: RunId,
+        /// The first fault of the copy.
+        fault: Box<EvidenceFault>,
+    },
     /// A link, or something else, is in the place of a directory of the store. It is never followed.
     #[error("`{}` is no directory of the store: a link, or something else, is in its place, and is not followed", path.display())]
     NotADirectory { path: PathBuf },
@@ -164,6 +171,7 @@ impl EvidenceError {
     pub fn is_changed_evidence(&self) -> bool {
         match self {
             Self::NotAsSealed { .. }
+            | Self::ExportFaulty { .. }
             | Self::Archive { .. }
             | Self::LedgerOffset { .. }
             | Self::LedgerGone { .. }
@@ -216,7 +224,7 @@ impl EvidenceError {
             Self::Archive { .. } => "compare it with a backup or an export of the run; what it says now is no evidence",
             Self::NotAnchored { .. } => "`proctor verify --anchor FILE` says what is wrong",
             Self::AnchoredEarlier { .. } => "anchor the ledger again, or export the run without `--anchor`",
-            Self::NotAsSealed { .. } => {
+            Self::NotAsSealed { .. } | Self::ExportFaulty { .. } => {
                 "`proctor verify RUN` says what else was changed; put the file back from a backup or an export"
             }
             Self::NotADirectory { .. } => {

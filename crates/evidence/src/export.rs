@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter, copy_into, for_each_stored_file};
-use crate::changes::{copy_file, create_directories, create_directory, create_file, write_new};
+use crate::changes::{copy_file, create_directories, create_directory, create_file, remove_directory, remove_file, write_new};
 use crate::error::failed;
 use crate::files::{LARGEST_FILE, list_directory};
 use crate::keys::{KeyRing, find_signer, read_key_ring};
@@ -11,7 +11,7 @@ use crate::ledger_file::LedgerFile;
 use crate::ledger_tail::parse_line;
 use crate::names::{ARCHIVE_SUFFIX, EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
 use crate::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
-use crate::{EvidenceError, FileOperation, InclusionProof, LogCheckpoint, Store, read_log};
+use crate::{AcceptedKeys, EvidenceError, FileOperation, InclusionProof, LogCheckpoint, Store, read_log, verify_copy};
 use proctor_model::{LedgerBody, ProjectId, RunId, TaskId};
 
 /// The file of an export with the public key in PEM, for OpenSSL and libraries.
@@ -43,6 +43,9 @@ pub fn allowed_signers(key: &PublicKey) -> String {
 ///
 /// The export contains the history of keys, and a proof that the run is in the log of the checkpoint `anchored`, or in the present log
 /// if `anchored` is `None`. The key in use signs the checkpoint of the proof; replaced keys sign nothing any more.
+///
+/// # Errors
+/// When the export does not verify, because the run is not as it was sealed: nothing is left of the export then.
 pub fn export_run(
     store: &Store,
     project: &ProjectId,
@@ -73,7 +76,17 @@ pub fn export_run(
     } else {
         write_directory(to, &files, &directory)?
     }
-    Ok(key)
+    // What was written is looked at as the receiver will, so nothing can change between the look and the copy.
+    let mut found = verify_copy(to, &AcceptedKeys::History(ring), &[])?;
+    if found.faults.is_empty() {
+        return Ok(key);
+    }
+    if to.is_dir() {
+        remove_directory(to)?
+    } else {
+        remove_file(to)?
+    }
+    Err(EvidenceError::ExportFaulty { run_id: run_id.clone(), fault: Box::new(found.faults.swap_remove(0)) })
 }
 
 /// Returns whether an export to this path is a single archive file; otherwise it is a directory.

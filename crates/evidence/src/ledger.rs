@@ -77,9 +77,13 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Accepts a signing key that was read in the background while the run went on. A key that is already known stays.
-    pub(super) fn use_signer(&mut self, signer: Option<Signer>) {
-        self.signer = self.signer.take().or(signer);
+    /// Reads the signing key, so that a lost key is found before a run does its work and not when it is sealed. The first key is made if
+    /// the store has no key.
+    ///
+    /// # Errors
+    /// When the private half of the key in use is gone, or is another key's.
+    pub fn read_signing_key(&mut self, now: Timestamp) -> Result<(), EvidenceError> {
+        self.signer(now).map(drop)
     }
 
     /// Returns the signing key. The first key is made if the store has no key.

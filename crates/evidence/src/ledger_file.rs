@@ -12,7 +12,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use crate::error::failed;
 use crate::files::{LARGEST_CONTENT, if_exists, list_directory, open_no_follow, read_no_follow};
@@ -178,11 +179,24 @@ pub(super) fn read_segment(range: &Range<u64>, path: &Path) -> Result<Vec<u8>, E
     if length > LONGEST_SEGMENT {
         return Err(damaged(format!("its name says {length} bytes, more than {LONGEST_SEGMENT}")));
     }
-    let content = decompress_to_vec_zlib_with_limit(&read_no_follow(path)?, to_index(length) + 1);
-    let content = content.map_err(|error| damaged(error.to_string()))?;
-    if content.len() as u64 != length {
-        return Err(damaged(format!("it has {} bytes, and its name says {length}", content.len())));
+    let stream = read_no_follow(path)?;
+    // One byte more than the name says, so that a longer content is seen as such.
+    let mut content = vec![0; to_index(length) + 1];
+    let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+    let (status, read, written) = decompress(&mut DecompressorOxide::new(), &stream, &mut content, 0, flags);
+    if written as u64 > length || status == TINFLStatus::HasMoreOutput {
+        return Err(damaged(format!("it has more than the {length} bytes that its name says")));
     }
+    if status != TINFLStatus::Done {
+        return Err(damaged("it is no whole zlib stream".to_owned()));
+    }
+    if read < stream.len() {
+        return Err(damaged(format!("{} bytes stand behind its stream", stream.len() - read)));
+    }
+    if (written as u64) < length {
+        return Err(damaged(format!("it has {written} bytes, and its name says {length}")));
+    }
+    content.truncate(written);
     Ok(content)
 }
 

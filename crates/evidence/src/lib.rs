@@ -145,8 +145,8 @@ pub use output::{OutputDirectory, remove_outputs_of_run};
 pub use own_signature::OwnSignatures;
 pub use project_file::{ProjectFileError, ReplaceOutcome, read_project_file, replace_project_file};
 pub use project_link::{
-    LinkObstacle, LinkOutcome, LinkRepair, find_replaced_link, is_our_link, link_project, remove_project_links,
-    restore_project_link,
+    LinkObstacle, LinkOutcome, LinkRepair, find_replaced_link, is_our_link, link_project, mend_project_link,
+    remove_project_links, restore_project_link,
 };
 pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
@@ -172,8 +172,8 @@ pub use transparency::{
 };
 pub use verification::{
     EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys, check_anchor,
-    check_consistency_proof, check_store_access, check_store_entries, is_ahead, ledger_file, line_from_the_future, name_links,
-    names_a_key, sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
+    check_consistency_proof, check_store_entries, is_ahead, ledger_file, line_from_the_future, name_links, names_a_key,
+    sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
 };
 pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};
 pub use workflow_lock::WorkflowLock;

@@ -7,7 +7,9 @@ use crate::changes::{create_directories, make_link, remove_file, rename};
 use crate::error::failed;
 use crate::files::{if_exists, list_directory};
 use crate::names::{REPORT_NAME, check_component};
-use crate::{EvidenceError, FileOperation, Store};
+use crate::store::evidence_directory;
+use crate::{EvidenceError, FileOperation, KeyRing, Store, VerificationScope, verify_project};
+use proctor_model::{Digest, ProjectId};
 
 /// The result of creating the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,10 +83,33 @@ pub fn restore_project_link(
     Ok(repair)
 }
 
+/// Makes a project's link again if it shows other evidence than the project's: it is a link to another store, or to a place with reports.
+/// Returns where it led. Any other entry of that name is the user's own and stays.
+///
+/// # Errors
+/// When the link cannot be replaced.
+pub fn mend_project_link(project_root: &Path, link_name: &str, target: &Path) -> Result<Option<PathBuf>, EvidenceError> {
+    let link = project_root.join(link_name);
+    let Some(other) = link.read_link().ok().filter(|other| other != target) else { return Ok(None) };
+    if other.file_name() != target.file_name() && !has_reports(&link) {
+        return Ok(None);
+    }
+    remove_file(&link)?;
+    make_link(target, &link)?;
+    Ok(Some(other))
+}
+
 /// Returns what is in the place of a project's link if it looks like evidence to somebody who follows the documented path: a link to
-/// another place, or a directory with a report. A user's own directory of that name does not. A link to this project in another store with
-/// its ledger is right too, because a copy of a store is verified while the project links to the original.
-pub fn find_replaced_link(project_root: &Path, link_name: &str, target: &Path) -> Option<String> {
+/// another place, or a directory with a report. A user's own directory of that name does not.
+///
+/// A copy of a store is verified while the project links to the original. So a link to another store is right where that store has every
+/// line of this one, whose hashes are `lines`, and verifies with the same keys: the mere presence of its files says nothing.
+pub fn find_replaced_link(
+    project_root: &Path,
+    link_name: &str,
+    (target, lines): (&Path, &[Digest]),
+    keys: &KeyRing,
+) -> Option<String> {
     let link = project_root.join(link_name);
     let metadata = link.symlink_metadata().ok()?;
     if is_our_link(&link, target) {
@@ -92,23 +117,29 @@ pub fn find_replaced_link(project_root: &Path, link_name: &str, target: &Path) -
     }
     if metadata.is_symlink() {
         let other = link.read_link().ok()?;
-        if is_in_another_store(&other, target) {
+        if is_original(&other, target, lines, keys) {
             return None;
         }
         return Some(format!("a link to `{}`, and one to `{}` is expected", other.display(), target.display()));
     }
-    let tasks = if metadata.is_dir() { list_directory(&link).ok()? } else { Vec::new() };
+    has_reports(&link).then(|| format!("a directory with reports, and a link to `{}` is expected", target.display()))
+}
+
+/// Returns whether an entry of a directory, or of the directory that a link leads to, has a report as a task's directory has it.
+fn has_reports(directory: &Path) -> bool {
     let reports = |task: &std::fs::DirEntry| {
         [task.path().join(REPORT_NAME), task.path().join("latest").join(REPORT_NAME)].into_iter().any(|path| path.exists())
     };
-    tasks.iter().any(reports).then(|| format!("a directory with reports, and a link to `{}` is expected", target.display()))
+    directory.is_dir() && list_directory(directory).is_ok_and(|tasks| tasks.iter().any(reports))
 }
 
-fn is_in_another_store(other: &Path, target: &Path) -> bool {
-    let (Some(project), Some(store)) = (target.file_name(), other.parent().and_then(Path::parent)) else { return false };
-    let mut ledger = project.to_owned();
-    ledger.push(".jsonl");
-    other.file_name() == Some(project) && store.join("ledger").join(ledger).is_file()
+fn is_original(other: &Path, target: &Path, lines: &[Digest], keys: &KeyRing) -> bool {
+    let project = target.file_name().filter(|name| other.file_name() == Some(*name)).and_then(|name| name.to_str());
+    let project = project.and_then(|name| ProjectId::try_from(name).ok());
+    let place = other.parent().filter(|parent| parent.file_name() == evidence_directory(Path::new("")).file_name());
+    let (Some(project), Some(root)) = (project, place.and_then(Path::parent)) else { return false };
+    let found = verify_project(&Store::open_to_read(root), &project, keys, &VerificationScope::Everything, 1);
+    !lines.is_empty() && found.is_ok_and(|found| found.faults.is_empty() && found.line_hashes.starts_with(lines))
 }
 
 /// Creates the link `link_name` in a project's root, pointing to the project's evidence. With an empty name, no link is
@@ -167,6 +198,8 @@ fn handle_existing(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceEr
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use proctor_model::OverallStatus;
+
     use super::*;
     use crate::testing::put;
 
@@ -200,18 +233,59 @@ mod tests {
         let link = root.join("evidence");
         let restore = || restore_project_link(&test.store, root, "evidence", &target).unwrap();
         assert_eq!(restore(), LinkRepair::Removed);
-        assert_eq!((restore(), find_replaced_link(root, "evidence", &target)), (LinkRepair::NotNeeded, None));
+        let find = || find_replaced_link(root, "evidence", (&target, &[]), &KeyRing::default());
+        assert_eq!((restore(), find()), (LinkRepair::NotNeeded, None));
         std::fs::remove_file(&link).unwrap();
         symlink("/elsewhere", &link).unwrap();
-        assert!(find_replaced_link(root, "evidence", &target).unwrap().contains("`/elsewhere`"));
+        assert!(find().unwrap().contains("`/elsewhere`"));
         assert_eq!(restore(), LinkRepair::WasLink("/elsewhere".into()));
         std::fs::remove_file(&link).unwrap();
         put(&link.join("default/latest/execution-report.json"), b"{}");
-        assert!(find_replaced_link(root, "evidence", &target).is_some());
+        assert!(find().is_some());
         let LinkRepair::MovedTo(aside) = restore() else { panic!("a directory was there") };
         assert!(aside.join("default/latest/execution-report.json").is_file() && is_our_link(&link, &target));
         std::fs::remove_file(&link).unwrap();
         put(&link.join("mine"), b"");
-        assert_eq!(find_replaced_link(root, "evidence", &target), None, "it is nobody's evidence");
+        assert_eq!(find(), None, "it is nobody's evidence");
+    }
+
+    #[test]
+    fn a_link_to_another_store_is_right_only_if_that_store_verifies_and_has_every_line() {
+        let test = crate::testing::TestStore::new();
+        test.run(1, &["a.log"], OverallStatus::Success);
+        let home = tempfile::tempdir().unwrap();
+        let (root, link) = (home.path(), home.path().join("evidence"));
+        let (ring, target) = (crate::read_key_ring(&test.store).unwrap(), test.store.project_directory(&test.project));
+        let lines = || {
+            let all = VerificationScope::Everything;
+            verify_project(&test.store, &test.project, &ring, &all, 1).unwrap().line_hashes
+        };
+        let named = || find_replaced_link(root, "evidence", (&target, &lines()), &ring).is_some();
+        // A file where a ledger would be, and a report beside it.
+        let forged = root.join("forged/evidence").join(test.project.as_str());
+        put(&forged.join("default/execution-report.json"), b"{}");
+        put(&root.join(format!("forged/ledger/{}.jsonl", test.project)), b"");
+        symlink(&forged, &link).unwrap();
+        assert!(named());
+        assert_eq!(mend_project_link(root, "evidence", &target).unwrap(), Some(forged));
+        assert!(is_our_link(&link, &target) && !named());
+        // The store itself under another name is the original of this one until this one has more lines.
+        let copied = std::process::Command::new("cp").arg("-a").arg(test.store.root()).arg(root.join("copy")).status().unwrap();
+        assert!(copied.success());
+        let copy = Store::open_to_read(&root.join("copy")).project_directory(&test.project);
+        std::fs::remove_file(&link).unwrap();
+        symlink(&copy, &link).unwrap();
+        // The texts of these runs are no reports, which verification says of both stores alike.
+        let faults =
+            verify_project(&Store::open_to_read(&root.join("copy")), &test.project, &ring, &VerificationScope::Everything, 1);
+        assert_eq!(named(), !faults.unwrap().faults.is_empty());
+        test.run(2, &["a.log"], OverallStatus::Success);
+        assert!(named(), "what it shows is older than this store");
+        assert_eq!(mend_project_link(root, "evidence", &target).unwrap(), Some(copy));
+        // What is not about evidence is the user's own.
+        std::fs::remove_file(&link).unwrap();
+        symlink("/tmp", &link).unwrap();
+        assert_eq!(mend_project_link(root, "evidence", &target).unwrap(), None);
+        assert!(named());
     }
 }

@@ -12,12 +12,10 @@ use sha2::{Digest as _, Sha256};
 use crate::changes::{create_directories, create_file, seal_files, sync_directory, write_all, write_new};
 use crate::error::failed;
 use crate::file_syncs::{FileSyncs, SyncHandle};
-use crate::keys::find_signer;
 use crate::lock::OpenRunGuard;
 use crate::names::{START_RECORD_NAME, check_new_name};
 use crate::report::RunStartV1;
-use crate::signing::Signer;
-use crate::{BackgroundJob, BackgroundThread, EvidenceError, FileOperation, OpenRun, ProjectLock};
+use crate::{BackgroundThread, EvidenceError, FileOperation, OpenRun, ProjectLock};
 use proctor_model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
 /// The name and version of the format of `run.json`.
@@ -37,8 +35,6 @@ pub struct RunDirectory {
     /// Files that are complete and whose sync has not begun.
     complete: Vec<PathBuf>,
     pub(super) syncs: FileSyncs,
-    /// The signing key, read in the background during the run.
-    pub(super) signer: Option<BackgroundJob<Option<Signer>>>,
     pub(super) is_open: OpenRunGuard,
 }
 
@@ -71,7 +67,6 @@ impl RunDirectory {
             start_record: StartRecord::None,
             complete: Vec::new(),
             syncs: FileSyncs::new(lock.store().background().clone()),
-            signer: None,
             is_open,
         })
     }
@@ -142,9 +137,6 @@ impl RunDirectory {
             seal_files(&[path])?;
             sync_entries(&directory)
         }));
-        let store = self.lock.store().clone();
-        // If the key cannot be read here, it is read again when the run is sealed, and the error is reported then.
-        self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
     }
 
     /// Creates a file for another writer. Call [`RunDirectory::adopt`] when it is complete.

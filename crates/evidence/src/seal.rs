@@ -14,7 +14,7 @@ use crate::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME
 use crate::output::remove_outputs_of_run;
 use crate::report::AttestedRun;
 use crate::signing::{Envelope, RunStatements, Signer, StatementForm, sign_for_ssh};
-use crate::{BackgroundJob, DurableStep, DurableStepObserver, EvidenceError, FileOperation, Ledger, RunDirectory, Store};
+use crate::{DurableStep, DurableStepObserver, EvidenceError, FileOperation, Ledger, RunDirectory, Store};
 use proctor_model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 
 /// What `seal` writes about a run, apart from the files that are in the run's directory already.
@@ -73,7 +73,6 @@ pub fn seal(
     run.syncs.join()?;
     seal_files(&late_files)?;
     observer(DurableStep::FilesSynced);
-    ledger.use_signer(run.signer.take().and_then(BackgroundJob::wait).flatten());
     let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
     let sealed =
         seal_synced(SyncedFiles { store: run.lock.store(), directory: &run.path, digests }, input, ledger, asker, now, observer)?;

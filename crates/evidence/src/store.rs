@@ -42,24 +42,19 @@ impl Store {
                 return Err(EvidenceError::NotADirectory { path });
             }
         }
-        Self::open_to_verify(root)
-    }
-
-    /// Opens the store only for reading: nothing is created and no mode is changed, so the store may be somebody else's. The caller
-    /// must report links that are in the place of directories.
-    pub fn open_to_read(root: &Path) -> Self {
-        Self { root: root.to_owned(), background: BackgroundThread::default() }
-    }
-
-    /// Opens the store as [`Self::open`] does, also where links are in the place of directories. The caller must report them.
-    pub fn open_to_verify(root: &Path) -> Result<Self, EvidenceError> {
         for path in DIRECTORIES.map(|name| root.join(name)) {
             if path.symlink_metadata().is_err() {
                 create_directories(&path)?;
             }
         }
         make_private(root)?;
-        Ok(Self { root: root.to_owned(), background: BackgroundThread::default() })
+        Ok(Self::open_to_read(root))
+    }
+
+    /// Opens the store only for reading: nothing is created and no mode is changed, so the store may be somebody else's. The caller
+    /// must report links that are in the place of directories.
+    pub fn open_to_read(root: &Path) -> Self {
+        Self { root: root.to_owned(), background: BackgroundThread::default() }
     }
 
     /// Returns the directory that contains the whole store.
@@ -152,6 +147,16 @@ impl Store {
     /// Returns the path of the saved index of a project's tree, which the module `store/` owns.
     pub fn tree_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("trees").join(project.as_str())
+    }
+
+    /// Returns the path of the digests of commits' contents, which the module `store/` owns. No project can have this name.
+    pub fn commit_digests_path(&self) -> PathBuf {
+        self.root.join("trees").join("of-commits")
+    }
+
+    /// Returns the path of the commits that were accepted last, which the module `store/` owns. No project can have this name.
+    pub fn accepted_commits_path(&self) -> PathBuf {
+        self.root.join("trees").join("accepted-commits")
     }
 
     /// Returns the path of the saved index of the tree that was approved last, which the module `store/` owns.

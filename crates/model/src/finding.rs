@@ -161,7 +161,7 @@ pub struct TestCase {
     /// How long the test took, in microseconds. Many tools tell no more than milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
-    /// The messages of the failure; empty if the test passed.
+    /// The messages of the failure, or why the test was skipped; empty if it passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
     /// The mark of the test's source text; `None` if the text was not found.

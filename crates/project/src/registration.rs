@@ -233,6 +233,20 @@ pub fn restore_link(store: &Store, scope: &ProjectScope, settings: &ProjectSetti
     })
 }
 
+/// Makes the project's link to the evidence again if it leads to other evidence when a run begins, so that nobody reads that for the
+/// project's. Returns what a person should know.
+pub fn mend_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) -> Option<String> {
+    let name = settings.link.as_ref()?;
+    let target = store.project_directory(&scope.project);
+    match evidence::mend_project_link(&scope.root, name, &target).transpose()? {
+        Ok(other) => Some(format!(
+            "`{name}` in the project led to `{}`, which is not its evidence; it links to the evidence again",
+            other.display()
+        )),
+        Err(error) => Some(format!("`{name}` in the project leads to other evidence than the project's: {error}")),
+    }
+}
+
 /// Creates a symbolic link to the evidence in the project's root, and hides it from git (S1). Returns messages for
 /// people. The link is a convenience: if it cannot be made, a message says so, and nothing fails.
 fn make_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<String> {

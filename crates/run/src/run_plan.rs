@@ -25,8 +25,8 @@ use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Store, re
 use proctor_model::{ActionPhase, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp};
 use proctor_project::{
     CopiesOutcome, Evidence, HeldLedger, LastRuns, Progress, ProjectError, RunOutcome, RunRequest, Runner, SelectedChecks, Trees,
-    Workspace, approve_by_rule, has_link, park_for_the_next_run, restore_link, select_checks, unchanged_since_approval,
-    unmet_dependencies, update_task_list,
+    Workspace, approve_by_rule, has_link, mend_link, park_for_the_next_run, restore_link, select_checks,
+    unchanged_since_approval, unmet_dependencies, update_task_list,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
@@ -102,6 +102,9 @@ fn open_ledger(
 ) -> Result<(HeldLedger, TddState), NotBegun> {
     let stopped = || request.control.requested().filter(|reason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason));
     let mut held = evidence.hold_ledger(request.scope, request.settings.lock_wait, &stopped, show)?;
+    held.ledger.read_signing_key(clock::now()).map_err(ProjectError::Evidence)?;
+    // A link that leads elsewhere is no part of the tree only where it is the project's own.
+    mend_link(&evidence.store, request.scope, request.settings).into_iter().for_each(|note| show(Progress::Note(note)));
     update_task_list(evidence, &mut held.ledger, request.scope, request.settings, show)?;
     let tdd = evidence.tdd(&request.scope.project, &request.plan.task)?;
     match tdd.paused {

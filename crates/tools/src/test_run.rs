@@ -104,7 +104,11 @@ impl TestRun {
             status: outcome,
             expected_to_fail: test.expected_to_fail,
             duration_us: test.duration,
-            failure_messages: if failed && !message.is_empty() { vec![message.to_owned()] } else { Vec::new() },
+            failure_messages: if outcome != TestOutcome::Passed && !message.is_empty() {
+                vec![message.to_owned()]
+            } else {
+                Vec::new()
+            },
             report_name: None,
             body: None,
         });

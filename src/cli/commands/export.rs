@@ -4,6 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::evidence_arguments::ExportOptions;
@@ -11,6 +12,7 @@ use crate::cli::render;
 use proctor_api::page::{OfflineRun, offline_page, run_answers};
 use proctor_api::{MatrixV1, TrendsV1};
 use proctor_app::project::{opening, setup};
+use proctor_app::status::stand;
 use proctor_app::turn::replace_file;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, export_texts};
@@ -35,6 +37,19 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     if let Some(why) = run.pruned {
         return Err(super::from_prune_reason(&run.run_id, why));
     }
+    // A run that is named is meant, whatever the project is now.
+    if options.fresh || (options.format.is_some() && options.run.is_none()) {
+        let other = is_about_other_content(&mut archive, (&project, &run), environment, &root)?;
+        if let Some(what) = other {
+            let what = format!("{} is about {what}", run.run_id);
+            if options.fresh {
+                return Err(
+                    CommandError::new(CommandExit::NoFreshVerdict, what).hint("`proctor run` makes a run of what there is now")
+                );
+            }
+            render::note(&format!("note: {what}; `--fresh` exports nothing then"));
+        }
+    }
     if let Some(format) = options.format {
         let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
         let to = options.to.as_ref().map(|to| environment.absolute(to));
@@ -55,6 +70,26 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
         export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| from_evidence_error(&error))?;
     render::line(&format!("{} · signed by key {}", to.display(), key.id()));
     Ok(CommandExit::Proceed)
+}
+
+/// Returns what a run is about where that is not the present tree and plan of its task.
+fn is_about_other_content(
+    archive: &mut StoreReader,
+    (project, run): (&ProjectId, &RecordedRun),
+    environment: &Environment,
+    root: &Path,
+) -> Result<Option<&'static str>, CommandError> {
+    let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
+    let standing = stand(environment, archive, root, slice::from_ref(&run.task))?;
+    let now = standing.tasks.iter().find(|task| task.task == run.task);
+    let (tree, plan) = now.map_or((None, None), |now| (now.tree, now.plan));
+    let of_run = report.test_specification.plan_digest;
+    Ok(match (tree.is_some() && tree == run.tree, plan.is_some() && plan == of_run) {
+        (true, true) => None,
+        (false, true) => Some("another tree than the present one"),
+        (true, false) => Some("another plan than the present one"),
+        (false, false) => Some("another tree and another plan than the present ones"),
+    })
 }
 
 /// Writes a text to a file, which is new or takes the place of a regular file at once. Returns why it is not written: a link, a directory or

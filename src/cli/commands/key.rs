@@ -153,6 +153,7 @@ pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
         | EvidenceError::LedgerChanged { .. }
         | EvidenceError::NotADirectory { .. }
         | EvidenceError::NotAsSealed { .. }
+        | EvidenceError::ExportFaulty { .. }
         | EvidenceError::NotSigned { .. }
         | EvidenceError::NotInLedger { .. }
         | EvidenceError::NotAnchored { .. }

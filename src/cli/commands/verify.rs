@@ -13,10 +13,10 @@ use proctor_app::project::setup;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
-    VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_access, check_store_entries,
-    find_registered_project, find_replaced_link, is_archive_name, ledger_file, line_from_the_future, list_projects, name_links,
-    names_a_key, open_regular_file, projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause,
-    verify_copy, verify_keys, verify_project, verify_steadily,
+    VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_entries, find_registered_project,
+    find_replaced_link, is_archive_name, ledger_file, line_from_the_future, list_projects, name_links, names_a_key,
+    open_regular_file, projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause, verify_copy,
+    verify_keys, verify_project, verify_steadily,
 };
 use proctor_index::IndexReader;
 use proctor_model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
@@ -130,7 +130,7 @@ fn read_keys(path: &Path) -> Result<AcceptedKeys, CommandError> {
 
 /// Returns the keys of this user. It is an error if there are none.
 fn own_keys(directory: &Path, environment: &Environment) -> Result<AcceptedKeys, CommandError> {
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let store = Store::open_to_read(environment.state_root());
     let ring = read_key_ring(&store).map_err(|error| from_evidence_error(&error))?;
     if ring.keys().is_empty() || !names_a_key(directory, &ring).map_err(|error| from_evidence_error(&error))? {
         let what = format!("`{}` is not signed by a key of yours", directory.display());
@@ -141,16 +141,14 @@ fn own_keys(directory: &Path, environment: &Environment) -> Result<AcceptedKeys,
 
 /// Verifies what is in the store while other processes may write to it.
 fn verify_store_steadily(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
-    let access = if options.what.is_none() { check_store_access(environment.state_root()) } else { Vec::new() };
     let verify = || verify_store(options, environment);
     let mut total = verify_steadily(environment.state_root(), verify, |total: &mut Total| &mut total.sum.faults)?;
-    total.sum.faults.extend(access);
     name_links(environment.state_root(), &mut total.sum.faults);
     Ok(total)
 }
 
 fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
-    let store = Store::open_to_verify(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let store = Store::open_to_read(environment.state_root());
     let mut total = Total::default();
     if options.what.is_none() {
         total.sum.faults.extend(check_store_entries(&store));
@@ -179,7 +177,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
             options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| from_evidence_error(&error))?;
         if options.what.is_none() {
-            total.sum.faults.extend(replaced_link(environment, &store, &project, &checked.lines));
+            total.sum.faults.extend(replaced_link(environment, &store, (&project, &checked), &keys));
         }
         total.sum.faults.extend(line_from_the_future(&ledger_file(&store, &project), &checked.lines, clock::now()));
         total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
@@ -206,17 +204,17 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
 fn replaced_link(
     environment: &Environment,
     store: &Store,
-    project: &ProjectId,
-    lines: &[(u64, LedgerLine)],
+    (project, checked): (&ProjectId, &VerificationResult),
+    keys: &KeyRing,
 ) -> Option<EvidenceFault> {
     let registered = |line: &LedgerLine| match line.body.approving() {
         Some(ApprovingLine::Registered(record)) => Some(PathBuf::from(&record.path)),
         Some(ApprovingLine::Approved(_)) | None => None,
     };
-    let root = lines.iter().rev().find_map(|(_, line)| registered(line))?;
+    let root = checked.lines.iter().rev().find_map(|(_, line)| registered(line))?;
     let (configuration, _) = setup::configuration(environment, &root).ok()?;
     let name = Some(configuration.evidence.link).filter(|name| !name.is_empty())?;
-    let detail = find_replaced_link(&root, &name, &store.project_directory(project))?;
+    let detail = find_replaced_link(&root, &name, (&store.project_directory(project), &checked.line_hashes), keys)?;
     Some(EvidenceFault::new(FaultKind::LinkReplaced, root.join(name), detail))
 }
 

@@ -14,9 +14,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proctor_evidence::{
     AcceptedKeys, AttestationReader, AttestationRefusal, CommitClaim, EvidenceError, EvidenceFault, FaultKind, KeyRing,
     MANIFEST_NAME, ReadAttestation, Store, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys,
-    check_store_access, check_store_entries, is_ahead, is_archive_name, ledger_file, line_from_the_future, list_projects,
-    name_links, parse_attestation_bundle, projects_with_evidence, read_regular_file, read_regular_text, sort_by_cause,
-    verify_copy, verify_keys, verify_project, verify_steadily,
+    check_store_entries, is_ahead, is_archive_name, ledger_file, line_from_the_future, list_projects, name_links,
+    parse_attestation_bundle, projects_with_evidence, read_regular_file, read_regular_text, sort_by_cause, verify_copy,
+    verify_keys, verify_project, verify_steadily,
 };
 use proctor_model::{CommandExit, OverallResult, Timestamp, shown_line};
 
@@ -102,7 +102,6 @@ fn verify_store(root: &Path, keys: Option<&AcceptedKeys>) -> Result<Answer, Stri
     if answer.lines.is_empty() && answer.faults.is_empty() {
         return Err(format!("`{}` has no project, so there is nothing to verify", root.display()));
     }
-    answer.faults.extend(check_store_access(root));
     name_links(root, &mut answer.faults);
     Ok(answer)
 }

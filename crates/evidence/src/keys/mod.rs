@@ -118,7 +118,7 @@ pub(super) fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, Evide
         rename_private_half(store, key.id())?;
     }
     let refuse = |problem| EvidenceError::Key { path: path.clone(), problem };
-    let bytes = read_no_follow(&path)?;
+    let bytes = if_exists(read_no_follow(&path))?.ok_or_else(|| refuse(KeyProblem::Gone))?;
     let text = String::from_utf8(bytes).unwrap_or_default();
     let signer = Signer::parse(&text).map_err(|error| refuse(KeyProblem::Format(error)))?;
     if signer.public() == key.public() { Ok(signer) } else { Err(refuse(KeyProblem::AnotherKey)) }

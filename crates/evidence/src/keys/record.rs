@@ -19,6 +19,9 @@ pub enum KeyProblem {
     Format(KeyFormatError),
     #[error("it holds another key than its record says")]
     AnotherKey,
+    /// The private half of the key in use is not there.
+    #[error("the private half of the key in use is gone, and nothing can be signed without it")]
+    Gone,
     #[error("it is no record of a key ({0})")]
     Record(String),
     /// A record with a lower number is missing, or the number in the record differs from the number in the file's name.

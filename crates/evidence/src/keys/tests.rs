@@ -90,6 +90,10 @@ fn a_damaged_key_is_named_and_not_replaced() {
     assert!(can_endorse(&test.store).unwrap());
     let path = private_path(&test.store, first.public().id());
     std::fs::remove_file(&path).unwrap();
+    let (_, mut ledger, _) = test.open();
+    let gone = ledger.read_signing_key(now()).unwrap_err();
+    assert!(matches!(gone, EvidenceError::Key { problem: KeyProblem::Gone, .. }), "{gone}");
+    assert!(gone.hint().contains("key rotate --lost"), "{}", gone.hint());
     crate::testing::put(&path, Signer::from_seed(&[1; 32]).to_pem().as_bytes());
     assert!(!can_endorse(&test.store).unwrap(), "it is another key");
     let refused = find_or_make_signer(&test.store, now()).unwrap_err();

@@ -107,6 +107,9 @@ fn a_segment_that_is_damaged_gone_or_another_one_is_named_and_never_believed() {
     }
     put(&first, &std::fs::read(&second).unwrap());
     assert!(matches!(read_all(&test), Err(EvidenceError::LedgerSegment { .. } | EvidenceError::LedgerLine { .. })));
+    put(&first, &[&original[..], b"x"].concat());
+    let behind = read_all(&test).unwrap_err().to_string();
+    assert!(behind.contains("1 bytes stand behind its stream"), "{behind}");
     put(&first, &compress_to_vec_zlib(&vec![b'x'; 1 << 20], LEVEL));
     let longer = read_all(&test).unwrap_err().to_string();
     assert!(longer.contains("is no segment of a ledger"), "{longer}");

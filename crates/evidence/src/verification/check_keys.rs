@@ -121,6 +121,7 @@ fn check_current_key(base: &Path, found: &InspectedDirectory, id: Digest) -> Opt
     let detail = match signer {
         Some(signer) if signer.public().id() == id => return None,
         Some(_) => "it is another key than its record says",
+        None if !found.entries.contains_key(name.as_bytes()) => "it is gone, and nothing can be signed without it",
         None => "there is no private key in it",
     };
     Some(EvidenceFault::new(FaultKind::KeyUnreadable, base.join(name), detail))

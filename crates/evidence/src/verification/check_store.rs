@@ -39,21 +39,13 @@ const BEGINNINGS: [&str; 3] = ["state.db", "checkpoints.db", "examination-"];
 /// The files of `locks/` that are no project's.
 const OTHER_LOCKS: [&str; 2] = ["slots", "service"];
 
-/// Checks the store at `root` before anything opens it, since opening makes the directory private again.
-pub fn check_store_access(root: &Path) -> Vec<EvidenceFault> {
-    let owner = owner_of(root);
-    match inspect_entry(root, InspectionDepth::Metadata) {
-        InspectedEntry::Directory(access) => check_access(Path::new("."), access, DIRECTORY_MODE, owner),
-        InspectedEntry::File(_) | InspectedEntry::SymbolicLink(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => {
-            Vec::new()
-        }
-    }
-}
-
-/// Checks the entries of the store that belong to no project.
+/// Checks the store's own directory, and its entries that belong to no project.
 pub fn check_store_entries(store: &Store) -> Vec<EvidenceFault> {
     let owner = owner_of(store.root());
-    let mut faults = Vec::new();
+    // The store itself may be a link, which is the user's own.
+    let own = access_of(&inspect_entry(store.root(), InspectionDepth::Metadata));
+    let mut faults: Vec<_> =
+        own.into_iter().flat_map(|access| check_access(Path::new("."), access, DIRECTORY_MODE, owner)).collect();
     for (name, entry) in inspect_entries(store.root()) {
         let path = PathBuf::from(&name);
         match (&entry, GUARDED.contains(&name.as_str())) {

@@ -55,7 +55,8 @@ const FINISH_ARCHIVE: &str = "`proctor archive` or the next run finishes what a 
 const APPROVAL: &str = "the approval before it is valid: `proctor approve` says what has to be approved now, and how";
 const RELINK: &str = "look at it, then move it elsewhere: the next run links the evidence again";
 const LINK: &str = "the next run of the task links it again";
-const KEY: &str = "put the key files back from a backup; if you lost the key yourself, trust begins with the new one";
+const KEY: &str =
+    "put the key files back from a backup; where the key is lost, `proctor key rotate --lost` begins with a new one";
 const DATES: &str =
     "set the clock right if it was wrong; if it was not, somebody with the key wrote the line: an anchor shows since when";
 const HISTORY: &str = "give `--key` a file that `proctor key export` printed now, or ask for the run again";

@@ -37,7 +37,7 @@ mod verify_store;
 
 pub use check_anchor::{check_anchor, check_consistency_proof};
 pub use check_links::name_links;
-pub use check_store::{check_store_access, check_store_entries};
+pub use check_store::check_store_entries;
 pub use fault::{EvidenceFault, FaultKind, sort_by_cause};
 pub use steadily::{is_ahead, ledger_file, line_from_the_future, verify_steadily};
 pub use unfinished::{UnfinishedKind, UnfinishedWork};

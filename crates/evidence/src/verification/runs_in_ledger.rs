@@ -11,7 +11,8 @@ use proctor_model::{PackedRun, PrunedRun, RunId, RunLine, RunRecord, TaskId};
 pub(super) struct RunsInLedger<'a> {
     /// The sealed runs, each with the sequence number of its ledger line.
     pub(super) runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
-    pub(super) superseded: BTreeSet<&'a RunId>,
+    /// The runs that a newer save stopped, each with its task.
+    pub(super) superseded: BTreeMap<&'a RunId, &'a TaskId>,
     pub(super) pruned: BTreeSet<&'a RunId>,
     pub(super) archived: BTreeMap<&'a RunId, &'a PackedRun>,
     /// The runs that the ledger's last line prunes.
@@ -25,7 +26,7 @@ impl<'a> RunsInLedger<'a> {
         for (_, line) in &read.lines {
             match line.body.about_runs() {
                 Some(RunLine::Sealed(record)) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
-                Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id)),
+                Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id, &record.task)),
                 Some(RunLine::Pruned(pruned)) => runs.pruned.extend(pruned.iter().map(|run| &run.run_id)),
                 Some(RunLine::Archived(record)) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
                 None => {}
@@ -49,6 +50,11 @@ impl<'a> RunsInLedger<'a> {
             Some(_) => Some((FaultKind::RunMisplaced, "the ledger lists it under another task")),
             None => Some((FaultKind::ArchiveUnnamed, "there is an archive, but no ledger line")),
         }
+    }
+
+    /// Returns whether a line is about a run of this task, so that the task has a directory.
+    pub(super) fn has_task(&self, task: &TaskId) -> bool {
+        self.runs.values().any(|(_, record)| record.task == *task) || self.superseded.values().any(|of| *of == task)
     }
 
     /// Returns the run to which `latest` of this task should point.

@@ -315,7 +315,7 @@ fn verify_run(
         if open.iter().flatten().any(|open| open.run_id == run.run_id) {
             return None;
         }
-        let (kind, detail) = if ledger.superseded.contains(&run.run_id) {
+        let (kind, detail) = if ledger.superseded.contains_key(&run.run_id) {
             (FaultKind::RunSuperseded, GONE)
         } else {
             (FaultKind::RunUnnamed, "there is a directory, but no ledger line")
@@ -422,6 +422,12 @@ fn check_other_entries(
             faults.push(EvidenceFault::new(FaultKind::Foreign, path, "only directories of tasks belong there"));
             continue;
         };
+        let runs = store.runs_directory(project, &task);
+        let is_of_open_run = open.iter().flatten().any(|open| open.task == task);
+        if !ledger.has_task(&task) && !is_of_open_run && inspect_entries(&runs).is_empty() {
+            faults.push(EvidenceFault::new(FaultKind::Foreign, path, "no run is in it, and no line of the ledger has the task"));
+            continue;
+        }
         faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
         let latest = ledger.latest(&task).and_then(|run_id| directories.get(run_id).map(|directory| (run_id, directory)));
         // If the run's process died after it wrote the ledger line, some or all links may still point to the run
@@ -430,7 +436,6 @@ fn check_other_entries(
         if !is_to_be_linked {
             faults.extend(check_task(&path, &inspect_entries(&store.task_directory(project, &task)), latest));
         }
-        let runs = store.runs_directory(project, &task);
         match inspect_entry(&runs, InspectionDepth::Metadata) {
             InspectedEntry::Directory(access) => {
                 faults.extend(check_access(&relative(store, &runs), access, DIRECTORY_MODE, owner));

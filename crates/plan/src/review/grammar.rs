@@ -1,5 +1,7 @@
 //! Recognises the verdict lines of a review, such as `Ready to merge? Yes`: approvals strictly, rejections leniently.
 
+use proctor_model::has_hidden_characters;
+
 /// The label of the verdict, exactly as an approval must spell it.
 pub(super) const FIELD: &str = "Ready to merge";
 
@@ -67,16 +69,30 @@ pub(super) fn parse_rejection(line: &str) -> Option<RejectionValue> {
 
 /// Counts how often a text mentions the label `Ready to merge`. A mention in other upper or lower case counts only
 /// before a `?` or `:`.
+///
+/// What a person reads as the label counts too: with letters of other scripts in the place of some of its own, with wide letters, or with
+/// characters between them that nobody sees. Such a line is never a verdict, and beside one it says that a person may read another one.
 pub(super) fn count_mentions(text: &str) -> usize {
-    // Only ASCII letters change, so a byte position in `lower` is the same position in `text`.
-    let lower = text.to_ascii_lowercase();
-    let label = FIELD.to_ascii_lowercase();
-    let is_mention = |place: usize| {
-        let rest = &text[place..];
-        let after = rest[FIELD.len()..].trim_start_matches(is_emphasis);
-        rest.starts_with(FIELD) || after.starts_with(['?', ':'])
+    let seen = text.chars().filter(|one| one.is_whitespace() || !has_hidden_characters(one.encode_utf8(&mut [0; 4])));
+    let seen: Vec<char> = seen.map(narrow).collect();
+    let label: Vec<char> = FIELD.chars().collect();
+    let is_mention = |(place, shown): (usize, &[char])| {
+        let own = shown.iter().zip(&label).filter(|(one, own)| one.eq_ignore_ascii_case(own)).count();
+        let is_alike = |(one, own): (&char, &char)| one.eq_ignore_ascii_case(own) || (!one.is_ascii() && one.is_alphanumeric());
+        if own * 2 < label.len() || !shown.iter().zip(&label).all(is_alike) {
+            return false;
+        }
+        let after = seen[place + label.len()..].iter().find(|one| !is_emphasis(**one));
+        shown == label || after.is_some_and(|after| matches!(after, '?' | ':'))
     };
-    lower.match_indices(&label).filter(|(place, _)| is_mention(*place)).count()
+    seen.windows(label.len()).enumerate().filter(|window| is_mention(*window)).count()
+}
+
+/// Returns the ASCII character of a wide one (U+FF01 to U+FF5E), a space for any other space in a line, and any other character as it is.
+fn narrow(one: char) -> char {
+    let ascii = u32::from(one).checked_sub(0xFEE0).filter(|_| ('\u{ff01}'..='\u{ff5e}').contains(&one)).and_then(char::from_u32);
+    let space = (one.is_whitespace() && !one.is_ascii()).then_some(' ');
+    ascii.or(space).unwrap_or(one)
 }
 
 fn is_emphasis(one: char) -> bool {

@@ -305,7 +305,7 @@ fn judge_by_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     };
     let agent_action = match judged.cell.blocking {
         Blocking::Allowed => AgentWord::Continue.action(format!("Nothing blocks: {}.", judged.applied.reason)),
-        Blocking::Blocks => words.agent.action(format!("{}. Mend them, then request a retest.", judged.applied.reason)),
+        Blocking::Blocks => words.agent.action(format!("{}. Mend them.", judged.applied.reason)),
     };
     // If the policy dropped all findings, the result is clean.
     let code = if remains { CategoryCode::Findings } else { CategoryCode::Clean };

@@ -14,7 +14,7 @@ pub(in crate::verdict) const NOTHING_CHECKED: CategoryRow = CategoryRow {
     title: "Nothing Was Checked",
     fix: "Correct the paths of the command, or what the tool's configuration leaves out: {reason}",
     agent: AgentWord::FixSpecification,
-    message: "The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.",
+    message: "The tool had nothing to check, so it proves nothing. Correct its paths or configuration.",
     causes: &["The paths of the command match nothing", "The tool's configuration excludes every file", "Every test is skipped"],
     recoverable: Some("Correct the paths of the command, or what the tool's configuration leaves out"),
     shows_output: true,
@@ -31,7 +31,7 @@ pub(in crate::verdict) const FILES_CHANGED: CategoryRow = CategoryRow {
     fix: "Run the command by hand, so that the project's own files are mended, or let it only look (`--check`, without `--fix`, \
           `--write` or `-w`): {reason}",
     agent: AgentWord::FixCode,
-    message: "The tool mended its own copy, not the project. Run its command by hand, then request a retest.",
+    message: "The tool mended its own copy, not the project. Run its command by hand.",
     causes: &["The command mends in place of only looking", "The tool's configuration switches mending on"],
     recoverable: Some("Run the command by hand in the project"),
     shows_output: true,

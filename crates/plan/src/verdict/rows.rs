@@ -34,7 +34,7 @@ const TEST_FAILURE: CategoryRow = CategoryRow {
     debt: UNTESTED,
     fix: "{reason}",
     agent: AgentWord::AddTests,
-    message: "No test has shown anything yet. Make tests run, then request a retest.",
+    message: "No test has shown anything yet. Make tests run.",
     ..SUCCESS
 };
 
@@ -82,7 +82,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Test Failure",
         agent: AgentWord::ImplementFix,
-        message: "Tests fail. Change the implementation until they pass, then request a retest.",
+        message: "Tests fail. Change the implementation until they pass.",
         is_determined_by_inputs: true,
         ..TEST_FAILURE
     },
@@ -168,7 +168,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
         debt: Err("This is an error in the command or its configuration, not in the code"),
         title: "Usage Error",
         agent: AgentWord::FixSpecification,
-        message: "The tool refused its command line or configuration. Correct the command, then request a retest.",
+        message: "The tool refused its command line or configuration. Correct the command.",
         recoverable: Some("Correct the option, path or configuration the reason names"),
         shows_output: true,
         ..EXECUTION_ERROR
@@ -267,7 +267,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
         debt: Ok((DebtCategory::ValidationMissing, Severity::High)),
         title: "Validation Issues",
         agent: AgentWord::FixCode,
-        message: "The tool found issues. Mend them, then request a retest.",
+        message: "The tool found issues. Mend them.",
         shows_output: true,
         is_determined_by_inputs: true,
         ..SUCCESS
@@ -375,7 +375,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
         code: CategoryCode::AnswerInvalid,
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Unexpected Answer",
-        message: "The server answered, and not as it must. Change the implementation, then request a retest.",
+        message: "The server answered, and not as it must. Change the implementation.",
         summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
@@ -383,7 +383,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
         code: CategoryCode::EndpointMissing,
         debt: Ok((DebtCategory::ApiEndpointMissing, Severity::Critical)),
         title: "API Endpoint Missing",
-        message: "The server answers with 404. Implement the endpoint, then request a retest.",
+        message: "The server answers with 404. Implement the endpoint.",
         summary: SummaryWords::AnswerStatus,
         ..ANSWER_FAILURE
     },
@@ -412,7 +412,7 @@ pub(in crate::verdict) const ROWS: [CategoryRow; 53] = [
         debt: Ok((DebtCategory::BusinessLogicError, Severity::High)),
         title: "Unexpected Result",
         fix: "Change the implementation so that the result is as it must be: {reason}",
-        message: "What was asked for was done, and the result is not as it must be. Change the implementation, then request a retest.",
+        message: "What was asked for was done, and the result is not as it must be. Change the implementation.",
         shows_output: true,
         ..ANSWER_FAILURE
     },

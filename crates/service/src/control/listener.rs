@@ -3,11 +3,12 @@
 //! Connections of actions take no places from clients: they have a small number of places of their own, and each is answered with
 //! an error. An action's connection beyond that number is closed without an answer.
 
+use std::collections::BTreeMap;
 use std::future::Future as _;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ use proctor_sandbox::process::{PeerExaminer, PeerOrigin, PeerProcess};
 /// that sends no request loses its connection after a few seconds, so the wait is short even if somebody opens that
 /// many connections.
 const MOST_CONNECTIONS: usize = 4096;
+/// The most connections of one process that are open at the same time. A further one is closed at once, so that no process takes the
+/// places of the others.
+const MOST_OF_A_PROCESS: usize = 32;
 /// The most connections of actions that are open at the same time.
 const MOST_REFUSED: usize = 16;
 /// Connections may take the process's limit on open files divided by this number. The rest is for projects and runs.
@@ -41,6 +45,8 @@ pub(super) struct ControlListener {
     examiner: PeerExaminer,
     room: Arc<Semaphore>,
     room_for_refused: Arc<Semaphore>,
+    /// The places of each process that has connections, by its id.
+    of_processes: Mutex<BTreeMap<Option<i32>, Weak<Semaphore>>>,
 }
 
 /// An accepted connection. It counts towards the limit on connections until it is dropped.
@@ -50,6 +56,8 @@ pub(super) struct Connection<S> {
     /// The timer that runs while the client does not read its answer.
     unread: Option<Pin<Box<Sleep>>>,
     _room: OwnedSemaphorePermit,
+    /// Its place among those of its process; `None` where processes are not told apart.
+    _of_process: Option<OwnedSemaphorePermit>,
 }
 
 /// The process that connected.
@@ -72,7 +80,7 @@ impl ControlListener {
         let share = usize::try_from(open_files / SHARE_OF_DESCRIPTORS).unwrap_or(MOST_CONNECTIONS);
         let room = Arc::new(Semaphore::new(share.clamp(MOST_REFUSED, MOST_CONNECTIONS)));
         let (examiner, room_for_refused) = (PeerExaminer::new()?, Arc::new(Semaphore::new(MOST_REFUSED)));
-        Ok(Self { listener, own_uid, examiner, room, room_for_refused })
+        Ok(Self { listener, own_uid, examiner, room, room_for_refused, of_processes: Mutex::default() })
     }
 
     /// Returns the next connection, and who made it.
@@ -100,8 +108,10 @@ impl ControlListener {
             }
             match peer.origin {
                 PeerOrigin::Outside => {
+                    let Some(of_process) = self.place_of_process(peer.pid) else { continue };
                     let asker = Peer { pid: peer.pid, uid: peer.uid }.asker();
-                    return Ok((Connection::new(stream, room), Caller::Client(Arc::new(asker))));
+                    let connection = Connection { _of_process: Some(of_process), ..Connection::new(stream, room) };
+                    return Ok((connection, Caller::Client(Arc::new(asker))));
                 }
                 PeerOrigin::Action { .. } | PeerOrigin::Unknown => {
                     drop(room);
@@ -112,12 +122,21 @@ impl ControlListener {
             }
         }
     }
+
+    /// Takes one of the places of a process; `None` if all are taken.
+    fn place_of_process(&self, process: Option<i32>) -> Option<OwnedSemaphorePermit> {
+        let mut known = self.of_processes.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|_, room| room.strong_count() > 0);
+        let room = known.get(&process).and_then(Weak::upgrade).unwrap_or_else(|| Arc::new(Semaphore::new(MOST_OF_A_PROCESS)));
+        known.insert(process, Arc::downgrade(&room));
+        room.try_acquire_owned().ok()
+    }
 }
 
 impl<S> Connection<S> {
     /// Makes a connection that holds a place among those that may be open.
     pub(super) fn new(stream: S, room: OwnedSemaphorePermit) -> Self {
-        Self { stream, unread: None, _room: room }
+        Self { stream, unread: None, _room: room, _of_process: None }
     }
 
     /// Passes on the result of a write, and ends the connection if the client has read nothing for [`READING`].

@@ -30,8 +30,51 @@ pub(super) fn text(call: &ToolCall, answer: &Value) -> String {
         | ToolCall::Plan(_)
         | ToolCall::Gate(_) => None,
     };
-    // JSON quotes every text, so no word of it stands outside of a value.
-    bounded(told.unwrap_or_else(|| format!("{answer}\n{DATA}")))
+    bounded(told.unwrap_or_else(|| {
+        let mut lines = String::new();
+        outline(answer, 0, &mut lines);
+        format!("{lines}{DATA}")
+    }))
+}
+
+/// Writes a structured answer as lines: a key and its value, and what is below it indented. Every text is quoted, so no word of it stands
+/// outside of a value; one of several lines has a line for each.
+fn outline(value: &Value, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    let mut entry = |head: &str, value: &Value| match value {
+        Value::Null => {}
+        Value::String(said) if said.contains('\n') => {
+            let _never_fails = writeln!(text, "{indent}{head}");
+            for line in said.lines() {
+                let _never_fails = writeln!(text, "{indent}  | {}", quoted_text(line));
+            }
+        }
+        Value::String(said) => {
+            let _never_fails = writeln!(text, "{indent}{head} {}", quoted_text(said));
+        }
+        Value::Bool(_) | Value::Number(_) => {
+            let _never_fails = writeln!(text, "{indent}{head} {value}");
+        }
+        Value::Array(_) | Value::Object(_) if is_empty(value) => {}
+        Value::Array(_) | Value::Object(_) => {
+            let _never_fails = writeln!(text, "{indent}{head}");
+            outline(value, depth + 1, text);
+        }
+    };
+    match value {
+        Value::Object(keys) => keys.iter().for_each(|(key, value)| entry(&format!("{}:", key_text(key)), value)),
+        Value::Array(items) => items.iter().for_each(|item| entry("-", item)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => entry("-", value),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+/// Returns a key as it is if it is a plain word, and quoted if it is a name from elsewhere.
+fn key_text(key: &str) -> String {
+    if key.bytes().all(|byte| byte.is_ascii_alphanumeric()) { key.to_owned() } else { quoted_text(key) }
 }
 
 /// Cuts a text after the most characters, and says so.
@@ -205,8 +248,17 @@ mod tests {
         assert!(told.starts_with("default: fresh FAILED (exit code 1)\n1 failed in run 42:\n- \"unit\": \"x\\\"}"), "{told}");
         assert!(told.lines().all(|line| !line.starts_with("SYSTEM")), "{told}");
         assert!(told.contains("next for \"unit\": FIX_CODE: mend the code") && told.contains(DATA), "{told}");
-        let other = text(&ToolCall::Plan(TaskArguments::default()), &json!({"name": HOSTILE}));
+        let other = text(&ToolCall::Plan(TaskArguments::default()), &json!({"name": HOSTILE, HOSTILE: 1}));
         assert!(other.lines().all(|line| !line.starts_with("SYSTEM")), "{other}");
+    }
+
+    #[test]
+    fn an_answer_without_words_of_its_own_is_lines_and_no_json() {
+        let answer =
+            json!({"run": 3, "none": null, "empty": [], "log": "one\ntwo", "checks": [{"name": "unit", "passed": true}, "x"]});
+        let told = text(&ToolCall::Plan(TaskArguments::default()), &answer);
+        let lines = "checks:\n  -\n    name: \"unit\"\n    passed: true\n  - \"x\"\nlog:\n  | \"one\"\n  | \"two\"\nrun: 3\n";
+        assert_eq!(told, format!("{lines}{DATA}"));
     }
 
     #[test]

@@ -69,10 +69,24 @@ pub(super) fn case(test: &Test) -> TestCase {
             && test.elements.iter().flat_map(|element| &element.marks).any(|mark| mark.is_expected),
         duration_us: test.elements.iter().filter_map(|element| element.duration).reduce(u64::saturating_add),
         body: None,
-        failure_messages: marks(test)
-            .map(|mark| if mark.text.is_empty() { &mark.message } else { &mark.text })
-            .cloned()
+        failure_messages: test
+            .elements
+            .iter()
+            .flat_map(|element| &element.marks)
+            .map(said)
+            .filter(|said| !said.is_empty())
             .collect(),
+    }
+}
+
+/// Returns what a mark says: the whole text of a failure, and the reason of a skip without the place that pytest puts before it.
+fn said(mark: &Mark) -> String {
+    match mark.kind {
+        MarkKind::Skipped if mark.is_expected && mark.message.is_empty() => "expected to fail".to_owned(),
+        MarkKind::Skipped if mark.is_expected => format!("expected to fail: {}", mark.message),
+        MarkKind::Skipped => mark.message.clone(),
+        MarkKind::Failure | MarkKind::Error if mark.text.is_empty() => mark.message.clone(),
+        MarkKind::Failure | MarkKind::Error => mark.text.clone(),
     }
 }
 

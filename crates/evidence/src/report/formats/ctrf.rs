@@ -39,7 +39,7 @@ pub(super) fn write(run: &OutgoingRun) -> String {
     let not_listed: u64 = checks.iter().map(|check| run.not_listed(check)).sum();
     let own = json!({
         "run": report.authenticity.execution_id, "project": run.project_id, "task": report.test_specification.task_id,
-        "verdict": run.verdict(), "reason": report.validation_criteria_evaluation.reason,
+        "verdict": run.verdict(), "coverage": run.coverage(), "reason": report.validation_criteria_evaluation.reason,
         "tree": report.tree.as_ref().map(|tree| tree.before.0.hex()), "testsNotListed": not_listed,
         "checks": checks.iter().map(|check| own_check(check)).collect::<Vec<_>>(),
     });

@@ -44,7 +44,7 @@ pub(super) fn write(run: &OutgoingRun) -> String {
     if let Some(reason) = run.unexplained() {
         lines.push(command("error", None, "proctor", reason));
     }
-    lines.push(command("notice", None, "proctor", &format!("{} · run {}", run.verdict(), run.report.authenticity.execution_id)));
+    lines.push(command("notice", None, "proctor", &format!("{} · run {}", run.headline(), run.report.authenticity.execution_id)));
     lines.join("\n") + "\n"
 }
 

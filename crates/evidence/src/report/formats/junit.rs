@@ -67,6 +67,7 @@ fn write_suite(xml: &mut String, run: &OutgoingRun, check: &ActionResultV2, case
     let mut properties = vec![
         ("proctor.run", run.report.authenticity.execution_id.to_string()),
         ("proctor.verdict", run.verdict().to_owned()),
+        ("proctor.checks", run.coverage().unwrap_or_else(|| "all".to_owned())),
         ("proctor.check", check.action_id.to_string()),
         ("proctor.tool", check.tool.clone()),
         ("proctor.status", check.status.map_or("SKIPPED", ResultType::word).to_owned()),

@@ -15,7 +15,7 @@ const LONGEST: usize = 300;
 
 pub(super) fn write(run: &OutgoingRun) -> String {
     let report = &run.report;
-    let mut text = format!("## {} · {}\n\n", run.verdict(), plain(run.project()));
+    let mut text = format!("## {} · {}\n\n", run.headline(), plain(run.project()));
     let tree = report.tree.as_ref().map(|tree| format!(" · tree `{}…`", tree.before.0.short())).unwrap_or_default();
     let _never_fails = writeln!(text, "run `{}`{tree}\n", report.authenticity.execution_id);
     if let Some(reason) = run.unexplained() {

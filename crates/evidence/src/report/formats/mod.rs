@@ -86,6 +86,16 @@ impl OutgoingRun {
         }
     }
 
+    /// Returns how many of the checks the run is about, such as "1 of 6 checks"; `None` if it carried out every check.
+    fn coverage(&self) -> Option<String> {
+        count_checks(&self.report).words()
+    }
+
+    /// Returns the verdict, and what part of the checks it is about where that is not all of them.
+    fn headline(&self) -> String {
+        self.coverage().map_or_else(|| self.verdict().to_owned(), |coverage| format!("{} · {coverage}", self.verdict()))
+    }
+
     /// Returns the reason for a verdict other than PASSED that no check explains, such as a criterion that is not met or a tree that
     /// moved. `None` if the run passed, or a check did not succeed and that blocks.
     fn unexplained(&self) -> Option<&str> {

@@ -41,6 +41,7 @@ fn with_frame(run: &OutgoingRun, name: &str, tool: &str, results: Results, invoc
         "results": results.results,
         "properties": {"proctor": {
             "run": report.authenticity.execution_id, "project": run.project_id, "verdict": run.verdict(),
+            "coverage": run.coverage(),
             "tree": report.tree.as_ref().map(|tree| tree.before.0.hex()), "generatedBy": GENERATED_BY,
         }},
     });

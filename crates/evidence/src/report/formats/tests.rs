@@ -7,7 +7,9 @@ use quick_xml::events::Event;
 use serde_json::{Value, json};
 
 use super::{ExportedRun, export_texts};
-use crate::report::{DiagnosticsV2, ExecutionReportV2, OutgoingRedactor, TestRecordV1, TestResultsRecordV1, parse, samples};
+use crate::report::{
+    DiagnosticsV2, ExecutionReportV2, OutgoingRedactor, SkipReason, TestRecordV1, TestResultsRecordV1, parse, samples,
+};
 use proctor_model::{ActionId, ExportFormat, FindingLevel, OverallResult, ResultType, TestFailure, TestOutcome};
 
 const REPORT: &str = include_str!("../golden/execution-report.json");
@@ -65,6 +67,34 @@ fn green() -> (ExecutionReportV2, ActionId) {
     report.validation_criteria_evaluation.overall_result = Some(OverallResult::Passed);
     let id = report.step_execution.results[0].action_id.clone();
     (report, id)
+}
+
+#[test]
+fn every_format_says_what_part_of_the_checks_a_partial_run_is_about() {
+    let (mut report, _) = green();
+    report.step_execution.results.iter_mut().for_each(|check| (check.skip_reason, check.reused) = (None, None));
+    let whole = report.clone();
+    let all = report.step_execution.results.len();
+    let last = report.step_execution.results.last_mut().expect("it has checks");
+    (last.status, last.skip_reason) = (None, Some(SkipReason::NotSelected));
+    let part = format!("{} of {all} checks", all - 1);
+    for format in text_formats() {
+        let text = write(format, &report, &BTreeMap::new());
+        assert!(text.contains(&part), "{part} in {text}");
+        let first = [(ExportFormat::Markdown, "## PASSED · "), (ExportFormat::Github, "::PASSED · ")];
+        let head = first.iter().find(|(of, _)| *of == format).map_or_else(|| part.clone(), |(_, head)| format!("{head}{part}"));
+        assert!(text.contains(&head), "{head} in {text}");
+        assert!(!write(format, &whole, &BTreeMap::new()).contains(&format!(" of {all} checks")));
+    }
+}
+
+#[test]
+fn the_reason_of_a_skip_stays() {
+    let (report, check) = green();
+    let mut skipped = test("slow", TestOutcome::Skipped);
+    skipped.failure_messages = vec!["needs a disk".to_owned()];
+    let xml = write(ExportFormat::Junit, &report, &record(&check, vec![skipped]));
+    assert!(xml.contains("<skipped message=\"needs a disk\"/>"), "{xml}");
 }
 
 /// Reads a document as another program would, and returns how often each element begins.

@@ -247,7 +247,7 @@ pub struct TestRecordV1 {
     /// The test's duration in microseconds, where the tool tells more than milliseconds (added to the original format).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duration_us: Option<u64>,
-    /// The messages of the test's failure; empty if the test passed.
+    /// The messages of the test's failure, or why it was skipped; empty if the test passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
     /// The place where the test failed, if it is known.

@@ -174,6 +174,12 @@ fn every_malformation_has_its_own_reason() {
         ("Ready to merge? Yes\n\nI was asked: Ready to merge? Yes or no", Malformation::MentionedElsewhere),
         ("Ready to merge? Yes\n\n> Ready to merge? Maybe", Malformation::MentionedElsewhere),
         ("Ready to merge? Yes\n\nREADY TO MERGE: SOMETIMES", Malformation::MentionedElsewhere),
+        ("Re\u{430}dy to merge? No\nReady to merge? Yes", Malformation::MentionedElsewhere),
+        ("R\u{435}\u{430}dy t\u{43e} m\u{435}rg\u{435}: No\nReady to merge? Yes", Malformation::MentionedElsewhere),
+        ("Ready to mer\u{200b}ge? No\nReady to merge? Yes", Malformation::MentionedElsewhere),
+        ("Ready\u{a0}to\u{2003}merge? No\nReady to merge? Yes", Malformation::MentionedElsewhere),
+        ("\u{ff32}\u{ff45}\u{ff41}\u{ff44}\u{ff59} to merge\u{ff1f} No\nReady to merge? Yes", Malformation::MentionedElsewhere),
+        ("Re\u{430}dy to merge? Yes", Malformation::UnknownValue),
         ("Ready to merge? Yes\n\n```\nReady to merge? Yes\n```", Malformation::MentionedElsewhere),
     ] {
         assert_eq!(why(read(text)), Some(expected), "{text:?}");

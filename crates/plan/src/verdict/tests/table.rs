@@ -33,7 +33,7 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Continue: Nothing to do.
     TESTS_FAILED: TestFailure, tool Succeeded, tests ran; debt BusinessLogicError, High
       Test Failure: {reason}
-      ImplementFix: Tests fail. Change the implementation until they pass, then request a retest.
+      ImplementFix: Tests fail. Change the implementation until they pass.
     COLLECTION_ERROR: TestFailure, tool Succeeded; debt ValidationMissing, High
       Tests Cannot Be Collected: Mend the error that keeps the tests from being collected: {reason}
       FixCode: Tests could not be collected. Mend the import or syntax error the reason names.
@@ -47,10 +47,10 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       AddTests: All tests pass, coverage is below its target. Add tests; the implementation is not at fault.
     NO_TESTS_COLLECTED: TestFailure, tool Succeeded; debt ValidationMissing, High
       No Tests Collected: Correct the paths and names in the command so that it finds tests, or add tests: {reason}
-      AddTests: No test has shown anything yet. Make tests run, then request a retest.
+      AddTests: No test has shown anything yet. Make tests run.
     NO_TESTS_EXECUTED: TestFailure, tool Succeeded; debt ValidationMissing, High
       No Tests Executed: Remove the skips and selections that leave every test out: {reason}
-      AddTests: No test has shown anything yet. Make tests run, then request a retest.
+      AddTests: No test has shown anything yet. Make tests run.
     MAX_WARNINGS: TestFailure, tool Succeeded, tests ran; debt Refactor, Medium
       Too Many Warnings: Mend what warns: {reason}
       FixCode: All tests pass with more warnings than the run allows. Mend what warns.
@@ -68,7 +68,7 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       recover: Look at the traceback in the log; try without plugins
     USAGE_ERROR: ExecutionError, tool Failed; no debt: This is an error in the command or its configuration, not in the code
       Usage Error: {reason}
-      FixSpecification: The tool refused its command line or configuration. Correct the command, then request a retest.
+      FixSpecification: The tool refused its command line or configuration. Correct the command.
       recover: Correct the option, path or configuration the reason names
     TOOL_NOT_FOUND: ExecutionError, tool Failed; debt IntegrationFailure, High
       Tool Not Found: Install what is missing or correct the command: {reason}
@@ -138,7 +138,7 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       AskHuman: A helper process of proctor ended, so the run is carried out once more. Ask a person if that happens again.
     FINDINGS: ValidationFailure, tool Succeeded; debt ValidationMissing, High
       Validation Issues
-      FixCode: The tool found issues. Mend them, then request a retest.
+      FixCode: The tool found issues. Mend them.
     CLEAN: Success, tool Succeeded; no debt: Nothing to mend
       Success
       Continue: Nothing to do.
@@ -197,10 +197,10 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Continue: Nothing to do.
     ANSWER_INVALID: TestFailure, tool Succeeded; debt BusinessLogicError, High
       Unexpected Answer: Make the server answer as it must: {reason}
-      ImplementFix: The server answered, and not as it must. Change the implementation, then request a retest.
+      ImplementFix: The server answered, and not as it must. Change the implementation.
     ENDPOINT_MISSING: TestFailure, tool Succeeded; debt ApiEndpointMissing, Critical
       API Endpoint Missing: Make the server answer as it must: {reason}
-      ImplementFix: The server answers with 404. Implement the endpoint, then request a retest.
+      ImplementFix: The server answers with 404. Implement the endpoint.
     SERVER_ERROR: TestFailure, tool Succeeded; debt BusinessLogicError, Critical
       Server Error: Make the server answer as it must: {reason}
       ImplementFix: The server failed to answer the request properly. Its log says why.
@@ -213,7 +213,7 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       Continue: Nothing to do.
     RESULT_INVALID: TestFailure, tool Succeeded; debt BusinessLogicError, High
       Unexpected Result: Change the implementation so that the result is as it must be: {reason}
-      ImplementFix: What was asked for was done, and the result is not as it must be. Change the implementation, then request a retest.
+      ImplementFix: What was asked for was done, and the result is not as it must be. Change the implementation.
     CLIENT_FAILED: ExecutionError, tool Failed; debt IntegrationFailure, High
       Client Failed: Run the query or command by hand and mend what it complains about: {reason}
       FixCode: The client of a database, a container engine or a browser could not do what was asked. The reason and the log say why.
@@ -238,14 +238,14 @@ fn r4_every_code_has_its_result_its_debt_and_its_words() {
       FixSpecification: Test specification has errors. Fix and regenerate.
     NOTHING_CHECKED: ValidationFailure, tool Succeeded; debt ValidationMissing, High
       Nothing Was Checked: Correct the paths of the command, or what the tool's configuration leaves out: {reason}
-      FixSpecification: The tool had nothing to check, so it proves nothing. Correct its paths or configuration, then request a retest.
+      FixSpecification: The tool had nothing to check, so it proves nothing. Correct its paths or configuration.
       perhaps: The paths of the command match nothing
       perhaps: The tool's configuration excludes every file
       perhaps: Every test is skipped
       recover: Correct the paths of the command, or what the tool's configuration leaves out
     FILES_CHANGED: ValidationFailure, tool Succeeded; debt ValidationMissing, High
       Files Changed by the Check: Run the command by hand, so that the project's own files are mended, or let it only look (`--check`, without `--fix`, `--write` or `-w`): {reason}
-      FixCode: The tool mended its own copy, not the project. Run its command by hand, then request a retest.
+      FixCode: The tool mended its own copy, not the project. Run its command by hand.
       perhaps: The command mends in place of only looking
       perhaps: The tool's configuration switches mending on
       recover: Run the command by hand in the project
