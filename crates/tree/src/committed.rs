@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, LeafReading};
 use crate::content::MAX_RULES_BYTES;
 use crate::digest::{DigestedEntry, compute_directory_digest};
-use crate::ignore::{ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
+use crate::ignore::{ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesAbove, RulesFile, RulesScope, TreeMembership};
 use crate::inputs::{digest_of_now, digest_with_inputs};
 use crate::read::{is_too_deep, push_name};
 use crate::refusal::CommitRefusal;
@@ -104,11 +104,18 @@ fn read_commit(
     let top = walk.read(root, below)?;
     let (digest, files) = walk.read_leaves(&top)?;
     let own = digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
-    let of_input = matcher.for_input();
-    let inputs = matcher.inputs().iter().map(|place| {
-        let (kind, digest) = match place.in_repository(below) {
-            Some(path) => begin(&of_input).read_input(root, &path)?,
-            None => digest_of_now(place, matcher),
+    let in_repository = matcher.inputs().iter().map(|place| {
+        let path = place.in_repository(below);
+        let above = path.as_ref().map(|path| begin(matcher).rules_above(root, path)).transpose()?;
+        Ok((place, path.zip(above.map(|above| matcher.for_input(above)))))
+    });
+    let in_repository: Vec<_> = in_repository.collect::<Result<_, CommitRefusal>>()?;
+    let inputs = in_repository.iter().map(|(place, committed)| {
+        let read = committed.as_ref().map(|(path, matcher)| begin(matcher).read_input(root, path)).transpose()?;
+        let (kind, digest) = match read {
+            Some(Some(read)) => read,
+            Some(None) if !place.is_ignored() => (EntryKind::File, None),
+            Some(None) | None => digest_of_now(place, matcher),
         };
         Ok((place.name.as_str(), kind, digest))
     });
@@ -173,21 +180,33 @@ impl CommitWalk<'_> {
         self.read_from(&entries.ok_or_else(|| CommitRefusal::NoProject { path: below.clone() })?)
     }
 
-    /// Reads the file or directory of an input. Returns its kind and its digest, which is `None` if the commit has nothing there.
-    fn read_input(&mut self, root: ObjectId, path: &TreePath) -> Result<(EntryKind, Option<Digest>), CommitRefusal> {
+    /// Reads what the commit's rules files above an input say about it. They decide in submodules alone.
+    fn rules_above(&mut self, root: ObjectId, path: &TreePath) -> Result<RulesAbove, CommitRefusal> {
+        if self.submodules.is_none() {
+            return Ok(RulesAbove::default());
+        }
+        RulesAbove::read(path.as_bytes(), true, |directory| {
+            self.path.clear();
+            let entries = self.descend(root, &to_tree_path(directory))?;
+            self.rules_texts(&entries.unwrap_or_default())
+        })
+    }
+
+    /// Reads the file or directory of an input. Returns its kind and its digest; `None` if the commit has nothing there.
+    fn read_input(&mut self, root: ObjectId, path: &TreePath) -> Result<Option<(EntryKind, Option<Digest>)>, CommitRefusal> {
         let parent = self.descend(root, &path.parent().unwrap_or_default())?.unwrap_or_default();
-        let Some(entry) = parent.iter().find(|entry| entry.name == path.name()) else { return Ok((EntryKind::File, None)) };
+        let Some(entry) = parent.iter().find(|entry| entry.name == path.name()) else { return Ok(None) };
         push_name(&mut self.path, path.name());
         match entry.kind() {
             Some(GitEntryKind::Own(EntryKind::Directory)) => {
                 let entries = self.entries_of(entry.id)?;
                 let read = self.read_from(&entries)?;
                 let (digest, _) = self.read_leaves(&read)?;
-                Ok((EntryKind::Directory, Some(digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))))
+                Ok(Some((EntryKind::Directory, Some(digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()))))))
             }
             Some(GitEntryKind::Own(kind @ (EntryKind::File | EntryKind::Executable | EntryKind::Link))) => {
                 let _only_leaf = self.leaf(kind, entry.id);
-                Ok((kind, self.read_all_leaves()?.into_iter().next().flatten()))
+                Ok(Some((kind, self.read_all_leaves()?.into_iter().next().flatten())))
             }
             Some(GitEntryKind::Submodule) | None => Err(CommitRefusal::OddEntry { path: to_tree_path(&self.path) }),
         }
@@ -338,6 +357,14 @@ impl CommitWalk<'_> {
         entries: &[GitTreeEntry],
     ) -> Result<Option<RulesScope>, CommitRefusal> {
         let Some(scope) = scope else { return Ok(None) };
+        let texts = self.rules_texts(entries)?;
+        let directory = to_tree_path(self.path.get(self.project_start..).unwrap_or_default());
+        let rules = (!texts.is_empty()).then(|| Arc::new(DirectoryRules::parse(directory, &texts)));
+        Ok(Some(self.matcher.narrow(scope, membership, rules.as_ref())))
+    }
+
+    /// Returns the texts of the rules files of a directory, which has these entries.
+    fn rules_texts(&self, entries: &[GitTreeEntry]) -> Result<Vec<(RulesFile, Vec<u8>)>, CommitRefusal> {
         let (mut texts, is_file) =
             (Vec::new(), |kind| matches!(kind, Some(GitEntryKind::Own(EntryKind::File | EntryKind::Executable))));
         for file in RulesFile::ALL {
@@ -350,9 +377,7 @@ impl CommitWalk<'_> {
                 }
             }
         }
-        let directory = to_tree_path(self.path.get(self.project_start..).unwrap_or_default());
-        let rules = (!texts.is_empty()).then(|| Arc::new(DirectoryRules::parse(directory, &texts)));
-        Ok(Some(self.matcher.narrow(scope, membership, rules.as_ref())))
+        Ok(texts)
     }
 
     /// Reads the files and links of the directories that were read. Returns the digest of the top directory, or `None` if nothing in it

@@ -20,7 +20,7 @@ use proctor_model::{
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
 use proctor_sandbox::process::clock;
-use proctor_tree::committed_tree;
+use proctor_tree::{InputPlace, committed_tree};
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 
 mod answer;
@@ -162,9 +162,11 @@ pub fn judge(
     })
 }
 
-/// Names the inputs that lie outside of the repository: no commit has their content, so the answer holds for what is there now.
+/// Names the inputs that lie outside of the repository or that it ignores: no commit has their content, so the answer holds for what is
+/// there now.
 fn name_inputs_outside(judgements: &mut [GateJudgement], matcher: &Matcher, below: &TreePath) {
-    let outside = matcher.inputs().iter().filter(|input| input.in_repository(below).is_none());
+    let is_outside = |input: &&InputPlace| input.in_repository(below).is_none() || input.is_ignored();
+    let outside = matcher.inputs().iter().filter(is_outside);
     let outside: Vec<String> = outside.map(|input| input.name.clone()).collect();
     for judged in judgements.iter_mut().filter(|judged| judged.state == GateState::Proved) {
         judged.also_read.extend(outside.iter().cloned());
