@@ -21,6 +21,7 @@ use proctor_tools::{
     paths_that_lead_out,
 };
 use proctor_tree::InputPlace;
+use proctor_tree::ignore::MatcherSettings;
 
 /// The most files and bytes of inputs that are taken without being written down.
 const MOST_FILES: usize = 2_000;
@@ -92,6 +93,12 @@ struct Known {
 static KNOWN: Mutex<BTreeMap<PathBuf, Known>> = Mutex::new(BTreeMap::new());
 
 impl InputSearch<'_> {
+    /// Returns all inputs of the project: those that the settings name, and what its files lead to.
+    pub fn with_found(&self, named: Vec<InputPlace>) -> FoundInputs {
+        let found = self.find(&named);
+        FoundInputs { taken: without_nested([named, found.taken].concat()), left_out: found.left_out }
+    }
+
     /// Returns what the project's own files lead to. `named` are the inputs that the settings name.
     pub fn find(&self, named: &[InputPlace]) -> FoundInputs {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,6 +131,15 @@ pub fn is_input_note(note: &PlanNote) -> bool {
 }
 
 impl ProjectSettings {
+    /// Returns the settings with the inputs to which the project's files lead now. A prerequisite may have installed packages that lead
+    /// elsewhere than those that were there before.
+    #[must_use]
+    pub fn with_inputs_of_now(&self, search: &InputSearch<'_>) -> Self {
+        let named = self.named_inputs.iter().filter_map(|name| search.place(name).ok());
+        let FoundInputs { taken, left_out } = search.with_found(named.collect());
+        Self { matcher: MatcherSettings { inputs: taken, ..self.matcher.clone() }, left_out, ..self.clone() }
+    }
+
     /// Returns notes about the inputs that were found, and about what is none by itself.
     pub fn input_notes(&self) -> Vec<PlanNote> {
         let found = self.matcher.inputs.iter().filter(|input| !self.named_inputs.contains(&input.name));

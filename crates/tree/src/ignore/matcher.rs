@@ -78,7 +78,19 @@ impl Matcher {
         let (above, rules, tracked) = Default::default();
         // The ignored files of a project, which are read by themselves, have no inputs.
         let inputs = if selects == Selects::Tree { in_order(&settings.inputs) } else { Arc::default() };
-        Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, inputs, above, rules, tracked })
+        Ok(Self {
+            ignore_patterns,
+            include_patterns,
+            own_link,
+            store,
+            task_list,
+            selects,
+            outputs,
+            inputs,
+            above,
+            rules,
+            tracked,
+        })
     }
 
     /// Returns the inputs beside the tree, in ascending order of their names' bytes.

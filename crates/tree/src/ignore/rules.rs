@@ -74,11 +74,8 @@ impl DirectoryRules {
     pub(super) fn find_deciding(&self, path: &[u8], is_directory: bool) -> Option<(RulesFile, DecidingPattern<'_>)> {
         let prefix = self.directory.as_bytes().len();
         let below = &path[if prefix == 0 { 0 } else { prefix + 1 }..];
-        let relative = if self.down_to_root.is_empty() {
-            Cow::Borrowed(below)
-        } else {
-            Cow::Owned([&self.down_to_root, below].concat())
-        };
+        let relative =
+            if self.down_to_root.is_empty() { Cow::Borrowed(below) } else { Cow::Owned([&self.down_to_root, below].concat()) };
         let of_file = |file| Some((file, self.text(file)?.patterns.find_deciding(&relative, is_directory)?));
         RulesFile::ALL.into_iter().find_map(of_file)
     }

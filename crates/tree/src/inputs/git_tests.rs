@@ -91,9 +91,18 @@ fn the_files_of_an_input_are_those_that_git_has_there() {
     let root = repository.path();
     let mut index = scan(root);
     let mut seen = std::collections::BTreeSet::new();
-    for at_root in
-        ["", "dist/\n", "*.log\n!keep.log\n", "/libs/core/made\n", "libs/*/sub/\n", "made/**\n", "libs\n", "/dist\n", "**/x\n", "core/\n"]
-    {
+    for at_root in [
+        "",
+        "dist/\n",
+        "*.log\n!keep.log\n",
+        "/libs/core/made\n",
+        "libs/*/sub/\n",
+        "made/**\n",
+        "libs\n",
+        "/dist\n",
+        "**/x\n",
+        "core/\n",
+    ] {
         for above in ["", "!dist\n", "core/dist/\n", "/core/*.py\n", "*\n!core\n"] {
             for within in ["", "!*.log\n", "/sub\n", "!/made\n"] {
                 for (directory, text) in [("", at_root), ("libs/", above), ("libs/core/", within)] {
