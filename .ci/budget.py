@@ -15,7 +15,7 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 7_700,
+    "app": 7_750,
     "evidence": 17_750,
     "git": 1_900,
     "govern": 2_400,
@@ -23,12 +23,12 @@ LIMITS = {
     "model": 6_830,
     "plan": 16_090,
     "proctor": 11_250,
-    "project": 11_400,
-    "run": 9_800,
+    "project": 11_470,
+    "run": 9_810,
     "sandbox": 10_800,
     "service": 8_900,
-    "tools": 15_470,
-    "tree": 6_090,
+    "tools": 15_540,
+    "tree": 6_240,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

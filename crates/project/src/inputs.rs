@@ -93,7 +93,7 @@ impl InputSearch<'_> {
 }
 
 /// Leaves out each input that lies in another one.
-pub fn without_nested(mut inputs: Vec<InputPlace>) -> Vec<InputPlace> {
+pub(crate) fn without_nested(mut inputs: Vec<InputPlace>) -> Vec<InputPlace> {
     inputs.sort_by(|left, right| left.path.cmp(&right.path));
     let mut kept: Vec<InputPlace> = Vec::with_capacity(inputs.len());
     for input in inputs {

@@ -108,7 +108,7 @@ pub use gate::directory_in_repository;
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
 pub use gate_signers::GateSigners;
 pub use ignored_files::ignored_in_project;
-pub use inputs::{InputRefusal, InputSearch, without_nested};
+pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
