@@ -132,6 +132,70 @@ fn the_gate_runs_a_commit_with_its_own_inputs() {
     assert!(broken.status == 1 && broken.stdout.contains("red"), "{}", broken.snapshot());
 }
 
+/// A prerequisite that installs the directory `lib` beside the project, so that its modules are found. It is run by every run.
+const INSTALL: &str = "import os\n\
+                       packages = '.venv/lib/python3.13/site-packages'\n\
+                       os.makedirs(packages, exist_ok=True)\n\
+                       open(packages + '/lib.pth', 'w').write(os.path.abspath('../lib') + '\\n')\n";
+
+/// A repository whose project `app` reads what its prerequisite installs.
+fn installing() -> Option<Project> {
+    let project = Project::outside_of_temporary_directories()?.env("PROCTOR_TEST_ISOLATION", "namespace");
+    for (path, text) in [
+        ("app/look.py", "open('../lib/rate').close()\n"),
+        ("app/install.py", INSTALL),
+        (
+            "app/proctor.toml",
+            "[[prerequisite]]\nname = \"install\"\ncommand = [\"python3\", \"install.py\"]\n\
+             [[check]]\nname = \"look\"\ncommand = [\"python3\", \"look.py\"]\n",
+        ),
+        ("lib/rate", "2\n"),
+        (".gitignore", ".venv/\ndist/\n"),
+    ] {
+        project.save(path, text);
+    }
+    git(&project.path(), &["init", "-q"]);
+    commit(&project);
+    Some(project)
+}
+
+#[test]
+fn what_a_prerequisite_installs_leads_to_inputs_of_the_same_command() {
+    let Some(project) = installing() else { return };
+    let run = in_app(&project, &["run", "--fresh-caches"]).success();
+    assert!(run.stderr.contains("../lib changed while the checks ran: they are run once more"), "{}", run.snapshot());
+    let list = in_app(&project, &["tree", "--list"]).success().stdout;
+    assert!(list.lines().any(|line| line.ends_with(" ../lib")), "{list}");
+    in_app(&project, &["wait", "--fresh", "--timeout", "20s"]).success();
+    in_app(&project, &["gate", "HEAD"]).success();
+    // What is built there, and what the working tree leads to meanwhile, is not of the commit.
+    project.save("lib/dist/built", "x");
+    assert!(in_app(&project, &["status"]).any_status().stdout.contains("fresh"));
+    project.save("base.json", "{}");
+    project.save("app/tsconfig.json", "{\"extends\": \"../base\"}");
+    assert!(in_app(&project, &["tree", "--list"]).success().stdout.contains(" ../base.json"));
+    in_app(&project, &["gate", "HEAD"]).success();
+    project.save("lib/rate", "3\n");
+    commit(&project);
+    assert_ne!(in_app(&project, &["gate", "HEAD"]).any_status().status, 0);
+    in_app(&project, &["gate", "HEAD~1"]).success();
+}
+
+#[test]
+fn a_checkout_of_a_commit_has_the_inputs_that_its_own_installation_leads_to() {
+    let Some(project) = installing() else { return };
+    // Nothing is installed in the project, whose files lead to no input.
+    for _ in 0..2 {
+        let proved = in_app(&project, &["gate", "--run", "HEAD"]).success();
+        assert!(proved.stdout.contains("proved · HEAD"), "{}", proved.stdout);
+    }
+    assert!(!in_app(&project, &["tree", "--list"]).success().stdout.contains(" ../lib"));
+    in_app(&project, &["gate", "HEAD"]).success();
+    project.save("lib/rate", "3\n");
+    commit(&project);
+    assert_ne!(in_app(&project, &["gate", "HEAD"]).any_status().status, 0);
+}
+
 #[test]
 fn a_hidden_file_beside_the_project_is_named_with_the_line_that_shows_it() {
     for level in LEVELS {

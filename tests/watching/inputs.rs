@@ -56,6 +56,13 @@ fn a_save_in_an_input_is_a_save_and_one_beside_it_is_not() {
 }
 
 #[test]
+fn a_save_of_rules_above_an_input_is_a_save() {
+    let watched = watched();
+    fs::write(watched.outside.join(".gitignore"), "dist/\n").expect("a writable file");
+    watched.wait_for(&saved(&watched, ".gitignore"));
+}
+
+#[test]
 fn a_new_directory_in_an_input_and_an_input_that_comes_later_are_watched() {
     let watched = watched();
     let make = |name: &str| fs::create_dir_all(watched.outside.join(name)).expect("a writable directory");

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::client::ClientError;
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
+use crate::project::inputs;
 use crate::project::opening::{self, RunResources};
 use crate::project::setup::{self, LoadedProject};
 use crate::project::specification_files::WrongSpecification;
@@ -164,28 +165,29 @@ pub fn run(
     show: &mut dyn FnMut(Progress),
 ) -> Result<RunOutcome, CommandError> {
     let RunResources { workspace, scope, settings } = opened;
-    let mut request = RunRequest {
-        checks: selection(loaded, &wish.checks),
-        phase: wish.phase,
-        ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
-    };
-    let mut run_plan = |workspace: &mut Workspace, request: &RunRequest<'_>| {
-        proctor_run::run_plan(workspace, request, &mut *show).map_err(|error| from_run_error(&error))
-    };
-    let mut carried = run_plan(workspace, &request)?;
+    let mut trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
     // A run during which the tree changed has no verdict. It is repeated once (S6), but not if a file changed that decides
     // how the project is judged: the repeated run would still follow what the file said before.
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
-    while let RunOutcome::Moved(sealed) = &carried
-        && !sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes(), settings.allowed_signers.as_deref()))
-        && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
-    {
+    loop {
+        let request = RunRequest {
+            checks: selection(loaded, &wish.checks),
+            phase: wish.phase,
+            trigger,
+            ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
+        };
+        let carried = proctor_run::run_plan(workspace, &request, &mut *show).map_err(|error| from_run_error(&error))?;
+        let RunOutcome::Moved(sealed) = &carried else { return Ok(carried) };
+        if sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes(), settings.allowed_signers.as_deref())) {
+            return Ok(carried);
+        }
+        let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed) else { return Ok(carried) };
         let paths = moved_paths(&sealed.report);
         environment.note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
-        request.trigger = Trigger { kind: TriggerKind::Moved, paths };
-        carried = run_plan(workspace, &request)?;
+        trigger = Trigger { kind: TriggerKind::Moved, paths };
+        // Prerequisites may have installed packages that lead to other inputs.
+        *settings = settings.with_inputs_of_now(&inputs::search(environment, &scope.root));
     }
-    Ok(carried)
 }
 
 /// Returns the report of a run that was sealed; `None` if nothing was judged.

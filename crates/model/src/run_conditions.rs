@@ -49,6 +49,10 @@ pub struct RunConditions {
     /// look at them as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolchains: Vec<ToolchainRecord>,
+    /// The names of the inputs by which the tree digest names files beside the project, as `inputs` of `[project]` has them or would
+    /// have them; `None` in lines of earlier versions of proctor. What a project's files lead to may depend on what is installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<String>>,
     /// The programs of checks that were found by another way than the approved ones, in words for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<String>,
@@ -164,6 +168,7 @@ mod tests {
             unnamed: Vec::new(),
             left_in_environment: BTreeMap::new(),
             toolchains: Vec::new(),
+            inputs: None,
             other_programs: Vec::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);

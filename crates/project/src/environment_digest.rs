@@ -14,7 +14,7 @@ mod places;
 mod whole_directory;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -31,6 +31,7 @@ pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSour
 pub use self::places::environments_in_project;
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
 pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
+use crate::toolchains::SeenByChecks;
 use proctor_evidence::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use proctor_evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use proctor_model::{Action, Digest, FileChangeKind, IdentityWriter, NPM_SETTINGS_FILES, Plan, Tool, TreePath};
@@ -121,13 +122,7 @@ pub enum DigestCertainty {
 
 /// What is needed to read the programs and environments (directories such as `.venv`) that a plan uses.
 pub(crate) struct SurveySubject {
-    pub(crate) plan: Plan,
-    pub(crate) index: TreeIndex,
-    /// The environments in the project that the checks' snapshot shows; `None` if the checks run in the project.
-    pub(crate) shown: Option<Vec<PathBuf>>,
-    pub(crate) path_variable: OsString,
-    /// The user's home directory, in which Python packages may be installed.
-    pub(crate) home: Option<PathBuf>,
+    pub(crate) seen: SeenByChecks,
     /// The digests of program files that earlier runs computed.
     pub(crate) programs: KnownDigests,
     /// The source of the digests of environments' files that earlier runs computed.
@@ -246,9 +241,10 @@ impl LookedEnvironments {
 }
 
 fn survey(subject: &SurveySubject) -> Found {
-    let used = used_programs(&subject.plan, subject.index.root(), &subject.path_variable);
+    let used = used_programs(&subject.seen.plan, subject.seen.index.root(), &subject.seen.path_variable);
     let paths: Vec<PathBuf> = used.iter().cloned().flat_map(UsedProgram::paths).collect();
-    let search = EnvironmentSearch::new(subject.index.clone(), subject.shown.as_deref(), &paths, subject.home.clone());
+    let search =
+        EnvironmentSearch::new(subject.seen.index.clone(), subject.seen.shown.as_deref(), &paths, subject.seen.home.clone());
     // The environments are read before the programs are hashed, because checks may already change the environments, and
     // hashing a program can take a while.
     let environments = LookedEnvironments::look(search, subject.files.load(), |search| match subject.extent {

@@ -17,10 +17,11 @@ use proctor_git::{GitIndex, GitLocation, find_git_location, read_git_index};
 use proctor_model::PlanNote;
 use proctor_sandbox::list_for_settings;
 use proctor_tools::{
-    dependencies_of_package, is_configuration_above, may_lead_out, members_of_cargo_workspace, paths_of_environment_file,
-    paths_that_lead_out,
+    ManifestPlace, PROGRAMS, dependencies_of_package, fits, is_configuration_above, may_lead_out, members_of_workspace,
+    name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
 use proctor_tree::InputPlace;
+use proctor_tree::ignore::MatcherSettings;
 
 /// The most files and bytes of inputs that are taken without being written down.
 const MOST_FILES: usize = 2_000;
@@ -40,8 +41,14 @@ const MOST_LOOKED_AT: usize = 4_096;
 /// Directories of installed packages. What lies in one is of the environment, which has a digest of its own.
 const ENVIRONMENTS: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
-/// The name of Cargo's manifest.
-const CARGO: &str = "Cargo.toml";
+/// The manifests of workspaces whose tools read the manifests of all members.
+const WORKSPACES: &[&str] = &["Cargo.toml", "pyproject.toml"];
+
+/// The files that name the members of a workspace of Node.
+const NODE_WORKSPACES: &[&str] = &["package.json", "pnpm-workspace.yaml"];
+
+/// How many levels of directories `**` stands for in a pattern of members.
+const DEEPEST_MEMBERS: usize = 3;
 
 /// The names under which a project has its Python environment.
 const PYTHON_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
@@ -92,6 +99,12 @@ struct Known {
 static KNOWN: Mutex<BTreeMap<PathBuf, Known>> = Mutex::new(BTreeMap::new());
 
 impl InputSearch<'_> {
+    /// Returns all inputs of the project: those that the settings name, and what its files lead to.
+    pub fn with_found(&self, named: Vec<InputPlace>) -> FoundInputs {
+        let found = self.find(&named);
+        FoundInputs { taken: without_nested([named, found.taken].concat()), left_out: found.left_out }
+    }
+
     /// Returns what the project's own files lead to. `named` are the inputs that the settings name.
     pub fn find(&self, named: &[InputPlace]) -> FoundInputs {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,6 +137,15 @@ pub fn is_input_note(note: &PlanNote) -> bool {
 }
 
 impl ProjectSettings {
+    /// Returns the settings with the inputs to which the project's files lead now. A prerequisite may have installed packages that lead
+    /// elsewhere than those that were there before.
+    #[must_use]
+    pub fn with_inputs_of_now(&self, search: &InputSearch<'_>) -> Self {
+        let named = self.named_inputs.iter().filter_map(|name| search.place(name).ok());
+        let FoundInputs { taken, left_out } = search.with_found(named.collect());
+        Self { matcher: MatcherSettings { inputs: taken, ..self.matcher.clone() }, left_out, ..self.clone() }
+    }
+
     /// Returns notes about the inputs that were found, and about what is none by itself.
     pub fn input_notes(&self) -> Vec<PlanNote> {
         let found = self.matcher.inputs.iter().filter(|input| !self.named_inputs.contains(&input.name));
@@ -152,6 +174,8 @@ struct Finder<'a> {
     /// The paths of the same checkout, without links.
     found: BTreeSet<PathBuf>,
     left_out: BTreeSet<LeftOut>,
+    /// The packages of the workspaces of Node around the project, by their names. They are read when a package is not installed.
+    packages: Option<BTreeMap<String, PathBuf>>,
 }
 
 impl<'a> Finder<'a> {
@@ -159,13 +183,18 @@ impl<'a> Finder<'a> {
         let home = search.home.map(without_links);
         let is_around_home = |location: &GitLocation| home.as_ref().is_some_and(|home| home.starts_with(&location.work_tree));
         let location = find_git_location(search.root).filter(|location| !is_around_home(location));
-        let (looked_at, found, left_out) = Default::default();
-        Self { search, location, looked_at, found, left_out }
+        let (looked_at, found, left_out, packages) = Default::default();
+        Self { search, location, looked_at, found, left_out, packages }
     }
 
     fn look(&mut self) {
         let root = self.search.root.to_owned();
         self.read_directory(&root);
+        for name in NODE_WORKSPACES.iter().chain(WORKSPACES) {
+            for member in self.members_of(&root, name) {
+                self.read_directory(&member);
+            }
+        }
         self.read_links(&root.join("node_modules"));
         for directory in self.directories_above(&root) {
             self.read_directory_above(&directory);
@@ -197,28 +226,64 @@ impl<'a> Finder<'a> {
         for name in names.filter(|name| is_configuration_above(name)) {
             let path = directory.join(&name);
             self.judge(&path, &name);
-            if name == CARGO {
-                self.read_cargo_workspace(directory);
+            // Cargo and uv read the manifests of all members.
+            if WORKSPACES.contains(&name.as_str()) {
+                for member in self.members_of(directory, &name).into_iter().filter(|member| member.join(&name).is_file()) {
+                    self.judge(&member, &name);
+                }
             }
         }
     }
 
-    /// Takes the members of a Cargo workspace: Cargo reads the manifests of all of them.
-    fn read_cargo_workspace(&mut self, directory: &Path) {
-        let members = self.text_of(&directory.join(CARGO)).and_then(|text| members_of_cargo_workspace(&text));
-        for member in members.into_iter().flatten() {
-            match member.strip_suffix("/*") {
-                Some(holder) => {
-                    for name in self.names_in(&directory.join(holder)) {
-                        let path = directory.join(holder).join(name);
-                        if path.join(CARGO).is_file() {
-                            self.judge(&path, CARGO);
-                        }
+    /// Returns the directories of the members of a workspace, as a file of a directory names them.
+    fn members_of(&mut self, directory: &Path, name: &str) -> Vec<PathBuf> {
+        let text = self.text_of(&directory.join(name));
+        let patterns = text.map(|text| members_of_workspace(name, &text)).unwrap_or_default();
+        patterns.iter().flat_map(|pattern| self.directories_that_fit(directory, pattern)).collect()
+    }
+
+    /// Returns the directories that a pattern stands for, such as `packages/*`.
+    fn directories_that_fit(&mut self, directory: &Path, pattern: &str) -> Vec<PathBuf> {
+        let mut found = vec![directory.to_owned()];
+        for part in pattern.split('/').filter(|part| !["", "."].contains(part)) {
+            found = match part {
+                "**" => {
+                    let (mut all, mut last) = (found.clone(), found);
+                    for _ in 0..DEEPEST_MEMBERS {
+                        last = last.iter().flat_map(|directory| self.directories_in(directory, "*")).collect();
+                        all.extend(last.iter().cloned());
+                    }
+                    all
+                }
+                part if part.contains('*') => found.iter().flat_map(|directory| self.directories_in(directory, part)).collect(),
+                part => found.into_iter().map(|directory| directory.join(part)).collect(),
+            };
+        }
+        found
+    }
+
+    fn directories_in(&mut self, directory: &Path, pattern: &str) -> Vec<PathBuf> {
+        let is_wanted = |name: &String| fits(pattern, name) && !name.starts_with('.') && !ENVIRONMENTS.contains(&name.as_str());
+        let names = self.names_in(directory).into_iter().filter(is_wanted);
+        names.map(|name| directory.join(name)).filter(|path| path.is_dir()).collect()
+    }
+
+    /// Returns where a package of this name lies in the workspaces of Node around the project, installed or not.
+    fn package_of_workspace(&mut self, name: &str) -> Option<PathBuf> {
+        if self.packages.is_none() {
+            let root = self.search.root.to_owned();
+            let mut packages = BTreeMap::new();
+            for directory in self.directories_above(&root) {
+                for file in NODE_WORKSPACES {
+                    for member in self.members_of(&directory, file) {
+                        let text = self.text_of(&member.join("package.json"));
+                        packages.extend(text.and_then(|text| name_of_package(&text)).map(|name| (name, member)));
                     }
                 }
-                None => self.judge(&directory.join(member), CARGO),
             }
+            self.packages = Some(packages);
         }
+        self.packages.as_ref()?.get(name).cloned()
     }
 
     fn read_file(&mut self, path: &Path) {
@@ -227,12 +292,14 @@ impl<'a> Finder<'a> {
             return;
         }
         let Some(text) = self.text_of(path) else { return };
-        for named in paths_that_lead_out(name, &text) {
+        let place = if path.starts_with(self.search.root) { ManifestPlace::InProject } else { ManifestPlace::Beside };
+        for named in paths_that_lead_out(name, &text, place) {
             let path = directory.join(&named);
             self.note(&path);
-            // `extends` leaves the ending out.
-            let with_ending = directory.join(format!("{named}.json"));
-            self.judge(if path.exists() { &path } else { &with_ending }, name);
+            // `extends` and imports leave the ending out.
+            let endings = std::iter::once("json").chain(PROGRAMS).map(|ending| directory.join(format!("{named}.{ending}")));
+            let named = std::iter::once(path.clone()).chain(endings).find(|path| path.exists());
+            self.judge(&named.unwrap_or(path), name);
         }
         if name == "package.json" {
             self.read_linked_packages(directory, &text);
@@ -243,9 +310,15 @@ impl<'a> Finder<'a> {
     fn read_linked_packages(&mut self, directory: &Path, package: &str) {
         let holders: Vec<PathBuf> = [directory.to_owned()].into_iter().chain(self.directories_above(directory)).collect();
         for name in dependencies_of_package(package) {
-            let installed = holders.iter().map(|holder| holder.join("node_modules").join(&name));
-            let mut installed = installed.filter(|path| fs::symlink_metadata(path).is_ok());
-            if let Some(path) = installed.next() {
+            let installed: Vec<PathBuf> = holders.iter().map(|holder| holder.join("node_modules").join(&name)).collect();
+            let found = installed.iter().find(|path| fs::symlink_metadata(path).is_ok()).cloned();
+            if found.is_none() {
+                // It may be installed later.
+                for packages in installed.iter().filter_map(|path| path.parent()) {
+                    self.note(packages);
+                }
+            }
+            if let Some(path) = found.or_else(|| self.package_of_workspace(&name)) {
                 self.note(&path);
                 self.judge(&path, &name);
             }

@@ -17,6 +17,9 @@ use proctor_model::{
     OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreePath,
 };
 
+/// The most lines of a ledger that are read for the inputs that its runs had.
+const MOST_LINES_FOR_INPUTS: usize = 500;
+
 /// The repository that contains a project, and the project's place in it.
 #[derive(Debug)]
 pub struct ProjectRepository {
@@ -206,6 +209,31 @@ impl StoreReader {
         }
         if !others.is_empty() {
             found.claims.sort_by_key(|claim| Reverse(claim.origin.ended));
+        }
+        Ok(found)
+    }
+
+    /// Returns the names of inputs that the newest runs of the project itself and of `others` in the same directory of a working tree
+    /// recorded, each list once, newest first. What a project's files lead to depends on what is installed.
+    ///
+    /// # Errors
+    /// When a ledger cannot be read, or a line is not as proctor wrote it.
+    pub fn recorded_inputs(
+        &mut self,
+        own: Option<&ProjectId>,
+        (others, root): (&[ProjectId], &Path),
+    ) -> Result<Vec<Vec<String>>, ProjectError> {
+        let directory = directory_in_repository(root);
+        let mut found: Vec<Vec<String>> = Vec::new();
+        for project in own.into_iter().chain(others.iter().filter(|other| Some(*other) != own)) {
+            let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+            for line in ledger.newest().take(MOST_LINES_FOR_INPUTS) {
+                let line = line.map_err(ProjectError::Evidence)?;
+                let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
+                let conditions = record.conditions.as_ref().filter(|conditions| conditions.directory == directory);
+                let inputs = conditions.and_then(|conditions| conditions.inputs.clone());
+                found.extend(inputs.filter(|names| !found.contains(names)));
+            }
         }
         Ok(found)
     }

@@ -78,23 +78,22 @@ impl InputSearch<'_> {
         let home = self.home.map(without_links);
         match home.and_then(|home| Some(path.strip_prefix(home).ok()?.to_owned())) {
             // What is the user's own has the same name on every machine.
-            Some(below) if !self.is_in_home() || is_dotted(&below) => format!("~/{}", below.display()),
+            Some(below) if !self.is_near(&below) => format!("~/{}", below.display()),
             Some(_) | None => beside,
         }
     }
 
-    fn is_in_home(&self) -> bool {
-        self.home.is_some_and(|home| self.root.starts_with(without_links(home)))
+    /// Returns whether the project lies in HOME, and what is at this path below HOME is no file for settings there. A project that lies in
+    /// a directory for such files, as a checkout of `gate --run` does, is near to everything in that directory.
+    fn is_near(&self, below: &Path) -> bool {
+        let own = self.home.and_then(|home| self.root.strip_prefix(without_links(home)).ok());
+        let is_dotted = below.as_os_str().as_encoded_bytes().starts_with(b".");
+        own.is_some_and(|own| !is_dotted || own.components().next() == below.components().next())
     }
 }
 
-/// Returns whether a path begins with a name that begins with a dot, such as `.config/x`.
-fn is_dotted(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().starts_with(b".")
-}
-
 /// Leaves out each input that lies in another one.
-pub fn without_nested(mut inputs: Vec<InputPlace>) -> Vec<InputPlace> {
+pub(crate) fn without_nested(mut inputs: Vec<InputPlace>) -> Vec<InputPlace> {
     inputs.sort_by(|left, right| left.path.cmp(&right.path));
     let mut kept: Vec<InputPlace> = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -161,6 +160,22 @@ mod tests {
         let search = InputSearch { root: &other, home: Some(&home), store: &store };
         assert_eq!(search.place("../home").map(|place| place.path), Err(InputRefusal::HoldsHome));
         assert_eq!(InputSearch { home: None, ..search }.place("~/x").err(), Some(InputRefusal::WithoutHome));
+    }
+
+    #[test]
+    fn an_input_is_named_from_the_project_unless_it_is_of_the_user() {
+        let (home, store) = (Path::new("/nowhere/home"), Path::new("/nowhere/state"));
+        for (root, path, expected) in [
+            ("/nowhere/home/repo/app", "/nowhere/home/repo/lib", "../lib"),
+            ("/nowhere/home/repo/app", "/nowhere/home/.config/x", "~/.config/x"),
+            ("/srv/repo/app", "/srv/repo/.config/x", "../.config/x"),
+            ("/srv/repo/app", "/nowhere/home/x", "~/x"),
+            ("/nowhere/home/.local/state/checkouts/repo/app", "/nowhere/home/.local/state/checkouts/repo/lib", "../lib"),
+            ("/nowhere/home/.local/state/checkouts/repo/app", "/nowhere/home/.config/x", "~/.config/x"),
+        ] {
+            let search = InputSearch { root: Path::new(root), home: Some(home), store };
+            assert_eq!(search.name_of(Path::new(path)), expected, "{root}");
+        }
     }
 
     #[test]

@@ -10,15 +10,13 @@ use crate::environment_digest::{
     file_digest, program_file,
 };
 use crate::error::ProjectError;
-use crate::request::RunRequest;
 use crate::tool_version::{ToolPlace, read_tool_version};
-use crate::toolchains::{ToolchainDepth, ToolchainSubject, ToolchainSurvey};
+use crate::toolchains::{SeenByChecks, ToolchainDepth, ToolchainSurvey};
 use proctor_evidence::report::ProgramV1;
 use proctor_evidence::{BackgroundThread, Store};
 use proctor_index::StoreIndex;
 use proctor_model::{Action, ProjectId};
-use proctor_sandbox::{home, search_path};
-use proctor_tree as tree;
+use proctor_sandbox::home;
 
 /// What a process knows of tools and installed packages.
 pub struct Installed {
@@ -38,48 +36,21 @@ impl Installed {
         Ok(Self { digests: known.collect(), environments: KnownEnvironments::default(), hashing: BackgroundThread::default() })
     }
 
-    /// Begins to read a plan's tools and the installed packages in the background. `shown` are the environments in the project
-    /// that the checks' snapshot shows; `None` if the checks run in the project.
+    /// Begins to read a plan's tools and the installed packages in the background.
     pub fn begin_environment_survey(
         &self,
         store: &Store,
-        ambient: &BTreeMap<OsString, OsString>,
-        request: &RunRequest<'_>,
-        index: &tree::TreeIndex,
-        shown: Option<Vec<PathBuf>>,
+        project: &ProjectId,
+        seen: SeenByChecks,
         extent: SurveyExtent,
     ) -> EnvironmentSurvey {
-        let subject = SurveySubject {
-            plan: request.plan.clone(),
-            index: index.clone(),
-            shown,
-            path_variable: search_path(ambient),
-            home: home(ambient).map(Path::to_owned),
-            programs: self.digests.clone(),
-            files: self.environments.source(store, &request.scope.project),
-            extent,
-        };
-        EnvironmentSurvey::begin(store.background(), subject)
+        let files = self.environments.source(store, project);
+        EnvironmentSurvey::begin(store.background(), SurveySubject { seen, programs: self.digests.clone(), files, extent })
     }
 
     /// Begins to look at the toolchains and the installed packages that the checks of a run see, in the background.
-    pub fn begin_toolchain_survey(
-        &self,
-        store: &Store,
-        ambient: &BTreeMap<OsString, OsString>,
-        request: &RunRequest<'_>,
-        index: &tree::TreeIndex,
-        shown: Option<Vec<PathBuf>>,
-        depth: ToolchainDepth,
-    ) -> ToolchainSurvey {
-        let subject = ToolchainSubject {
-            plan: request.plan.clone(),
-            index: index.clone(),
-            shown,
-            path_variable: search_path(ambient),
-            home: home(ambient).map(Path::to_owned),
-        };
-        ToolchainSurvey::begin(store, &self.hashing, depth, subject)
+    pub fn begin_toolchain_survey(&self, store: &Store, seen: SeenByChecks, depth: ToolchainDepth) -> ToolchainSurvey {
+        ToolchainSurvey::begin(store, &self.hashing, depth, seen)
     }
 
     /// Remembers the digests that a survey computed, so that unchanged files are not read again.

@@ -6,10 +6,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::environment_digest::{EnvironmentSearch, LookDepth, LookedDirectory, SavedDirectory, paths_of_programs};
+use crate::request::RunRequest;
 use crate::toolchain_places::{is_of_distribution, toolchains_of_programs};
 use proctor_evidence::{BackgroundJob, BackgroundThread, Store};
 use proctor_model::{Digest, Plan, PlanNote, ToolchainRecord};
-use proctor_sandbox::home;
+use proctor_sandbox::{home, search_path};
 use proctor_tree::TreeIndex;
 
 /// How many bytes of new files in one directory a look hashes itself. A run waits for the look, so this takes no longer than the start of an
@@ -25,14 +26,33 @@ pub enum ToolchainDepth {
     EveryFile,
 }
 
-/// What is needed to find the toolchains of a plan.
-pub(crate) struct ToolchainSubject {
+/// What decides which programs, toolchains and installed packages the checks of a run see.
+pub struct SeenByChecks {
     pub(crate) plan: Plan,
     pub(crate) index: TreeIndex,
     /// The environments in the project that the checks' snapshot shows; `None` if the checks run in the project.
     pub(crate) shown: Option<Vec<PathBuf>>,
     pub(crate) path_variable: OsString,
+    /// The user's home directory, in which Python packages may be installed.
     pub(crate) home: Option<PathBuf>,
+}
+
+impl SeenByChecks {
+    /// `shown` are the environments in the project that the checks' snapshot shows; `None` if the checks run in the project.
+    pub fn new(
+        ambient: &BTreeMap<OsString, OsString>,
+        request: &RunRequest<'_>,
+        index: &TreeIndex,
+        shown: Option<Vec<PathBuf>>,
+    ) -> Self {
+        Self {
+            plan: request.plan.clone(),
+            index: index.clone(),
+            shown,
+            path_variable: search_path(ambient),
+            home: home(ambient).map(Path::to_owned),
+        }
+    }
 }
 
 /// The look at a run's toolchains, which goes on in the background.
@@ -88,7 +108,7 @@ impl ToolchainNames {
 
 impl ToolchainSurvey {
     /// Begins to look at the environments of the project, and at the installations that the plan's programs belong to.
-    pub(crate) fn begin(store: &Store, hashing: &BackgroundThread, depth: ToolchainDepth, subject: ToolchainSubject) -> Self {
+    pub(crate) fn begin(store: &Store, hashing: &BackgroundThread, depth: ToolchainDepth, subject: SeenByChecks) -> Self {
         let names = ToolchainNames { root: subject.index.root().to_owned(), home: subject.home.clone() };
         let shared = SharedByLooks { store: store.clone(), hashing: hashing.clone(), depth, names };
         let look = shared.clone();
@@ -155,7 +175,7 @@ impl SharedByLooks {
 
 /// Returns the directories outside of the tree that hold a plan's programs and the packages that they load. Links are resolved, and no
 /// directory is named that lies in another one.
-fn toolchains(subject: ToolchainSubject) -> BTreeSet<PathBuf> {
+fn toolchains(subject: SeenByChecks) -> BTreeSet<PathBuf> {
     let root = subject.index.root().to_owned();
     let programs = paths_of_programs(&subject.plan, &root, &subject.path_variable);
     let mut found = toolchains_of_programs(&programs, &root, subject.home.as_deref());

@@ -64,6 +64,7 @@ impl IgnoredBefore {
             unnamed: Vec::new(),
             left_in_environment: BTreeMap::new(),
             toolchains,
+            inputs: Some(index.digested_inputs().map(|(name, _, _)| name.to_owned()).collect()),
             other_programs,
         }
     }

@@ -1,6 +1,7 @@
 //! What is looked at when the actions of a run are over: the tree, the installed packages, the protected files. A verdict holds for
 //! what was there before and after the checks.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::check_place::CheckPlace;
@@ -16,10 +17,11 @@ use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
 use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
 use proctor_project::{
-    EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, ProtectedFilesScan, ProtectedFilesStatus, RunRequest, Runner,
-    SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan, programs_not_approved, protected_files_status,
-    update_task_list,
+    EnvironmentSurvey, Evidence, InputSearch, Installed, Progress, ProjectError, ProjectSettings, ProtectedFilesScan,
+    ProtectedFilesStatus, RunRequest, Runner, SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan,
+    programs_not_approved, protected_files_status, update_task_list,
 };
+use proctor_sandbox::home;
 use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex, compare};
 
@@ -100,7 +102,16 @@ pub(crate) fn look_again(
     // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only
     // prerequisites, and checks whose settings say so, worked in the project itself.
     let prepared = if place.is_snapshot() && in_place.is_empty() { prepared } else { PreparedTree::InUse };
-    let TreeAfter { mut comparison, tree } = tree_after(&evidence.store, trees, request, prepared, index)?;
+    // Prerequisites may have installed packages that lead to other inputs. Then the run is MOVED, and the next one has these inputs.
+    let settings = match request.plan.prerequisites.as_slice() {
+        [] => Cow::Borrowed(request.settings),
+        _ => Cow::Owned(request.settings.with_inputs_of_now(&InputSearch {
+            root: &request.scope.root,
+            home: home(&runner.ambient),
+            store: evidence.store.root(),
+        })),
+    };
+    let TreeAfter { mut comparison, tree } = tree_after(&evidence.store, trees, (request, &settings), prepared, index)?;
     // Files that `writes` names are copied to the project only after the second reading of the tree, if there is
     // one. Otherwise that reading would take the copied files for saves of a person.
     let mut kept = copy_out(&evidence.store, trees, context, place, stopped, index)?;
@@ -152,20 +163,20 @@ fn end_survey(
 fn tree_after(
     store: &Store,
     trees: &mut Trees,
-    request: &RunRequest<'_>,
+    (request, settings): (&RunRequest<'_>, &ProjectSettings),
     prepared: PreparedTree,
     before: &TreeIndex,
 ) -> Result<TreeAfter, ProjectError> {
     // Checks see inputs beside the project where they lie, also when they run on a snapshot.
-    let with_inputs = |tree: &TreeIndex| Ok(tree.with_inputs_of_now(&request.settings.new_matcher()?, clock::now()));
+    let with_inputs = |tree: &TreeIndex| Ok(tree.with_inputs_of_now(&settings.new_matcher()?, clock::now()));
     let tree = match prepared {
-        PreparedTree::AsDigested if request.settings.matcher.inputs.is_empty() => {
+        PreparedTree::AsDigested if settings.matcher.inputs.is_empty() && before.digested_inputs().next().is_none() => {
             let comparison = TreeComparison { after: before.digest(), moved: Vec::new(), files: before.files() };
             return Ok(TreeAfter { comparison, tree: before.clone() });
         }
         PreparedTree::AsDigested => with_inputs(before)?,
         PreparedTree::ReadAgain(after) => with_inputs(&after)?,
-        PreparedTree::InUse => trees.known.scan(store, request.settings, request.scope, &TreeHints::Everything)?,
+        PreparedTree::InUse => trees.known.scan(store, settings, request.scope, &TreeHints::Everything)?,
     };
     Ok(TreeAfter { comparison: compare(before, &tree), tree })
 }

@@ -45,8 +45,8 @@ use proctor_model::{
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner, SeenHome,
-    SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
+    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
+    SeenByChecks, SeenHome, SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation, usual_places};
@@ -246,25 +246,22 @@ impl<'w, 'c> Performer<'w, 'c> {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
         };
-        self.installed.begin_environment_survey(
-            &self.evidence.store,
-            &self.runner.ambient,
-            request,
-            index,
-            self.place.shown_environments(),
-            extent,
-        )
+        let project = &request.scope.project;
+        self.installed.begin_environment_survey(&self.evidence.store, project, self.seen_by_checks(index), extent)
     }
 
     /// Begins to look at the toolchains and packages outside of the tree that the checks see.
     pub(crate) fn survey_toolchains(&mut self, index: &TreeIndex) {
-        let (request, shown) = (self.context.request, self.place.shown_environments());
-        let depth = match request.settings.sandbox.caches {
+        let depth = match self.context.request.settings.sandbox.caches {
             CachesMode::Fresh => ToolchainDepth::EveryFile,
             CachesMode::Kept => ToolchainDepth::Usual,
         };
-        let (store, ambient) = (&self.evidence.store, &self.runner.ambient);
-        self.toolchains = Some(self.installed.begin_toolchain_survey(store, ambient, request, index, shown, depth));
+        let seen = self.seen_by_checks(index);
+        self.toolchains = Some(self.installed.begin_toolchain_survey(&self.evidence.store, seen, depth));
+    }
+
+    fn seen_by_checks(&self, index: &TreeIndex) -> SeenByChecks {
+        SeenByChecks::new(&self.runner.ambient, self.context.request, index, self.place.shown_environments())
     }
 
     /// Skips an action and reports it to the screen.

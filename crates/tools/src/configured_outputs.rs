@@ -1,11 +1,12 @@
 //! The outputs that tools' own configuration files name: compiled files, declarations, coverage reports. Pure.
 //!
-//! An ignored file that a tool made from earlier sources is no input of a verdict, whatever the project calls its directory. Files of
-//! JavaScript that only a tool can evaluate, such as `vite.config.ts`, are not read.
+//! An ignored file that a tool made from earlier sources is no input of a verdict, whatever the project calls its directory. Programs that
+//! only a tool can evaluate, such as `vite.config.ts` and `build.gradle`, name what they say by a plain text after the key.
 
 use serde_json::Value;
 
 use crate::jsonc::parse_jsonc;
+use crate::leads_out::fits;
 use crate::tsc::joined;
 
 /// What TypeScript replaces by the directory of the configuration that is used, also where another one extends it.
@@ -17,9 +18,20 @@ const COMPILER_OUTPUTS: &[&str] = &["outDir", "declarationDir", "outFile", "tsBu
 /// The tables of `pyproject.toml` with the outputs of coverage.py, each with the key.
 const COVERAGE_OUTPUTS: &[(&str, &str)] = &[("html", "directory"), ("xml", "output"), ("json", "output"), ("lcov", "output")];
 
+/// Programs that configure a tool, by patterns of their names, each with the keys of outputs. A value with `${` is computed and says
+/// nothing; nor does any output of Vite's, if the file sets `root`, from which Vite reads them.
+const PROGRAMS_WITH_OUTPUTS: &[(&str, &[&str])] = &[
+    ("vite.config.*", &["outDir", "reportsDirectory"]),
+    ("vitest.config.*", &["outDir", "reportsDirectory"]),
+    ("jest.config.*", &["coverageDirectory"]),
+    ("build.gradle*", &["buildDir", "buildDirectory"]),
+];
+
 /// Returns whether a file of this name may name outputs.
 pub fn may_name_outputs(name: &[u8]) -> bool {
-    is_compiler_configuration(name) || [&b"package.json"[..], b"pyproject.toml", b"config.toml"].contains(&name)
+    is_compiler_configuration(name)
+        || std::str::from_utf8(name).is_ok_and(|name| keys_of_program(name).is_some())
+        || [&b"package.json"[..], b"pyproject.toml", b"config.toml"].contains(&name)
 }
 
 /// Returns the outputs that a configuration file names, as paths relative to the project's root. `path` is that of the file. What lies
@@ -35,7 +47,7 @@ pub fn configured_outputs(path: &str, text: &str) -> Vec<String> {
             None => Vec::new(),
         },
         _ if is_compiler_configuration(name.as_bytes()) => with_directory(directory, compiler_outputs(text)),
-        _ => Vec::new(),
+        _ => with_directory(directory, program_outputs(name, text)),
     };
     named.into_iter().filter_map(|(directory, output)| joined(directory, &output)).filter(|output| !output.is_empty()).collect()
 }
@@ -63,6 +75,42 @@ fn jest_outputs(text: &str) -> Vec<String> {
     let package = parse_jsonc(text).unwrap_or_default();
     let directory = package.get("jest").and_then(|jest| jest.get("coverageDirectory")).and_then(Value::as_str);
     directory.map(|path| path.trim_start_matches("<rootDir>/").to_owned()).into_iter().collect()
+}
+
+fn keys_of_program(name: &str) -> Option<&'static [&'static str]> {
+    PROGRAMS_WITH_OUTPUTS.iter().find(|(pattern, _)| fits(pattern, name)).map(|(_, keys)| *keys)
+}
+
+/// Returns the outputs that a program names by a plain text: `outDir: "x"`, `buildDir = file("x")`, `buildDirectory.set(file("x"))`.
+fn program_outputs(name: &str, text: &str) -> Vec<String> {
+    let Some(keys) = keys_of_program(name) else { return Vec::new() };
+    let lines: Vec<&str> = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['*', '/'])).collect();
+    let text = lines.join("\n");
+    if keys.contains(&"outDir") && !values_of(&text, "root").is_empty() {
+        return Vec::new();
+    }
+    let named = keys.iter().flat_map(|key| values_of(&text, key)).filter_map(plain_text);
+    named.map(|path| path.trim_start_matches("<rootDir>/").to_owned()).collect()
+}
+
+/// Returns what stands behind a key of a program: the rest of the text after `:`, `=` or `.set(`.
+fn values_of<'text>(text: &'text str, key: &str) -> Vec<&'text str> {
+    let is_part_of_name = |character: char| character.is_alphanumeric() || character == '_' || character == '$';
+    let starts = text.match_indices(key).filter(|(at, _)| !text[..*at].ends_with(is_part_of_name));
+    let values = starts.filter_map(|(at, _)| {
+        let rest = text[at + key.len()..].trim_start_matches(['"', '\'']).trim_start();
+        [":", "=", ".set("].iter().find_map(|sign| rest.strip_prefix(sign)).map(str::trim_start)
+    });
+    values.collect()
+}
+
+/// Returns the plain text with which a value begins, also in `file(…)`; `None` if it is computed.
+fn plain_text(value: &str) -> Option<&str> {
+    let value = value.strip_prefix("file(").unwrap_or(value);
+    let quote = value.chars().next().filter(|first| ['"', '\''].contains(first))?;
+    let (text, rest) = value[1..].split_once(quote)?;
+    let is_whole = !rest.trim_start().starts_with(['+', '.']);
+    (is_whole && !text.contains(['$', '\n', '\\'])).then_some(text)
 }
 
 fn coverage_outputs(text: &str) -> Vec<String> {
@@ -98,6 +146,12 @@ mod tests {
                 &["site", "c.xml"],
             ),
             ("a/.cargo/config.toml", "[build]\ntarget-dir = \"made\"\n", &["a/made"]),
+            ("vite.config.ts", "export default defineConfig({ build: { outDir: 'made', // x\n emptyOutDir: true } })", &["made"]),
+            ("web/vitest.config.mts", "test: { coverage: { 'reportsDirectory': \"../reports\" } }", &["reports"]),
+            ("jest.config.js", "module.exports = {\n  coverageDirectory: '<rootDir>/cover',\n}", &["cover"]),
+            ("build.gradle", "buildDir = file('made')\n", &["made"]),
+            ("lib/build.gradle.kts", "layout.buildDirectory.set(file(\"made\"))\n", &["lib/made"]),
+            ("build.gradle.kts", "layout.buildDirectory = file(\"made\")\n", &["made"]),
             (".cargo/config.toml", "[build]\ntarget-dir = \"made\"\n", &["made"]),
         ];
         for (path, text, expected) in rows {
@@ -111,6 +165,18 @@ mod tests {
         for path in ["../elsewhere", "/tmp/out", ".", ""] {
             let text = format!("{{\"compilerOptions\": {{\"outDir\": {path:?}}}}}");
             assert!(configured_outputs("tsconfig.json", &text).is_empty(), "{path}");
+        }
+        for (path, text) in [
+            ("vite.config.ts", "root: 'src', build: { outDir: 'made' }"),
+            (
+                "vite.config.ts",
+                "build: { outDir: `made` }, x: { outDir: out }, y: { outDir: 'a' + b }, myoutDir: 'c', z: outDirs",
+            ),
+            ("vite.config.ts", "// outDir: 'made'\n /* outDir: 'x' */\n * outDir: 'y'\n"),
+            ("build.gradle", "buildDir = \"${rootDir}/x\"\nbuildDir = file(\"a$b\")\n"),
+            ("vite.config.ts", "outDir: '../elsewhere'"),
+        ] {
+            assert_eq!(configured_outputs(path, text), [] as [&str; 0], "{text}");
         }
         assert!(configured_outputs("tsconfig.json", "{").is_empty());
         assert!(configured_outputs("web/config.toml", "[build]\ntarget-dir = \"x\"\n").is_empty());

@@ -2,7 +2,7 @@
 //! dependencies, workspaces. Pure.
 //!
 //! One rule covers the tools: a text in such a file that begins with `../`, also behind `file:`, `link:` or `-e`, is a path from the file's
-//! directory. Whether something is there, and to whom it belongs, is for the caller to find out.
+//! directory. Of a program, only what it imports counts. Whether something is there, and to whom it belongs, is for the caller to find out.
 
 use serde_json::Value;
 
@@ -24,6 +24,9 @@ const MANIFESTS: &[&str] = &[
     ".babelrc*",
     "go.work",
     "go.mod",
+    "vite.config.*",
+    "babel.config.*",
+    "postcss.config.*",
 ];
 
 /// The files that are looked for in every directory above a project, up to the repository's root, beside the tools' own configuration.
@@ -60,18 +63,35 @@ const CONFIGURATION_ABOVE: &[&str] = &[
     ".python-version",
     ".nvmrc",
     ".node-version",
+    ".java-version",
     ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
 ];
+
+/// The endings of programs of JavaScript and TypeScript.
+pub const PROGRAMS: [&str; 6] = ["js", "cjs", "mjs", "ts", "cts", "mts"];
 
 /// Keys whose values name what a tool writes: `outDir` of tsconfig, the target directory of Cargo.
 const OUTPUTS: &[&str] = &["outDir", "outFile", "declarationDir", "tsBuildInfoFile", "target-dir", "outdir", "coverageDirectory"];
 
 /// Words that may stand before a path in a text.
-const BEFORE_PATHS: &[&str] = &["file:", "link:", "portal:", "path:", "-e ", "-e", "--editable ", "--editable=", "-r ", "-c "];
+const BEFORE_PATHS: &[&str] = &["file:", "link:", "portal:", "path:", "-e", "--editable", "-r", "-c"];
+
+/// What stands before the path of a module that a program imports, or of a configuration that it extends.
+const BEFORE_IMPORTS: &[&str] = &["from", "import", "import(", "require(", "extends:", "extends: [", "extends:["];
+
+/// Where a manifest lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ManifestPlace {
+    InProject,
+    /// Beside the project. What the manifest extends or imports from its own directory (`./strict.json`) lies there too.
+    Beside,
+}
 
 /// Returns whether a file is read for the paths that it names, by its name.
 pub fn may_lead_out(name: &str) -> bool {
-    MANIFESTS.iter().any(|pattern| fits(pattern, name)) || (configures_a_tool(name) && !is_program(name))
+    MANIFESTS.iter().any(|pattern| fits(pattern, name)) || (configures_a_tool(name) && !name.ends_with(".py"))
 }
 
 /// Returns whether tools look for a file in the directories above a project, by its path from such a directory.
@@ -83,23 +103,22 @@ fn configures_a_tool(name: &str) -> bool {
     Tool::ALL.into_iter().flat_map(Tool::configuration).any(|pattern| fits(pattern, name))
 }
 
-/// Returns whether a file of this name is a program, whose texts name more than paths.
+/// Returns whether a file of this name is a program of JavaScript or TypeScript, whose texts name more than paths.
 fn is_program(name: &str) -> bool {
-    const PROGRAMS: [&str; 7] = ["py", "js", "cjs", "mjs", "ts", "cts", "mts"];
-    name.rsplit_once('.').is_some_and(|(_, extension)| PROGRAMS.contains(&extension))
+    name.rsplit_once('.').is_some_and(|(_, ending)| PROGRAMS.contains(&ending))
 }
 
-/// Returns whether a name fits a pattern, in which `*` at the end or in the middle stands for any characters.
-fn fits(pattern: &str, name: &str) -> bool {
+/// Returns whether a name fits a pattern, in which one `*` stands for any characters.
+pub fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         Some((before, after)) => name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after),
         None => name == pattern,
     }
 }
 
-/// Returns the paths that lead up from the directory of a file, as the file `name` with this text names them. A pattern is cut off before
+/// Returns the paths that lead out of the directory of a file, as the file `name` with this text names them. A pattern is cut off before
 /// its first `*`.
-pub fn paths_that_lead_out(name: &str, text: &str) -> Vec<String> {
+pub fn paths_that_lead_out(name: &str, text: &str, place: ManifestPlace) -> Vec<String> {
     let parsed = match name.rsplit('.').next() {
         Some("json" | "jsonc" | "eslintrc" | "babelrc") => parse_jsonc(text),
         Some("toml") => toml::from_str(text).ok(),
@@ -107,12 +126,34 @@ pub fn paths_that_lead_out(name: &str, text: &str) -> Vec<String> {
     };
     let mut found = Vec::new();
     match parsed {
-        Some(value) => collect(&value, &mut found),
-        None => text.split(['\n', '"', '\'', ',', '=']).for_each(|part| found.extend(to_path(part))),
+        Some(value) => collect(&value, place, &mut found),
+        None if is_program(name) => found.extend(imports(text, place)),
+        None => text
+            .split(['"', '\'', ',', '=', '[', ']'])
+            .flat_map(str::split_whitespace)
+            .for_each(|part| found.extend(to_path(part))),
     }
     found.sort();
     found.dedup();
     found
+}
+
+/// Returns the paths of modules that a program imports by a plain text.
+fn imports(text: &str, place: ManifestPlace) -> impl Iterator<Item = String> {
+    let quotes = text.match_indices(['"', '\'']);
+    quotes.filter_map(move |(at, quote)| {
+        let before = text[..at].trim_end();
+        let path = text[at + 1..].split_once(quote)?.0;
+        BEFORE_IMPORTS
+            .iter()
+            .any(|word| before.ends_with(word))
+            .then(|| from_own_directory(path, place).or_else(|| to_path(path)))?
+    })
+}
+
+/// Returns a path that begins with `./`, if the file that has it lies beside the project.
+fn from_own_directory(text: &str, place: ManifestPlace) -> Option<String> {
+    (place == ManifestPlace::Beside && text.starts_with("./") && text.len() > 2).then(|| text.to_owned())
 }
 
 /// Returns the names of the packages that a `package.json` depends on. A package manager may link them to directories of a workspace.
@@ -123,12 +164,36 @@ pub fn dependencies_of_package(text: &str) -> Vec<String> {
     tables.flat_map(|table| table.keys().cloned()).collect()
 }
 
-/// Returns the members of the Cargo workspace whose manifest has this text: paths from its directory, which may end in `/*`. `None` if it is
-/// no workspace.
-pub fn members_of_cargo_workspace(text: &str) -> Option<Vec<String>> {
-    let manifest: toml::Table = text.parse().ok()?;
-    let members = manifest.get("workspace")?.as_table()?.get("members").and_then(toml::Value::as_array);
-    Some(members.into_iter().flatten().filter_map(|member| member.as_str().map(str::to_owned)).collect())
+/// Returns the name of the package whose `package.json` has this text.
+pub fn name_of_package(text: &str) -> Option<String> {
+    parse_jsonc(text)?.get("name")?.as_str().map(str::to_owned)
+}
+
+/// Returns the members of the workspace that the file `name` with this text names: patterns of paths from its directory. What a workspace
+/// excludes is named too.
+pub fn members_of_workspace(name: &str, text: &str) -> Vec<String> {
+    let parsed = match name {
+        "package.json" => parse_jsonc(text),
+        "pnpm-workspace.yaml" => return members_of_pnpm(text),
+        _ => toml::from_str(text).ok(),
+    };
+    let members = parsed.as_ref().and_then(|value| match name {
+        "package.json" => value.pointer("/workspaces/packages").or(value.get("workspaces")),
+        "pyproject.toml" => value.pointer("/tool/uv/workspace/members"),
+        _ => value.pointer("/workspace/members"),
+    });
+    let members = members.and_then(Value::as_array).into_iter().flatten();
+    members.filter_map(|member| member.as_str().filter(|member| !member.starts_with('!')).map(str::to_owned)).collect()
+}
+
+/// Returns the list `packages` of a `pnpm-workspace.yaml`. Every form of a list that has each entry in a line, or quoted in one, is read.
+fn members_of_pnpm(text: &str) -> Vec<String> {
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("packages:"));
+    let first = lines.next().and_then(|line| line.strip_prefix("packages:")).unwrap_or_default();
+    let list = lines.take_while(|line| line.trim().is_empty() || line.starts_with([' ', '-', '#', ']']));
+    let entries = std::iter::once(first).chain(list).flat_map(|line| line.split(" #").next().unwrap_or_default().split(','));
+    let plain = entries.map(|entry| entry.trim().trim_start_matches("- ").trim_matches(['"', '\'', '[', ']', ' ']));
+    plain.filter(|entry| !entry.is_empty() && !entry.starts_with(['!', '#'])).map(str::to_owned).collect()
 }
 
 /// Returns the absolute paths that a file of a Python environment adds to where modules are found: the lines of a `.pth` file, the texts of
@@ -147,13 +212,19 @@ pub fn paths_of_environment_file(name: &str, text: &str) -> Vec<String> {
     text.split(['\'', '"']).filter_map(absolute).filter(|path| !path.contains('\n')).collect()
 }
 
-fn collect(value: &Value, found: &mut Vec<String>) {
+fn collect(value: &Value, place: ManifestPlace, found: &mut Vec<String>) {
     match value {
         Value::String(text) => found.extend(to_path(text)),
-        Value::Array(entries) => entries.iter().for_each(|entry| collect(entry, found)),
+        Value::Array(entries) => entries.iter().for_each(|entry| collect(entry, place, found)),
         Value::Object(entries) => {
-            let read = entries.iter().filter(|(key, _)| !OUTPUTS.contains(&key.as_str()));
-            read.for_each(|(_, entry)| collect(entry, found));
+            for (key, entry) in entries.iter().filter(|(key, _)| !OUTPUTS.contains(&key.as_str())) {
+                if key == "extends" {
+                    let texts =
+                        entry.as_array().map_or(std::slice::from_ref(entry), Vec::as_slice).iter().filter_map(Value::as_str);
+                    found.extend(texts.filter_map(|text| from_own_directory(text, place)));
+                }
+                collect(entry, place, found);
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -196,15 +267,36 @@ mod tests {
                  [tool.pytest.ini_options]\npythonpath = [\"../shared\"]\n",
                 &["../lib", "../p", "../shared"],
             ),
+            (
+                "eslint.config.mjs",
+                "import base from \"../eslint.base.mjs\"; // don't\nimport '../side.js'\nconst out = \"../dist\"; import x from './own.mjs'\n",
+                &["../eslint.base.mjs", "../side.js"],
+            ),
+            (
+                ".eslintrc.cjs",
+                "module.exports = { extends: ['../.eslintrc.base'] , x: require('../y') }",
+                &["../.eslintrc.base", "../y"],
+            ),
+            (".eslintrc.yml", "extends: ../.eslintrc.base.yml\nrules:\n  - ../other\n", &["../.eslintrc.base.yml", "../other"]),
             ("requirements-dev.txt", "-e ../lib\n-r ../base.txt\nrequests==2\n", &["../base.txt", "../lib"]),
             ("pytest.ini", "[pytest]\npythonpath = ../shared\n", &["../shared"]),
             ("tsconfig.json", "{\"extends\": \"..\", \"include\": [\"../*\"]}", &[]),
             ("Cargo.toml", "not toml [", &[]),
         ] {
             assert!(may_lead_out(name), "{name}");
-            assert_eq!(paths_that_lead_out(name, text), expected, "{name}");
+            assert_eq!(paths_that_lead_out(name, text, ManifestPlace::InProject), expected, "{name}");
         }
-        assert!(!may_lead_out("a.json") && !may_lead_out("tsconfig.ts"));
+        for (name, text, expected) in [
+            (
+                "tsconfig.base.json",
+                "{\"extends\": [\"./strict.json\", \"@acme/x\"], \"files\": [\"./a.ts\"]}",
+                &["./strict.json"][..],
+            ),
+            ("eslint.config.js", "import a from './rules/a.js'\nconst b = './b'\n", &["./rules/a.js"]),
+        ] {
+            assert_eq!(paths_that_lead_out(name, text, ManifestPlace::Beside), expected, "{name}");
+        }
+        assert!(!may_lead_out("a.json") && !may_lead_out("tsconfig.ts") && !may_lead_out("conftest.py"));
         assert!(
             is_configuration_above("conftest.py")
                 && is_configuration_above("eslint.config.mjs")
@@ -225,9 +317,19 @@ mod tests {
 
     #[test]
     fn what_a_workspace_has_is_read() {
-        let text = "[workspace]\nmembers = [\"app\", \"crates/*\"]\n";
-        assert_eq!(members_of_cargo_workspace(text), Some(vec!["app".to_owned(), "crates/*".to_owned()]));
-        assert_eq!(members_of_cargo_workspace("[package]\nname = \"a\"\n"), None);
+        for (name, text) in [
+            ("Cargo.toml", "[workspace]\nmembers = [\"app\", \"crates/*\"]\n"),
+            ("pyproject.toml", "[tool.uv.workspace]\nmembers = [\"app\", \"crates/*\"]\n"),
+            ("package.json", "{\"workspaces\": [\"app\", \"crates/*\", \"!no\"]}"),
+            ("package.json", "{\"workspaces\": {\"packages\": [\"app\", \"crates/*\"]}}"),
+            ("pnpm-workspace.yaml", "# x\npackages:\n  # all\n  - app\n\n  - 'crates/*' # y\n  - \"!no\"\ncatalog:\n  a: 1\n"),
+            ("pnpm-workspace.yaml", "packages:\n- \"app\"\n- crates/*\nonlyBuiltDependencies:\n- a\n"),
+            ("pnpm-workspace.yaml", "packages: [\"app\", 'crates/*']\n"),
+        ] {
+            assert_eq!(members_of_workspace(name, text), ["app", "crates/*"], "{name}");
+        }
+        assert_eq!(members_of_workspace("Cargo.toml", "[package]\nname = \"a\"\n"), [] as [&str; 0]);
+        assert_eq!(name_of_package("{\"name\": \"@acme/core\"}").as_deref(), Some("@acme/core"));
         assert_eq!(dependencies_of_package("{\"dependencies\": {\"@acme/core\": \"*\"}}"), ["@acme/core"]);
     }
 }

@@ -13,7 +13,9 @@ use std::sync::atomic::AtomicU64;
 use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, LeafReading};
 use crate::content::MAX_RULES_BYTES;
 use crate::digest::{DigestedEntry, compute_directory_digest};
-use crate::ignore::{ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembership};
+use crate::ignore::{
+    ATTRIBUTES_FILE, AttributesFile, DirectoryRules, Matcher, RulesAbove, RulesFile, RulesScope, TreeMembership,
+};
 use crate::inputs::{digest_of_now, digest_with_inputs};
 use crate::read::{is_too_deep, push_name};
 use crate::refusal::CommitRefusal;
@@ -37,7 +39,10 @@ const LONGEST_ATTRIBUTES: u64 = 100 << 20;
 /// The tree of a commit, below the project's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommittedTree {
+    /// The digest, with those of the inputs.
     pub digest: TreeDigest,
+    /// The digest of the tree alone.
+    pub own: Digest,
     /// The number of files and links.
     pub files: u64,
 }
@@ -69,7 +74,26 @@ pub fn committed_tree_within(
     below: &TreePath,
     matcher: &Matcher,
 ) -> Result<CommittedTree, CommitRefusal> {
-    match read_commit((storage, most_bytes), root, below, matcher) {
+    refuse_lacking_clone(storage, read_commit((storage, most_bytes), root, below, matcher))
+}
+
+/// Computes the digest of a commit of which [`committed_tree`] has computed that of the tree alone, with the inputs of another matcher.
+///
+/// # Errors
+/// When the digest cannot be told.
+pub fn with_other_inputs(
+    storage: &GitStorage,
+    root: ObjectId,
+    below: &TreePath,
+    (own, matcher): (Digest, &Matcher),
+) -> Result<TreeDigest, CommitRefusal> {
+    let reading =
+        Reading::begin((storage, MOST_BYTES), root).and_then(|reading| reading.with_inputs(root, below, (own, matcher)));
+    refuse_lacking_clone(storage, reading)
+}
+
+fn refuse_lacking_clone<T>(storage: &GitStorage, answered: Result<T, CommitRefusal>) -> Result<T, CommitRefusal> {
+    match answered {
         Err(CommitRefusal::Git(GitReadError::Object { id, problem: ObjectProblem::Missing }))
             if storage.lacks_objects_by_design() =>
         {
@@ -85,35 +109,68 @@ fn read_commit(
     below: &TreePath,
     matcher: &Matcher,
 ) -> Result<CommittedTree, CommitRefusal> {
-    let limits = ReadingLimits { most_bytes, bytes: AtomicU64::new(0), entries: Cell::new(0), submodules: Cell::new(0) };
-    let submodules = SubmoduleNames::of_commit(storage, root)?;
-    let begin = |matcher| CommitWalk {
-        storage,
-        matcher,
-        limits: &limits,
-        submodules: submodules.clone(),
-        nesting: 0,
-        path: Vec::new(),
-        repository_start: 0,
-        project_start: 0,
-        attributes: Arc::from([]),
-        leaves: Vec::new(),
-        files_of_submodules: 0,
-    };
-    let mut walk = begin(matcher);
+    let reading = Reading::begin((storage, most_bytes), root)?;
+    let mut walk = reading.walk(matcher);
     let top = walk.read(root, below)?;
     let (digest, files) = walk.read_leaves(&top)?;
     let own = digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()));
-    let of_input = matcher.for_input();
-    let inputs = matcher.inputs().iter().map(|place| {
-        let (kind, digest) = match place.in_repository(below) {
-            Some(path) => begin(&of_input).read_input(root, &path)?,
-            None => digest_of_now(place, matcher),
-        };
-        Ok((place.name.as_str(), kind, digest))
-    });
-    let inputs: Vec<_> = inputs.collect::<Result<_, CommitRefusal>>()?;
-    Ok(CommittedTree { digest: TreeDigest(digest_with_inputs(own, inputs.into_iter())), files })
+    Ok(CommittedTree { digest: reading.with_inputs(root, below, (own, matcher))?, own, files })
+}
+
+/// What all walks through one commit share.
+struct Reading<'a> {
+    storage: &'a GitStorage,
+    limits: ReadingLimits,
+    submodules: Option<SubmoduleNames>,
+}
+
+impl<'a> Reading<'a> {
+    fn begin((storage, most_bytes): (&'a GitStorage, u64), root: ObjectId) -> Result<Self, CommitRefusal> {
+        let limits = ReadingLimits { most_bytes, bytes: AtomicU64::new(0), entries: Cell::new(0), submodules: Cell::new(0) };
+        Ok(Self { storage, limits, submodules: SubmoduleNames::of_commit(storage, root)? })
+    }
+
+    fn walk<'w>(&'w self, matcher: &'w Matcher) -> CommitWalk<'w> {
+        CommitWalk {
+            storage: self.storage,
+            matcher,
+            limits: &self.limits,
+            submodules: self.submodules.clone(),
+            nesting: 0,
+            path: Vec::new(),
+            repository_start: 0,
+            project_start: 0,
+            attributes: Arc::from([]),
+            leaves: Vec::new(),
+            files_of_submodules: 0,
+        }
+    }
+
+    /// Computes the digest of the commit with the inputs of a matcher. `own` is the digest of the project's tree alone.
+    fn with_inputs(
+        &self,
+        root: ObjectId,
+        below: &TreePath,
+        (own, matcher): (Digest, &Matcher),
+    ) -> Result<TreeDigest, CommitRefusal> {
+        let inputs = matcher.inputs().iter().map(|place| {
+            let committed = match place.in_repository(below) {
+                Some(path) => {
+                    let of_input = matcher.for_input(self.walk(matcher).rules_above(root, &path)?);
+                    Some(self.walk(&of_input).read_input(root, &path)?)
+                }
+                None => None,
+            };
+            let (kind, digest) = match committed {
+                Some(Some(read)) => read,
+                Some(None) if !place.is_ignored() => (EntryKind::File, None),
+                Some(None) | None => digest_of_now(place, matcher),
+            };
+            Ok((place.name.as_str(), kind, digest))
+        });
+        let inputs: Vec<_> = inputs.collect::<Result<_, CommitRefusal>>()?;
+        Ok(TreeDigest(digest_with_inputs(own, inputs.into_iter())))
+    }
 }
 
 /// What is left of the limits, for the commit and its submodules together.
@@ -173,21 +230,33 @@ impl CommitWalk<'_> {
         self.read_from(&entries.ok_or_else(|| CommitRefusal::NoProject { path: below.clone() })?)
     }
 
-    /// Reads the file or directory of an input. Returns its kind and its digest, which is `None` if the commit has nothing there.
-    fn read_input(&mut self, root: ObjectId, path: &TreePath) -> Result<(EntryKind, Option<Digest>), CommitRefusal> {
+    /// Reads what the commit's rules files above an input say about it. They decide in submodules alone.
+    fn rules_above(&mut self, root: ObjectId, path: &TreePath) -> Result<RulesAbove, CommitRefusal> {
+        if self.submodules.is_none() {
+            return Ok(RulesAbove::default());
+        }
+        RulesAbove::read(path.as_bytes(), true, |directory| {
+            self.path.clear();
+            let entries = self.descend(root, &to_tree_path(directory))?;
+            self.rules_texts(&entries.unwrap_or_default())
+        })
+    }
+
+    /// Reads the file or directory of an input. Returns its kind and its digest; `None` if the commit has nothing there.
+    fn read_input(&mut self, root: ObjectId, path: &TreePath) -> Result<Option<(EntryKind, Option<Digest>)>, CommitRefusal> {
         let parent = self.descend(root, &path.parent().unwrap_or_default())?.unwrap_or_default();
-        let Some(entry) = parent.iter().find(|entry| entry.name == path.name()) else { return Ok((EntryKind::File, None)) };
+        let Some(entry) = parent.iter().find(|entry| entry.name == path.name()) else { return Ok(None) };
         push_name(&mut self.path, path.name());
         match entry.kind() {
             Some(GitEntryKind::Own(EntryKind::Directory)) => {
                 let entries = self.entries_of(entry.id)?;
                 let read = self.read_from(&entries)?;
                 let (digest, _) = self.read_leaves(&read)?;
-                Ok((EntryKind::Directory, Some(digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))))
+                Ok(Some((EntryKind::Directory, Some(digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty()))))))
             }
             Some(GitEntryKind::Own(kind @ (EntryKind::File | EntryKind::Executable | EntryKind::Link))) => {
                 let _only_leaf = self.leaf(kind, entry.id);
-                Ok((kind, self.read_all_leaves()?.into_iter().next().flatten()))
+                Ok(Some((kind, self.read_all_leaves()?.into_iter().next().flatten())))
             }
             Some(GitEntryKind::Submodule) | None => Err(CommitRefusal::OddEntry { path: to_tree_path(&self.path) }),
         }
@@ -338,6 +407,14 @@ impl CommitWalk<'_> {
         entries: &[GitTreeEntry],
     ) -> Result<Option<RulesScope>, CommitRefusal> {
         let Some(scope) = scope else { return Ok(None) };
+        let texts = self.rules_texts(entries)?;
+        let directory = to_tree_path(self.path.get(self.project_start..).unwrap_or_default());
+        let rules = (!texts.is_empty()).then(|| Arc::new(DirectoryRules::parse(directory, &texts)));
+        Ok(Some(self.matcher.narrow(scope, membership, rules.as_ref())))
+    }
+
+    /// Returns the texts of the rules files of a directory, which has these entries.
+    fn rules_texts(&self, entries: &[GitTreeEntry]) -> Result<Vec<(RulesFile, Vec<u8>)>, CommitRefusal> {
         let (mut texts, is_file) =
             (Vec::new(), |kind| matches!(kind, Some(GitEntryKind::Own(EntryKind::File | EntryKind::Executable))));
         for file in RulesFile::ALL {
@@ -350,9 +427,7 @@ impl CommitWalk<'_> {
                 }
             }
         }
-        let directory = to_tree_path(self.path.get(self.project_start..).unwrap_or_default());
-        let rules = (!texts.is_empty()).then(|| Arc::new(DirectoryRules::parse(directory, &texts)));
-        Ok(Some(self.matcher.narrow(scope, membership, rules.as_ref())))
+        Ok(texts)
     }
 
     /// Reads the files and links of the directories that were read. Returns the digest of the top directory, or `None` if nothing in it

@@ -1,7 +1,8 @@
 //! Inputs: files and directories beside the tree that checks may read, by whose content the tree's digest is named too.
 //!
 //! Each input is digested as a part of its own: a file by its content, a directory as a tree is, with the rules files
-//! (`.gitignore`) that it has. A tree without inputs has the digest `proctor-tree-v2`. With inputs the digest is
+//! (`.gitignore`) that it has and those of its repository above it. An input that they exclude as a whole and of which git tracks
+//! nothing counts as a whole: somebody named it. No commit has its content. A tree without inputs has the digest `proctor-tree-v2`. With inputs the digest is
 //! `proctor-tree-v3`: the SHA-256 over
 //!
 //! ```text
@@ -13,22 +14,25 @@
 //!
 //! The letters are those of entries. `u` and 64 zeros stand for an input that is not there or cannot be read.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::compare::{Differences, find_differences};
-use crate::content::{BUFFER_BYTES, read_file};
+use crate::content::{BUFFER_BYTES, read_file, read_rules};
 use crate::digest::{DigestedEntry, hash_entry};
-use crate::ignore::{InputPlace, Matcher};
+use crate::ignore::{InputPlace, Matcher, RulesAbove, RulesFile};
 use crate::index::TreeIndex;
 use crate::listing::{open_root, stat_entry, to_c_name};
 use crate::node::{Leaf, LeafKind};
 use crate::stamp::{EntryStamp, Trust};
+use proctor_git::{find_git_location, read_git_index};
 use proctor_model::{Digest, EntryKind, Timestamp, TreeFormat, TreePath};
 
 /// The name of the format of a digest with inputs, with which the hashed text begins.
@@ -70,7 +74,8 @@ pub(super) fn read_inputs(matcher: &Matcher, now: Timestamp, previous: &[Input])
 
 fn read_input(path: &Path, matcher: &Matcher, now: Timestamp, known: Option<&InputContent>) -> io::Result<InputContent> {
     if fs::symlink_metadata(path)?.is_dir() {
-        let matcher = matcher.for_input();
+        let above = rules_above(path, true).filter(|above| !above.excludes || is_tracked(path));
+        let matcher = matcher.for_input(above.unwrap_or_default());
         let index = match known {
             Some(InputContent::Directory(known)) => known.rescan(&matcher, now),
             Some(InputContent::File(_) | InputContent::Nothing) | None => TreeIndex::scan(path, &matcher, now),
@@ -85,6 +90,32 @@ fn read_input(path: &Path, matcher: &Matcher, now: Timestamp, known: Option<&Inp
             Ok(InputContent::File(*leaf))
         }
         Some(_) | None => read_file(directory.as_fd(), &name, &stat, now, &mut vec![0; BUFFER_BYTES]).map(InputContent::File),
+    }
+}
+
+/// Returns what the rules files of the input's repository above it say; `None` if it lies in no repository, or is the root of one.
+fn rules_above(path: &Path, is_directory: bool) -> Option<RulesAbove> {
+    let location = find_git_location(path)?;
+    let below = path.strip_prefix(&location.work_tree).ok()?.as_os_str().as_bytes();
+    let read = |directory: &[u8]| {
+        let directory = open_root(&location.work_tree.join(OsStr::from_bytes(directory)))?;
+        let texts = RulesFile::ALL.map(|file| (file, read_rules(directory.as_fd(), &to_c_name(file.name().as_bytes()))));
+        Ok::<_, io::Error>(texts.into_iter().filter_map(|(file, text)| Some((file, text.ok()?))).collect())
+    };
+    (!below.is_empty()).then(|| RulesAbove::read(below, is_directory, read).ok()).flatten()
+}
+
+/// Returns whether git tracks something at or below a path.
+fn is_tracked(path: &Path) -> bool {
+    let Some((parent, name)) = path.parent().zip(path.file_name()) else { return false };
+    let index = read_git_index(parent, None);
+    index.paths().contains(name.as_bytes()) || index.paths().has_below(name.as_bytes())
+}
+
+impl InputPlace {
+    /// Returns whether the rules of its repository exclude the input as a whole, and git tracks nothing of it: no commit has its content.
+    pub fn is_ignored(&self) -> bool {
+        rules_above(&self.path, self.path.is_dir()).is_some_and(|above| above.excludes) && !is_tracked(&self.path)
     }
 }
 
@@ -190,3 +221,6 @@ pub(super) fn add_differences(before: &TreeIndex, after: &TreeIndex, counts: Dif
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod git_tests;

@@ -1,7 +1,7 @@
 //! The gate: says whether a commit is proved by the runs that there are. A checkout can make those that are missing.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
 use crate::gate::toolchains::ToolchainsNow;
-use crate::project::opening;
+use crate::project::{inputs, opening};
 use proctor_evidence::{AcceptedChanges, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{
@@ -20,8 +20,8 @@ use proctor_model::{
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
 use proctor_sandbox::process::clock;
-use proctor_tree::committed_tree;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
+use proctor_tree::{InputPlace, committed_tree, with_other_inputs};
 
 mod answer;
 mod checkout;
@@ -38,6 +38,9 @@ pub use policy::{AskedFor, signers, trusted};
 
 /// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
 const ANY_FILE: &[u8] = b"\x01proctor\x01";
+
+/// The most lists of inputs that runs recorded for which the digest of a commit is computed, beside those that are found now.
+const MOST_OTHER_INPUTS: usize = 16;
 
 /// Which commit is asked about, and by which policy.
 pub struct GateQuestion<'a> {
@@ -89,39 +92,58 @@ pub fn judge(
     // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = policy::signers(repository, &trusted, &compared.policy)?;
     let bundles = notes::bundles(environment, question.notes.as_ref())?;
-    let matcher = opening::matcher(environment, root, &compared.rules)?;
+    let settings = opening::matcher_settings_with_inputs(environment, root, &compared.rules)?;
+    let matcher = opening::matcher_of(&settings)?;
     let odd = policy::odd_configuration(repository, commit, &trusted)?;
-    let tree = committed_tree(storage, git_tree, &repository.below, &matcher).map(|tree| tree.digest);
-    let tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
+    let tree = committed_tree(storage, git_tree, &repository.below, &matcher);
+    let mut tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
     let mut accepted = Vec::new();
-    if let Ok(tree) = &tree {
+    if let Ok(tree) = &mut tree {
         let own = policy::configuration_of(repository, commit)?;
         let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
         let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
-        let of_notes = |source| {
+        let of_notes = |source, tree: TreeDigest| {
             let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
                 Some(file) => GateSigners::only(notes::signers_of_file(environment, root, file)?),
-                None => opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| from_run_error(&error))?,
+                None => {
+                    opening::open_archive(environment)?.gate_signers(allowed.clone()).map_err(|error| from_run_error(&error))?
+                }
             };
-            notes::read(repository, &signers, (git_tree, *tree), (source, &bundles), clock::now())
+            notes::read(repository, &signers, (git_tree, tree), (source, &bundles), clock::now())
         };
         if let Some(notes) = &question.notes {
-            attested = of_notes(notes.source)?;
+            attested = of_notes(notes.source, tree.digest)?;
         } else if !compared.lowered.is_empty() {
             // Whether a change was accepted is asked for in any case. What cannot be read accepts nothing.
-            let read = of_notes(AttestedWhere::NotesAndBundles);
+            let read = of_notes(AttestedWhere::NotesAndBundles, tree.digest);
             attested.accepted = read.map(|read| read.accepted).unwrap_or_default();
         }
         accepted = take_accepted(&mut compared.lowered, &attested.accepted, trusted.commit());
-        judged = judge_runs(environment, (root, repository), &by, (*tree, &attested.claims))?;
-        name_inputs_outside(&mut judged.judgements, &matcher, &repository.below);
-        if !matches!(overall_state(&judged.judgements), GateState::Proved | GateState::Red) {
+        judged = judge_runs(environment, (root, repository), &by, (tree.digest, &attested.claims))?;
+        let mut inputs = matcher;
+        if !judged.is_decided() {
+            // What a project's files lead to depends on what is installed: a run had the inputs that it recorded.
+            for matcher in other_inputs(environment, root, &settings, &attested.other_inputs)? {
+                let Ok(digest) = with_other_inputs(storage, git_tree, &repository.below, (tree.own, &matcher)) else { continue };
+                let claimed = question.notes.as_ref().map(|notes| of_notes(notes.source, digest)).transpose()?;
+                let claims = claimed.as_ref().map(|attested| attested.claims.as_slice()).unwrap_or_default();
+                let other = judge_runs(environment, (root, repository), &by, (digest, claims))?;
+                if other.is_decided() {
+                    (judged, tree.digest, inputs) = (other, digest, matcher);
+                    attested = claimed.unwrap_or(attested);
+                    break;
+                }
+            }
+        }
+        name_inputs_outside(&mut judged.judgements, &inputs, &repository.below);
+        if !judged.is_decided() {
             let unaccepted = by.with_rules(repository, |rules| notes::unaccepted(rules, &attested.claims));
             attested.has_refused_statement |= !unaccepted.is_empty();
             attested.refused.extend(unaccepted);
         }
     }
+    let tree = tree.map(|tree| tree.digest);
     let JudgedRuns { judgements, elsewhere, has_other_format } = judged;
     let state = match (overall_state(&judgements), &tree) {
         (_, Err(_)) => GateState::NotAccepted,
@@ -162,9 +184,39 @@ pub fn judge(
     })
 }
 
-/// Names the inputs that lie outside of the repository: no commit has their content, so the answer holds for what is there now.
+/// Returns matchers with the inputs that runs recorded, in place of those that are found now. `attested` are those of attestations.
+fn other_inputs(
+    environment: &Environment,
+    root: &Path,
+    settings: &MatcherSettings,
+    attested: &[Vec<String>],
+) -> Result<Vec<Matcher>, CommandError> {
+    let failed = |error: ProjectError| from_run_error(&error);
+    let mut archive = opening::open_archive(environment)?;
+    let own = archive.find_project(root).map_err(failed)?;
+    let others = archive.projects_of_repository(root).map_err(failed)?;
+    let recorded = archive.recorded_inputs(own.as_ref(), (&others, root)).map_err(failed)?;
+    let search = inputs::search(environment, root);
+    let mut known: Vec<Vec<InputPlace>> = vec![settings.inputs.clone()];
+    for names in recorded.iter().chain(attested) {
+        // One that is refused now was not seen by checks, or lies elsewhere than it did.
+        let places: Result<Vec<InputPlace>, _> = names.iter().map(|name| search.place(name)).collect();
+        known.extend(places.ok().filter(|places| !known.iter().any(|known| have_same_names(known, places))));
+    }
+    let others = known.into_iter().skip(1).take(MOST_OTHER_INPUTS);
+    others.map(|inputs| opening::matcher_of(&MatcherSettings { inputs, ..settings.clone() })).collect()
+}
+
+fn have_same_names(some: &[InputPlace], others: &[InputPlace]) -> bool {
+    let names = |places: &[InputPlace]| places.iter().map(|place| place.name.clone()).collect::<BTreeSet<_>>();
+    names(some) == names(others)
+}
+
+/// Names the inputs that lie outside of the repository or that it ignores: no commit has their content, so the answer holds for what is
+/// there now.
 fn name_inputs_outside(judgements: &mut [GateJudgement], matcher: &Matcher, below: &TreePath) {
-    let outside = matcher.inputs().iter().filter(|input| input.in_repository(below).is_none());
+    let is_outside = |input: &&InputPlace| input.in_repository(below).is_none() || input.is_ignored();
+    let outside = matcher.inputs().iter().filter(is_outside);
     let outside: Vec<String> = outside.map(|input| input.name.clone()).collect();
     for judged in judgements.iter_mut().filter(|judged| judged.state == GateState::Proved) {
         judged.also_read.extend(outside.iter().cloned());
@@ -249,6 +301,12 @@ struct JudgedRuns {
     has_other_format: bool,
 }
 
+impl JudgedRuns {
+    fn is_decided(&self) -> bool {
+        matches!(overall_state(&self.judgements), GateState::Proved | GateState::Red)
+    }
+}
+
 /// Judges the runs on a tree, and what others attested of it: the runs of this project, and if they leave something unproved, also
 /// those of the same directory in the repository's other worktrees.
 fn judge_runs(
@@ -263,8 +321,9 @@ fn judge_runs(
     let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
     let toolchains = ToolchainsNow::new(environment, &mut archive, root, &runs.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(runs.claims, attested));
-    if matches!(overall_state(&judgements), GateState::Proved | GateState::Red) {
-        return Ok(JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format });
+    let judged = JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format };
+    if judged.is_decided() {
+        return Ok(judged);
     }
     let others = archive.projects_of_repository(root).map_err(failed)?;
     let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;

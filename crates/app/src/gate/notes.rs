@@ -48,6 +48,8 @@ pub(super) struct Attested {
     pub(super) accepted: Vec<(String, AcceptedChanges)>,
     /// What trusted keys claim of the commit's content.
     pub(super) claims: Vec<GateClaim>,
+    /// The names of inputs that claims of the content recorded which name another tree digest.
+    pub(super) other_inputs: Vec<Vec<String>>,
     /// Whether there is any note or bundle.
     pub(super) is_there: bool,
     /// Why other attestations do not count, each reason once.
@@ -148,6 +150,10 @@ pub(super) fn read(
                 ReadAttestation::Claim(claim) if is_of_sibling(claim.git_tree, &claim.below) => {}
                 ReadAttestation::Claim(claim) => {
                     let signer = signers.signer(claim.key, claim.latest_end());
+                    if claim.git_tree == git_tree && claim.tree != tree && found.other_inputs.len() < NAMED {
+                        let conditions = claim.claim.origin.conditions.as_ref();
+                        found.other_inputs.extend(conditions.and_then(|conditions| conditions.inputs.clone()));
+                    }
                     match refusal(&claim, &signer) {
                         Some(refusal) => found.refuse(&refusal),
                         None => found.claims.push(claim.into_claim_of(&signer)),

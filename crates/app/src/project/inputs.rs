@@ -8,7 +8,7 @@ use crate::project::setup::CONFIGURATION_FILE;
 use proctor_git::find_git_location;
 use proctor_model::CommandExit;
 use proctor_plan::config::Configuration;
-use proctor_project::{FoundInputs, InputSearch, without_nested};
+use proctor_project::{FoundInputs, InputSearch};
 
 /// Returns how many directories lie above a project in its git repository; 0 if it is in none, or if the repository's root is HOME or
 /// above it.
@@ -20,13 +20,17 @@ pub(super) fn levels_in_repository(environment: &Environment, root: &Path) -> us
     if is_around_home { 0 } else { below.components().count() }
 }
 
+/// Returns where inputs of a project are looked for.
+pub(crate) fn search<'a>(environment: &'a Environment, root: &'a Path) -> InputSearch<'a> {
+    InputSearch { root, home: environment.variable("HOME").map(Path::new), store: environment.state_root() }
+}
+
 /// Returns the inputs that the settings name and those that the project's files lead to, and what these lead to besides.
 ///
 /// # Errors
 /// When no check may see one of them.
 pub(super) fn inputs(environment: &Environment, root: &Path, configuration: &Configuration) -> Result<FoundInputs, CommandError> {
-    let home = environment.variable("HOME").map(Path::new);
-    let search = InputSearch { root, home, store: environment.state_root() };
+    let search = search(environment, root);
     let named = configuration.inputs.named.iter().map(|name| {
         search.place(name).map_err(|refusal| {
             let message = format!("{CONFIGURATION_FILE}: project.inputs: `{name}` cannot be an input: {refusal}");
@@ -35,6 +39,5 @@ pub(super) fn inputs(environment: &Environment, root: &Path, configuration: &Con
         })
     });
     let named = named.collect::<Result<Vec<_>, _>>()?;
-    let found = search.find(&named);
-    Ok(FoundInputs { taken: without_nested([named, found.taken].concat()), left_out: found.left_out })
+    Ok(search.with_found(named))
 }

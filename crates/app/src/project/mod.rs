@@ -1,7 +1,7 @@
 //! Opening a project: its root, its configuration, its plan, the store, and the registration.
 
 mod env_file;
-mod inputs;
+pub(crate) mod inputs;
 pub mod opening;
 pub(crate) mod root_search;
 pub mod setup;

@@ -241,6 +241,7 @@ pub(super) mod tests {
                 unnamed: Vec::new(),
                 left_in_environment: std::collections::BTreeMap::new(),
                 toolchains: Vec::new(),
+                inputs: None,
                 other_programs: Vec::new(),
             }),
         }

@@ -52,19 +52,23 @@ fn what_the_files_of_a_project_lead_to_in_its_repository_is_an_input() {
         ("repo/app/tsconfig.json", "{\"extends\": \"../tsconfig.base\", \"references\": [{\"path\": \"../lib\"}]}"),
         ("repo/tsconfig.base.json", "{\"extends\": \"./config/strict.json\", \"files\": [\"../../elsewhere.ts\"]}"),
         ("repo/lib/package.json", "{\"dependencies\": {\"deep\": \"file:../deep\"}}"),
+        ("repo/config/strict.json", "{}"),
         ("repo/deep/index.js", ""),
         ("repo/unrelated/index.js", ""),
         ("repo/pytest.ini", ""),
         ("repo/.editorconfig", ""),
         ("repo/README.md", ""),
     ]);
-    assert_eq!(beside.taken(), ["../.editorconfig", "../deep", "../lib", "../pytest.ini", "../tsconfig.base.json"]);
+    assert_eq!(
+        beside.taken(),
+        ["../.editorconfig", "../config/strict.json", "../deep", "../lib", "../pytest.ini", "../tsconfig.base.json"]
+    );
     assert_eq!(beside.left_out(), []);
     // What is found follows the files.
     beside.write("repo/app/tsconfig.json", "{\"extends\": \"../tsconfig.base.json\"}");
-    assert_eq!(beside.taken(), ["../.editorconfig", "../pytest.ini", "../tsconfig.base.json"]);
+    assert_eq!(beside.taken(), ["../.editorconfig", "../config/strict.json", "../pytest.ini", "../tsconfig.base.json"]);
     fs::remove_file(beside.base.join("repo/pytest.ini")).expect("our file");
-    assert_eq!(beside.taken(), ["../.editorconfig", "../tsconfig.base.json"]);
+    assert_eq!(beside.taken(), ["../.editorconfig", "../config/strict.json", "../tsconfig.base.json"]);
 }
 
 #[test]
@@ -112,6 +116,67 @@ fn linked_packages_and_members_of_a_workspace_are_inputs() {
     fs::remove_file(beside.base.join("repo/node_modules/@acme/core")).expect("our link");
     symlink(beside.base.join("other/packages/core"), beside.base.join("repo/node_modules/@acme/core")).expect("a link");
     assert_eq!(beside.left_out(), [("../../other/packages/core".to_owned(), LeftOutReason::OtherCheckout)]);
+}
+
+#[test]
+fn packages_of_a_workspace_are_found_before_anything_is_installed() {
+    for (file, text) in [
+        ("repo/package.json", "{\"workspaces\": [\"packages/*\", \"app\"]}"),
+        ("repo/pnpm-workspace.yaml", "packages:\n  - packages/**\n"),
+    ] {
+        let beside = Beside::new(&[
+            ("repo/app/package.json", "{\"dependencies\": {\"@acme/core\": \"workspace:*\"}}"),
+            ("repo/packages/core/package.json", "{\"name\": \"@acme/core\", \"dependencies\": {\"deep\": \"*\"}}"),
+            ("repo/packages/deep/package.json", "{\"name\": \"deep\"}"),
+            ("repo/packages/other/package.json", "{\"name\": \"other\"}"),
+            (file, text),
+        ]);
+        let file = file.replace("repo", "..");
+        let mut expected = [file.as_str(), "../packages/core", "../packages/deep"];
+        expected.sort_unstable();
+        assert_eq!(beside.taken(), expected, "{file}");
+        // What is installed decides where it is there.
+        beside.write("repo/node_modules/@acme/core/index.js", "");
+        assert_eq!(beside.taken(), [file.as_str()], "{file}");
+    }
+}
+
+#[test]
+fn manifests_of_the_members_of_a_project_lead_out_of_it_too() {
+    let beside = Beside::new(&[
+        ("repo/app/package.json", "{\"workspaces\": [\"packages/*\"]}"),
+        (
+            "repo/app/packages/one/tsconfig.json",
+            "{\"extends\": \"../../../base.json\", \"references\": [{\"path\": \"../two\"}]}",
+        ),
+        ("repo/app/packages/two/package.json", "{\"dependencies\": {\"a\": \"file:../../../a\"}}"),
+        ("repo/app/Cargo.toml", "[workspace]\nmembers = [\"crates/x\"]\n"),
+        ("repo/app/crates/x/Cargo.toml", "[dependencies]\nc = { path = \"../../../c\" }\n"),
+        ("repo/app/pyproject.toml", "[tool.uv.workspace]\nmembers = [\"libs/*\"]\n"),
+        ("repo/app/libs/p/pyproject.toml", "[tool.uv.sources]\nd = { path = \"../../../d\" }\n"),
+        ("repo/app/unnamed/tsconfig.json", "{\"extends\": \"../../unnamed.json\"}"),
+        ("repo/base.json", "{}"),
+        ("repo/unnamed.json", "{}"),
+        ("repo/a/index.js", ""),
+        ("repo/c/Cargo.toml", ""),
+        ("repo/d/d.py", ""),
+    ]);
+    assert_eq!(beside.taken(), ["../a", "../base.json", "../c", "../d"]);
+}
+
+#[test]
+fn the_version_files_and_configurations_above_a_project_are_inputs() {
+    let files = [".nvmrc", ".python-version", ".tool-versions", "mise.toml", "rust-toolchain.toml"];
+    let mut texts: Vec<(String, &str)> = files.iter().map(|name| (format!("repo/{name}"), "1")).collect();
+    texts.push(("repo/eslint.config.mjs".to_owned(), "import own from './lint/own.mjs'\n"));
+    texts.push(("repo/lint/own.mjs".to_owned(), ""));
+    texts.push(("repo/app/vitest.config.ts".to_owned(), "import { shared } from '../vitest.shared'\n"));
+    texts.push(("repo/vitest.shared.ts".to_owned(), ""));
+    let beside = Beside::new(&texts.iter().map(|(name, text)| (name.as_str(), *text)).collect::<Vec<_>>());
+    let mut expected: Vec<String> = files.iter().map(|name| format!("../{name}")).collect();
+    expected.extend(["../eslint.config.mjs", "../lint/own.mjs", "../vitest.shared.ts"].map(str::to_owned));
+    expected.sort();
+    assert_eq!(beside.taken(), expected);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::ignore::input_place::{InputPlace, in_order};
 use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
+use crate::ignore::rules_above::RulesAbove;
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
 use crate::ignore::settings::{MatcherSettings, Selects};
 use crate::ignore::shown_outputs::ShownOutputs;
@@ -30,6 +31,8 @@ pub struct Matcher {
     selects: Selects,
     outputs: ShownOutputs,
     inputs: Arc<[InputPlace]>,
+    /// The rules of a repository that apply to an input although they are written above it. Otherwise there are none.
+    above: RulesAbove,
     /// The rules files, by the path of their directory.
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
     tracked: Arc<TrackedPaths>,
@@ -72,10 +75,22 @@ impl Matcher {
         }
         let (own_link, store, task_list) = (settings.own_link.clone(), settings.store.clone(), settings.task_list.clone());
         let (selects, outputs) = (settings.selects, settings.outputs.clone());
-        let (rules, tracked) = Default::default();
+        let (above, rules, tracked) = Default::default();
         // The ignored files of a project, which are read by themselves, have no inputs.
         let inputs = if selects == Selects::Tree { in_order(&settings.inputs) } else { Arc::default() };
-        Ok(Self { ignore_patterns, include_patterns, own_link, store, task_list, selects, outputs, inputs, rules, tracked })
+        Ok(Self {
+            ignore_patterns,
+            include_patterns,
+            own_link,
+            store,
+            task_list,
+            selects,
+            outputs,
+            inputs,
+            above,
+            rules,
+            tracked,
+        })
     }
 
     /// Returns the inputs beside the tree, in ascending order of their names' bytes.
@@ -83,10 +98,11 @@ impl Matcher {
         &self.inputs
     }
 
-    /// Returns the matcher for a directory that is an input. Only the rules files in it decide: settings are relative to the project.
-    pub(crate) fn for_input(&self) -> Self {
+    /// Returns the matcher for a directory that is an input. Only the rules files in it and those of its repository above it decide:
+    /// settings are relative to the project.
+    pub(crate) fn for_input(&self, above: RulesAbove) -> Self {
         let settings = MatcherSettings { own_link: self.own_link.clone(), ..MatcherSettings::default() };
-        Self::new(&settings).expect("without patterns none is wrong")
+        Self { above, ..Self::new(&settings).expect("without patterns none is wrong") }
     }
 
     /// Sets the text of a rules file. Returns the lines that cannot be used; if the text is the same as before, nothing
@@ -166,8 +182,9 @@ impl Matcher {
 
     /// Returns the rules that apply at the root.
     pub fn root_scope(&self) -> RulesScope {
-        let rules = self.rules.get(&b""[..]).cloned().into_iter().collect();
-        RulesScope { ground: SurroundingTree::Inside, rules, tracked: Arc::clone(&self.tracked) }
+        let mut scope = self.bare_scope(Arc::clone(&self.tracked));
+        scope.rules.extend(self.rules.get(&b""[..]).cloned());
+        scope
     }
 
     /// Changes the rules that apply in a directory into the rules that apply in one of its subdirectories. The
@@ -181,10 +198,11 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns the membership of the root: `In` if the matcher selects the tree, `Passed` if the matcher selects ignored
-    /// inputs. The root itself is no ignored input, but may contain some.
+    /// Returns the membership of the root: `In` if the matcher selects the tree, `Leads` if it is an input that rules above it exclude and
+    /// that holds something that git tracks, `Passed` if the matcher selects ignored inputs. The root itself is no ignored input, but may contain some.
     pub fn root_membership(&self) -> TreeMembership {
         match self.selects {
+            Selects::Tree if self.above.excludes => TreeMembership::Leads,
             Selects::Tree => TreeMembership::In,
             Selects::IgnoredInputs => TreeMembership::Passed,
         }
@@ -193,7 +211,7 @@ impl Matcher {
     /// Returns the rules that apply at the root, without the rules files and tracked paths that were set in this matcher. A walk
     /// that reads these itself begins with this value.
     pub fn bare_scope(&self, tracked: Arc<TrackedPaths>) -> RulesScope {
-        RulesScope { ground: SurroundingTree::Inside, rules: Vec::new(), tracked }
+        RulesScope { ground: SurroundingTree::Inside, rules: self.above.rules.clone(), tracked }
     }
 
     /// Returns the rules that apply in a subdirectory. `membership` says whether the subdirectory belongs to the tree,
@@ -386,17 +404,13 @@ impl Matcher {
             return (true, Some(DecisionReason::Pattern(&self.ignore_patterns, glob, None)));
         }
         for rules in scope.rules.iter().rev() {
-            let prefix = rules.directory.as_bytes().len();
-            let relative = &path[if prefix == 0 { 0 } else { prefix + 1 }..];
-            for file in RulesFile::ALL {
-                let Some(text) = rules.text(file) else { continue };
-                let by = |glob| Some(DecisionReason::Pattern(&text.patterns, glob, Some((rules, file))));
-                match text.patterns.find_deciding(relative, is_directory) {
-                    None => {}
-                    Some(DecidingPattern::Excluded(glob)) => return (true, by(glob)),
-                    Some(DecidingPattern::Kept(glob)) => return (false, by(glob)),
-                }
-            }
+            let by = |list, glob, file| Some(DecisionReason::Pattern(list, glob, Some((rules, file))));
+            let Some((file, deciding)) = rules.find_deciding(path, is_directory) else { continue };
+            let Some(text) = rules.text(file) else { continue };
+            return match deciding {
+                DecidingPattern::Excluded(glob) => (true, by(&text.patterns, glob, file)),
+                DecidingPattern::Kept(glob) => (false, by(&text.patterns, glob, file)),
+            };
         }
         (false, None)
     }

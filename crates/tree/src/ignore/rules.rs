@@ -1,6 +1,8 @@
 //! Rules files (`.gitignore` and `.ignore`), compiled.
 
-use crate::ignore::pattern::{PatternList, PatternSource};
+use std::borrow::Cow;
+
+use crate::ignore::pattern::{DecidingPattern, PatternList, PatternSource};
 use proctor_model::{Digest, TreePath};
 
 /// A file whose lines say which paths do not belong to the tree.
@@ -16,6 +18,8 @@ pub enum RulesFile {
 #[derive(Debug, Clone)]
 pub struct DirectoryRules {
     pub(super) directory: TreePath,
+    /// For rules above the root of an input: the path from their directory to the root, with a slash at the end. Otherwise empty.
+    pub(super) down_to_root: Vec<u8>,
     git_ignore: Option<RulesText>,
     dot_ignore: Option<RulesText>,
 }
@@ -47,7 +51,7 @@ impl RulesFile {
 
 impl DirectoryRules {
     pub(super) fn new(directory: TreePath) -> Self {
-        Self { directory, git_ignore: None, dot_ignore: None }
+        Self { directory, down_to_root: Vec::new(), git_ignore: None, dot_ignore: None }
     }
 
     /// Compiles the texts of a directory's rules files. As in git, a line that is not a valid pattern has no effect.
@@ -64,6 +68,16 @@ impl DirectoryRules {
     /// Returns the digest of the text of one of the rules files; `None` if the directory has no such file.
     pub fn digest_of(&self, file: RulesFile) -> Option<Digest> {
         self.text(file).map(|text| text.digest)
+    }
+
+    /// Returns the pattern that decides about a path, and the file that has it. The path is relative to the root.
+    pub(super) fn find_deciding(&self, path: &[u8], is_directory: bool) -> Option<(RulesFile, DecidingPattern<'_>)> {
+        let prefix = self.directory.as_bytes().len();
+        let below = &path[if prefix == 0 { 0 } else { prefix + 1 }..];
+        let relative =
+            if self.down_to_root.is_empty() { Cow::Borrowed(below) } else { Cow::Owned([&self.down_to_root, below].concat()) };
+        let of_file = |file| Some((file, self.text(file)?.patterns.find_deciding(&relative, is_directory)?));
+        RulesFile::ALL.into_iter().find_map(of_file)
     }
 
     pub(super) fn text(&self, file: RulesFile) -> Option<&RulesText> {

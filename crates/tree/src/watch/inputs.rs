@@ -6,9 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::ignore::is_always_out;
+use crate::ignore::{RulesFile, is_always_out};
 use crate::watch::interpret::RawHint;
 use crate::watch::worker::Worker;
+use proctor_git::find_git_location;
 use proctor_model::{TreePath, WatchHint};
 
 /// The most directories of inputs that are watched. In a larger input, the sweep finds what changed in the others.
@@ -21,7 +22,11 @@ impl Worker {
         let mut left = MOST_DIRECTORIES;
         for path in paths {
             // An editor replaces a file by another one of its name, which only the directory tells. A missing input may come.
-            if let Some(holder) = path.ancestors().skip(1).find(|holder| holder.is_dir()) {
+            // The directories above it may have rules files that apply to it.
+            let repository = find_git_location(&path).map(|location| location.work_tree);
+            let holders = path.ancestors().skip(1).skip_while(|holder| !holder.is_dir());
+            let is_above = |holder: &Path| repository.as_ref().is_some_and(|repository| holder.starts_with(repository));
+            for (_, holder) in holders.enumerate().take_while(|(position, holder)| *position == 0 || is_above(holder)) {
                 self.places.watch_besides(holder);
             }
             self.watch_input_below(&path, &mut left);
@@ -47,13 +52,16 @@ impl Worker {
     pub(super) fn note_input(&mut self, hint: &RawHint) -> bool {
         let Some((_, path)) = hint.describe() else { return false };
         let Some(input) = self.matcher.inputs().iter().find(|input| path.starts_with(&input.path)) else {
-            // A directory in which a missing input lies may have come or gone.
-            let holds_input = self.matcher.inputs().iter().any(|input| input.path.starts_with(path));
-            if holds_input && !self.root.starts_with(path) {
+            // A directory in which a missing input lies may have come or gone, or rules above an input are others now.
+            let is_rules_file = path.file_name().is_some_and(|name| RulesFile::named(name.as_encoded_bytes()).is_some());
+            let held = if is_rules_file { path.parent().unwrap_or(path) } else { path };
+            let holds_input = self.matcher.inputs().iter().any(|input| input.path.starts_with(held));
+            let concerns_input = holds_input && (is_rules_file || !self.root.starts_with(path));
+            if concerns_input {
                 self.follow_inputs();
                 self.tell(WatchHint::Saved(TreePath::beside(&self.root, path)));
             }
-            return holds_input && !self.root.starts_with(path);
+            return concerns_input;
         };
         let below = path.strip_prefix(&input.path).unwrap_or(Path::new(""));
         if below.components().any(|name| is_always_out(name.as_os_str().as_encoded_bytes())) {
