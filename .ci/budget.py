@@ -23,12 +23,12 @@ LIMITS = {
     "model": 6_830,
     "plan": 16_090,
     "proctor": 11_250,
-    "project": 11_400,
-    "run": 9_800,
-    "sandbox": 10_800,
+    "project": 11_520,
+    "run": 9_890,
+    "sandbox": 11_240,
     "service": 8_900,
     "tools": 15_470,
-    "tree": 6_090,
+    "tree": 6_100,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

@@ -19,6 +19,7 @@ mod running_service;
 mod services;
 mod turns;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,9 +50,11 @@ use proctor_project::{
     SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
-use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation};
+use proctor_sandbox::{
+    ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, is_python_source, isolation, selects_toolchain,
+};
 use proctor_tools as tools;
-use proctor_tree::TreeIndex;
+use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 pub(crate) use self::attempts::Attempts;
 pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver};
@@ -139,6 +142,8 @@ pub(crate) struct Performer<'w, 'c> {
     in_place: InPlaceLayers,
     /// The tree before the run.
     index: &'c TreeIndex,
+    /// The names of the tree's files that select toolchains.
+    manifests: BTreeSet<String>,
     /// The look at what the checks see outside of the tree. It begins before the first check.
     pub(crate) toolchains: Option<ToolchainSurvey>,
 }
@@ -175,6 +180,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             bytecode,
             in_place,
             index,
+            manifests: manifests(index),
             toolchains: None,
         }
     }
@@ -410,6 +416,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             own_caches: Some(&own_caches),
             guarded: &guarded,
             inputs: &inputs,
+            manifests: &self.manifests,
             missing: MissingDirectories::Create,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
@@ -436,6 +443,14 @@ impl<'w, 'c> Performer<'w, 'c> {
             history: &history,
         })
     }
+}
+
+/// Returns the names of a tree's files that select toolchains.
+fn manifests(index: &TreeIndex) -> BTreeSet<String> {
+    let named = index.named(NameSearch { topic: NameTopic::Toolchains, is_wanted: selects_toolchain });
+    let names = named.into_iter().filter_map(|(path, _)| Some(path.as_path().file_name()?.to_string_lossy().into_owned()));
+    let has_python = index.holds(NameSearch { topic: NameTopic::PythonSources, is_wanted: is_python_source });
+    names.chain(has_python.then(|| ".py".to_owned())).collect()
 }
 
 /// Returns whether a project lies in a directory of a git repository, below the repository's root.
