@@ -64,6 +64,7 @@ impl IgnoredBefore {
             unnamed: Vec::new(),
             left_in_environment: BTreeMap::new(),
             toolchains,
+            toolchains_looked: None,
             other_programs,
         }
     }

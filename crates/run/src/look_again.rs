@@ -126,9 +126,11 @@ pub(crate) fn look_again(
     let snapshot = place.facts(&in_place);
     let programs = runner.program_search(request.scope, request.settings);
     let other_programs = programs_not_approved(&evidence.index, programs, request)?;
+    let toolchains_looked = toolchains.as_ref().map(ToolchainSurvey::begun);
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
     let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
-    let conditions = RunConditions { left_in_environment: stamps(&request.scope.root, &left), ..conditions };
+    let left_in_environment = stamps(&request.scope.root, &left);
+    let conditions = RunConditions { left_in_environment, toolchains_looked, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }

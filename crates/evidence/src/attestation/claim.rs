@@ -241,6 +241,7 @@ pub(super) mod tests {
                 unnamed: Vec::new(),
                 left_in_environment: std::collections::BTreeMap::new(),
                 toolchains: Vec::new(),
+                toolchains_looked: None,
                 other_programs: Vec::new(),
             }),
         }

@@ -54,6 +54,8 @@ pub(super) struct FileSurvey {
     /// The files that the survey has met. Files that it does not meet are forgotten.
     met: HashMap<OsString, KnownFile>,
     has_read: bool,
+    /// The latest change of a file that the survey met, in nanoseconds since 1970.
+    newest_change: i64,
     /// A time before the survey.
     begun: Timestamp,
 }
@@ -120,7 +122,13 @@ impl KnownFilesSource {
 
 impl FileSurvey {
     pub(super) fn new(known: Arc<KnownFiles>, begun: Timestamp) -> Self {
-        Self { known, met: HashMap::new(), has_read: false, begun }
+        Self { known, met: HashMap::new(), has_read: false, newest_change: i64::MIN, begun }
+    }
+
+    /// Returns the latest change of a file that the survey met, in nanoseconds since 1970. Of a file that other projects may
+    /// have links to (uv, pnpm) it is that of the content: each link that comes or goes changes the other time.
+    pub(super) fn newest_change(&self) -> i64 {
+        self.newest_change
     }
 
     /// Returns the digests that the next survey begins with.
@@ -166,6 +174,7 @@ impl FileSurvey {
             return Ok(Found::Nothing);
         }
         let stamp = EntryStamp::of(&stat);
+        self.newest_change = self.newest_change.max(if stat.st_nlink > 1 { stamp.modified } else { stamp.changed });
         let path = path.into_os_string();
         let known = self.met.get(&path).or_else(|| self.known.files.get(&path));
         if let Some(known) = known.copied().filter(|known| known.stamp == stamp) {

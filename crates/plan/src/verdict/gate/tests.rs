@@ -32,6 +32,7 @@ fn origin(number: u64) -> ClaimOrigin {
         unnamed: Vec::new(),
         left_in_environment: std::collections::BTreeMap::new(),
         toolchains: Vec::new(),
+        toolchains_looked: None,
         other_programs: Vec::new(),
     };
     ClaimOrigin {
