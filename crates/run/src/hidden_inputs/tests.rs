@@ -34,6 +34,7 @@ impl Around {
 
     fn advice(&self, output: &str, left_out: &[LeftOut]) -> Vec<String> {
         let (root, home, store) = (self.base.join("repo/app"), self.base.join("home"), self.base.join("store"));
+        let path = self.base.join("home/.cargo/bin");
         let view = ActionView {
             search: InputSearch { root: &root, home: Some(&home), store: &store },
             directory: &root,
@@ -41,6 +42,7 @@ impl Around {
             inputs: &["../base.json".to_owned()],
             sockets: &[],
             left_out,
+            search_path: path.as_os_str(),
         };
         hidden_inputs(&output.replace("BASE", &self.base.display().to_string()), &view)
     }
@@ -116,6 +118,18 @@ fn another_checkout_is_never_proposed_as_an_input() {
     for output in outputs {
         assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
     }
+}
+
+#[test]
+fn a_program_of_a_toolchain_that_nothing_selects_is_named() {
+    let around = Around::new(&["home/.cargo/bin/cargo"]);
+    let advice = around.advice("sh: 1: cargo: not found", &[]);
+    let expected = format!(
+        "`cargo` lies in `{}`, a toolchain that nothing in this project selects",
+        around.base.join("home/.cargo/bin").display()
+    );
+    assert!(advice.len() == 1 && advice[0].starts_with(&expected), "{advice:?}");
+    assert_eq!(around.advice("sh: 1: rustc: not found", &[]), [] as [&str; 0]);
 }
 
 #[test]
