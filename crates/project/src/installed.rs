@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::environment_digest::{
-    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyExtent, SurveySubject, SurveyedEnvironment,
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyScope, SurveySubject, SurveyedEnvironment,
     file_digest, program_file,
 };
 use crate::error::ProjectError;
@@ -38,26 +38,23 @@ impl Installed {
         Ok(Self { digests: known.collect(), environments: KnownEnvironments::default(), hashing: BackgroundThread::default() })
     }
 
-    /// Begins to read a plan's tools and the installed packages in the background. `shown` are the environments in the project
-    /// that the checks' snapshot shows; `None` if the checks run in the project.
+    /// Begins to read a plan's tools and the installed packages in the background.
     pub fn begin_environment_survey(
         &self,
         store: &Store,
         ambient: &BTreeMap<OsString, OsString>,
         request: &RunRequest<'_>,
         index: &tree::TreeIndex,
-        shown: Option<Vec<PathBuf>>,
-        extent: SurveyExtent,
+        scope: SurveyScope,
     ) -> EnvironmentSurvey {
         let subject = SurveySubject {
             plan: request.plan.clone(),
             index: index.clone(),
-            shown,
             path_variable: search_path(ambient),
             home: home(ambient).map(Path::to_owned),
             programs: self.digests.clone(),
             files: self.environments.source(store, &request.scope.project),
-            extent,
+            scope,
         };
         EnvironmentSurvey::begin(store.background(), subject)
     }

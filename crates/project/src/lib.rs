@@ -94,7 +94,8 @@ pub use deciding_files::decides_the_verdict;
 pub use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::{
-    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, configures_tools, is_pinned, pinned,
+    DigestCertainty, EarlierLook, EnvironmentSurvey, SurveyExtent, SurveyScope, SurveyedEnvironment, changed_between,
+    configures_tools, is_pinned, pinned,
 };
 pub use environment_digest::{LookedEnvironments, environments_in_project};
 pub use error::{ProjectError, system_error_behind};

@@ -9,7 +9,10 @@ use std::ffi::OsString;
 use crate::reuse::ReusableInputs;
 use proctor_evidence::Store;
 use proctor_model::{Digest, TreePath};
-use proctor_project::{EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SurveyExtent, SurveyedEnvironment, pinned};
+use proctor_project::{
+    EarlierLook, EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SurveyExtent, SurveyScope, SurveyedEnvironment,
+    pinned,
+};
 use proctor_tree::TreeIndex;
 
 /// The beginning of the names of toolchains among the components of the environment.
@@ -79,7 +82,8 @@ pub(crate) fn begin_second_survey(
     let looked = once.surveyed.looked.as_ref();
     let extent = looked.map_or(SurveyExtent::DecidingFiles, LookedEnvironments::extent);
     let shown = looked.and_then(|looked| looked.search.shown());
-    (!once.inputs.is_empty()).then(|| installed.begin_environment_survey(store, ambient, request, index, shown, extent))
+    let scope = SurveyScope { shown, extent, earlier: EarlierLook::Leave };
+    (!once.inputs.is_empty()).then(|| installed.begin_environment_survey(store, ambient, request, index, scope))
 }
 
 impl LookedOnce {

@@ -46,8 +46,8 @@ use proctor_model::{
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
-    SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
+    ActionPlace, EarlierLook, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits,
+    Runner, SurveyExtent, SurveyScope, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{
@@ -252,13 +252,13 @@ impl<'w, 'c> Performer<'w, 'c> {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
         };
+        let earlier = if self.context.left_before.last_run_died { EarlierLook::Compare } else { EarlierLook::Replace };
         self.installed.begin_environment_survey(
             &self.evidence.store,
             &self.runner.ambient,
             request,
             index,
-            self.place.shown_environments(),
-            extent,
+            SurveyScope { shown: self.place.shown_environments(), extent, earlier },
         )
     }
 
@@ -370,7 +370,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &request.settings.sandbox,
         };
         let mut hints = failed.hints();
-        let surroundings = (request, isolation::home(&self.runner.ambient), self.evidence.store.root());
+        let surroundings = (request, &self.runner.ambient, self.evidence.store.root());
         hints.extend(hidden_input_notes(surroundings, action, ended, sandbox));
         if let Some(snapshot) = self.place.snapshot_for(action) {
             hints.extend(hidden_caches(action, ended, &snapshot.caches_of_others(&action.id)));

@@ -48,7 +48,7 @@ pub use hints::FailedAction;
 pub use interpreter::interpreter_of;
 pub use isolation::home;
 pub use secrets::Secrets;
-pub use used_toolchains::{is_python_source, selects_toolchain};
+pub use used_toolchains::{is_python_source, matches_name, selects_toolchain};
 
 /// What is needed to compute an action's view of the file system.
 pub struct SandboxRequest<'a> {

@@ -66,7 +66,7 @@ pub(super) struct UsedToolchains {
 pub fn selects_toolchain(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name);
     // Sources are asked for by themselves: a project has many.
-    !is_python_source(name.as_bytes()) && patterns().any(|pattern| matches(pattern, &name))
+    !is_python_source(name.as_bytes()) && patterns().any(|pattern| matches_name(pattern, &name))
 }
 
 /// Returns whether a file of this name is a module of Python.
@@ -79,7 +79,8 @@ fn patterns() -> impl Iterator<Item = &'static str> {
     uses.flat_map(|used| used.files.iter().chain(used.pinned_by)).copied()
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
+/// Returns whether a file has a name that a pattern stands for: at most one `*` in it matches any characters.
+pub fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
         None => pattern == name,
@@ -138,7 +139,7 @@ impl UsedToolchains {
 
     fn names(&self, used: &Use) -> bool {
         let is_there = |names: &BTreeSet<String>, pattern: &str| match pattern.contains('*') {
-            true => names.iter().any(|name| matches(pattern, name)),
+            true => names.iter().any(|name| matches_name(pattern, name)),
             false => names.contains(pattern),
         };
         used.files.iter().any(|pattern| is_there(&self.files, pattern))
