@@ -79,9 +79,19 @@ fn of_git_a_check_sees_what_git_owns_and_neither_hooks_nor_other_names() {
     fs::create_dir_all(project.path().join(".git/helpers")).expect("it is ours");
     fs::write(project.path().join(".git/helpers/module.py"), "X = 1\n").expect("it is ours");
     fs::write(project.path().join(".git/hooks/pre-commit"), "#!/bin/sh\n").expect("it is ours");
+    fs::create_dir_all(project.path().join(".git/objects/x")).expect("it is ours");
+    fs::write(project.path().join(".git/objects/x/conftest.py"), "X = 1\n").expect("it is ours");
     check(
         &project,
-        &[".git/helpers/module.py", ".git/helpers", ".git/hooks/pre-commit", ".git/HEAD", ".git/refs", ".git/objects"],
+        &[
+            ".git/helpers/module.py",
+            ".git/helpers",
+            ".git/hooks/pre-commit",
+            ".git/objects/x/conftest.py",
+            ".git/HEAD",
+            ".git/refs",
+            ".git/objects",
+        ],
     );
     project.proctor(["run"]).success();
     let log = log(&project);

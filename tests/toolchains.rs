@@ -76,6 +76,50 @@ fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_pro
 }
 
 #[test]
+fn a_file_that_was_changed_for_a_run_and_put_back_takes_the_proof_away() {
+    let (project, library) = with_toolchain();
+    let path = library.join("unit.py");
+    let time = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it has one");
+    let write = |text: &str| {
+        fs::write(&path, text).expect("it is ours");
+        fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(time)).expect("it is ours");
+    };
+    project.proctor(["run", "--fresh-caches"]).success();
+    write("lax");
+    commit(&project, "shop.txt", "good and newer\n");
+    project.proctor(["run"]).success();
+    write("strict");
+    let document = gate(&project, &[], 3);
+    assert_eq!(document["required"][0]["words"], json!(["toolchain-changed"]), "{document}");
+    // A link that another project makes to the file, as uv and pnpm do, changes no content.
+    project.proctor(["run", "--fresh-caches"]).success();
+    commit(&project, "shop.txt", "good and newest\n");
+    project.proctor(["run"]).success();
+    fs::hard_link(&path, project.root().join("link of another project")).expect("it is ours");
+    gate(&project, &[], 0);
+}
+
+#[test]
+fn toolchains_that_a_project_does_not_use_are_neither_hashed_nor_a_condition() {
+    let (project, _) = with_toolchain();
+    let home = |name: &str| project.root().join("home").join(name);
+    let others = [".rustup/toolchains/stable/lib/large", ".cargo/registry/src/serde.rs", ".pyenv/versions/2.7/lib/unit.py"];
+    for path in others.map(home) {
+        fs::create_dir_all(path.parent().expect("it has one")).expect("it is ours");
+        fs::File::create(&path).and_then(|file| file.set_len(LARGE)).expect("it is ours");
+    }
+    let run = project.proctor(["run"]).success();
+    assert!(!run.stdout.contains("~/.rustup") && !run.stdout.contains("~/.cargo"), "{}", run.snapshot());
+    project.proctor(["run", "--fresh-caches"]).success();
+    commit(&project, "shop.txt", "good and newer\n");
+    project.proctor(["run"]).success();
+    for path in others.map(home) {
+        fs::write(path.with_extension("downloaded"), "by another project").expect("it is ours");
+    }
+    gate(&project, &[], 0);
+}
+
+#[test]
 fn a_run_waits_for_no_hash_and_proves_nothing_until_there_is_one() {
     let (project, library) = with_toolchain();
     fs::File::create(library.join("large")).and_then(|file| file.set_len(LARGE)).expect("it is ours");

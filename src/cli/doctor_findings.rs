@@ -303,6 +303,7 @@ fn visible_directory(directory: &VisibleDirectory) -> String {
         VisibleKind::Toolchain => "toolchain",
         VisibleKind::Environment => "installed packages",
         VisibleKind::PackageCache => "downloads",
+        VisibleKind::PinnedPackages => "downloads that a lock file pins",
     };
     format!("{} ({why})", directory.path.display())
 }

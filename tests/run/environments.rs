@@ -166,6 +166,48 @@ fn what_a_check_in_place_plants_without_layers_counts_for_no_verdict_until_someb
     assert_eq!(runs(&project)[2], ("SUCCESS".to_owned(), vec![]));
 }
 
+/// A run that a newer save stops, and one whose process dies, get no verdict, and what their checks left is not adopted either.
+#[test]
+fn what_a_check_planted_in_a_run_that_was_stopped_or_died_counts_for_no_verdict() {
+    let planted = format!("{PACKAGES}/planted.pth");
+    let script = format!(
+        "if [ -e ../shared/hold ]; then echo x > {planted}; touch ../shared/begun; \
+         while [ -e ../shared/hold ]; do sleep 0.01; done; fi; test -e a.txt"
+    );
+    for how in ["stopped", "died"] {
+        let project = project(&script, "off", "").file("a.txt", "one\n").env("PROCTOR_TEST_ISOLATION", "landlock");
+        run(&project);
+        fs::write(project.shared("hold"), "").expect("it is ours");
+        let is_there = |name: &str| {
+            let path = project.shared(name);
+            poll(LATE, name, || if path.exists() { Ok(()) } else { Err("it is not there") });
+        };
+        if how == "stopped" {
+            project.save("a.txt", "two\n");
+            let mut watch = project.watch(["."]);
+            is_there("begun");
+            project.save("a.txt", "three\n");
+            watch.wait_for_line("the notice", LATE, |line| line.ends_with("stopping the checks and starting again"));
+            fs::remove_file(project.shared("hold")).expect("it was held");
+            let verdict = watch.wait_for_verdict();
+            assert_eq!(verdict["overallStatus"], "MOVED", "{verdict}");
+            watch.interrupt();
+        } else {
+            let mut running = project.proctor(["run"]).watch();
+            is_there("begun");
+            running.signal(nix::sys::signal::Signal::SIGKILL);
+            assert_eq!(running.ended().status, 137);
+            fs::remove_file(project.shared("hold")).expect("it was held");
+        }
+        for _ in 0..2 {
+            let output = project.proctor(["run"]).status(5);
+            assert!(output.stdout.contains(&format!("`touch {planted}`")), "{how}: {}", output.stdout);
+        }
+        project.save(&planted, "x\n");
+        run(&project);
+    }
+}
+
 #[test]
 fn what_a_prerequisite_installs_is_no_move() {
     let install = format!("date +%N > {PACKAGES}/good-1.dist-info/RECORD");

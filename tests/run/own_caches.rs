@@ -36,6 +36,8 @@ fn machine() -> tempfile::TempDir {
 fn project(script: &str, home: &Path, state: &Path, level: &str) -> Project {
     let toml = "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n";
     let project = Project::new().toml(toml).file("script.sh", &format!("{script}\nexit 0\n"));
+    // Models are seen where a package is installed that loads them.
+    let project = project.file(".venv/lib/python3.11/site-packages/huggingface_hub/__init__.py", "");
     project.env("HOME", home).env("XDG_STATE_HOME", state).env("PROCTOR_TEST_ISOLATION", level)
 }
 

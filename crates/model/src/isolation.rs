@@ -194,6 +194,9 @@ pub enum VisibleKind {
     Environment,
     /// Packages that a package manager downloaded, and data that a tool keeps like that.
     PackageCache,
+    /// Packages that a package manager downloaded, of which a lock file of the project has the hashes. No verdict names their
+    /// content: the tree does.
+    PinnedPackages,
 }
 
 /// A place in an action's file system with its own access rule.

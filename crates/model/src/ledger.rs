@@ -322,6 +322,9 @@ pub struct SupersededRecord {
     /// The programs that the run started before it was stopped, as in [`RunRecord::programs`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
+    /// What changed of the installed packages while its checks ran, as in [`RunConditions::left_in_environment`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left_in_environment: BTreeMap<String, String>,
     pub started: Timestamp,
 }
 

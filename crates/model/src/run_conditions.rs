@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Digest;
+use crate::{Digest, Timestamp};
 
 /// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
 pub const MOST_IGNORED_NAMED: usize = 200;
@@ -53,6 +53,10 @@ pub struct RunConditions {
     /// have them; `None` in lines of earlier versions of proctor. What a project's files lead to may depend on what is installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<String>>,
+    /// When the look at the toolchains began, which is after the prerequisites and before the checks. What is written to a toolchain
+    /// later may have been there in another form for a check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub toolchains_looked: Option<Timestamp>,
     /// The programs of checks that were found by another way than the approved ones, in words for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<String>,
@@ -169,6 +173,7 @@ mod tests {
             left_in_environment: BTreeMap::new(),
             toolchains: Vec::new(),
             inputs: None,
+            toolchains_looked: None,
             other_programs: Vec::new(),
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);

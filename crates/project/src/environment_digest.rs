@@ -11,6 +11,7 @@ mod every_file;
 mod known_files;
 mod listings;
 mod places;
+mod survey_scope;
 mod whole_directory;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,13 +31,14 @@ use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub use self::places::environments_in_project;
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
+pub use self::survey_scope::{EarlierLook, SurveyScope};
 pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
 use crate::toolchains::SeenByChecks;
 use proctor_evidence::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use proctor_evidence::{BackgroundJob, BackgroundThread, open_regular_file};
 use proctor_model::{Action, Digest, FileChangeKind, IdentityWriter, NPM_SETTINGS_FILES, Plan, Tool, TreePath};
-use proctor_sandbox::interpreter_of;
 use proctor_sandbox::process::{clock, resolve_program};
+use proctor_sandbox::{interpreter_of, matches_name};
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 /// The names of files that can change a run's result without a change to the source (S7). Each tool adds its own
@@ -95,6 +97,8 @@ pub struct SurveyedEnvironment {
     pub(crate) learnt: KnownDigests,
     /// Whether the digest covers the whole environment.
     pub certainty: DigestCertainty,
+    /// The deciding files in the project that changed since a run began whose process died.
+    pub changed_in_died_run: Vec<TreePath>,
     /// The state of the environments at this reading, to be compared with a later reading; `None` if the reading
     /// failed.
     pub looked: Option<LookedEnvironments>,
@@ -127,8 +131,7 @@ pub(crate) struct SurveySubject {
     pub(crate) programs: KnownDigests,
     /// The source of the digests of environments' files that earlier runs computed.
     pub(crate) files: KnownFilesSource,
-    /// Which files of the environments are read.
-    pub(crate) extent: SurveyExtent,
+    pub(crate) scope: SurveyScope,
 }
 
 /// The reading of a run's programs and environments (directories such as `.venv`). It is done in the background while
@@ -141,6 +144,7 @@ struct Found {
     programs: BTreeMap<ProgramFile, Option<Digest>>,
     learnt: KnownDigests,
     environments: LookedEnvironments,
+    changed_in_died_run: Vec<TreePath>,
     /// The plugins that pytest loads automatically, by package.
     plugins: BTreeMap<String, Option<Digest>>,
 }
@@ -165,9 +169,9 @@ impl EnvironmentSurvey {
             }
             Some(_) | None => DigestCertainty::PartlyUnknown,
         };
-        let (programs, learnt, plugins, looked) = match found {
-            Some(found) => (found.programs, found.learnt, found.plugins, Some(found.environments)),
-            None => (BTreeMap::new(), KnownDigests::new(), BTreeMap::new(), None),
+        let (programs, learnt, plugins, looked, changed_in_died_run) = match found {
+            Some(found) => (found.programs, found.learnt, found.plugins, Some(found.environments), found.changed_in_died_run),
+            None => (BTreeMap::new(), KnownDigests::new(), BTreeMap::new(), None, Vec::new()),
         };
         let programs: BTreeMap<_, _> = programs.into_iter().map(|(file, digest)| (file.real_path, digest)).collect();
         let environments = looked.as_ref().map(|looked| looked.files.digests()).unwrap_or_default();
@@ -186,7 +190,7 @@ impl EnvironmentSurvey {
         let of_plugins = plugins.iter().map(|(name, digest)| (format!("pytest plugin {name}"), *digest));
         let parts = of_programs.chain(of_tree).chain(of_environments).chain(of_plugins).chain(of_every);
         let known = parts.filter_map(|(name, digest)| Some(EnvironmentComponentV2 { name, sha256: digest? }));
-        SurveyedEnvironment { digest, components: known.collect(), configuration, learnt, certainty, looked }
+        SurveyedEnvironment { digest, components: known.collect(), configuration, learnt, certainty, changed_in_died_run, looked }
     }
 }
 
@@ -247,10 +251,18 @@ fn survey(subject: &SurveySubject) -> Found {
         EnvironmentSearch::new(subject.seen.index.clone(), subject.seen.shown.as_deref(), &paths, subject.seen.home.clone());
     // The environments are read before the programs are hashed, because checks may already change the environments, and
     // hashing a program can take a while.
-    let environments = LookedEnvironments::look(search, subject.files.load(), |search| match subject.extent {
+    let environments = LookedEnvironments::look(search, subject.files.load(), |search| match subject.scope.extent {
         SurveyExtent::DecidingFiles => None,
         SurveyExtent::EveryFile => Some(EveryFile::look(search)),
     });
+    let changed_in_died_run = match (&subject.seen.shown, subject.scope.earlier) {
+        (None, EarlierLook::Compare) => environments.known.changed_since(&subject.files.load_saved(), subject.seen.index.root()),
+        (None, EarlierLook::Replace) => {
+            subject.files.save(&environments.known);
+            Vec::new()
+        }
+        (None, EarlierLook::Leave) | (Some(_), _) => Vec::new(),
+    };
     let LookedEnvironments { search, files, .. } = &environments;
     let of_pytest = used.iter().filter(|used| used.loads_pytest_plugins);
     let plugins = of_pytest
@@ -268,7 +280,7 @@ fn survey(subject: &SurveySubject) -> Found {
         });
         programs.insert(file, digest);
     }
-    Found { programs, learnt, environments, plugins }
+    Found { programs, learnt, environments, changed_in_died_run, plugins }
 }
 
 /// A program that the plan starts.
@@ -431,13 +443,6 @@ pub(crate) fn program_file(path: &Path) -> Option<ProgramFile> {
         metadata.ctime_nsec()
     ));
     Some(ProgramFile { real_path, stamp })
-}
-
-fn matches_name(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
-        None => pattern == name,
-    }
 }
 
 #[cfg(test)]

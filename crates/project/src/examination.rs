@@ -1,7 +1,7 @@
 //! Finds out which isolation levels are available, by starting an action at each level as a run would. No evidence is
 //! sealed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -107,6 +107,7 @@ pub(crate) fn trial_launch<'r>(
         own_caches: None,
         guarded: &[],
         inputs: &[],
+        manifests: &BTreeSet::new(),
         missing: MissingDirectories::Leave,
     })
     .map_err(ProjectError::Sandbox)?;

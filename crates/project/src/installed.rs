@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::environment_digest::{
-    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyExtent, SurveySubject, SurveyedEnvironment,
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveyScope, SurveySubject, SurveyedEnvironment,
     file_digest, program_file,
 };
 use crate::error::ProjectError;
@@ -42,10 +42,10 @@ impl Installed {
         store: &Store,
         project: &ProjectId,
         seen: SeenByChecks,
-        extent: SurveyExtent,
+        scope: SurveyScope,
     ) -> EnvironmentSurvey {
         let files = self.environments.source(store, project);
-        EnvironmentSurvey::begin(store.background(), SurveySubject { seen, programs: self.digests.clone(), files, extent })
+        EnvironmentSurvey::begin(store.background(), SurveySubject { seen, programs: self.digests.clone(), files, scope })
     }
 
     /// Begins to look at the toolchains and the installed packages that the checks of a run see, in the background.

@@ -94,7 +94,8 @@ pub use deciding_files::decides_the_verdict;
 pub use dependency::unmet_dependencies;
 pub use dependency::{UnmetDependency, UnmetReason};
 pub use environment_digest::{
-    DigestCertainty, EnvironmentSurvey, SurveyExtent, SurveyedEnvironment, changed_between, configures_tools, is_pinned, pinned,
+    DigestCertainty, EarlierLook, EnvironmentSurvey, SurveyExtent, SurveyScope, SurveyedEnvironment, changed_between,
+    configures_tools, is_pinned, pinned,
 };
 pub use environment_digest::{LookedEnvironments, environments_in_project};
 pub use error::{ProjectError, system_error_behind};
@@ -124,7 +125,7 @@ pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_package
 pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use refuted_claims::record_claim;
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
-pub use registration::{has_link, restore_link};
+pub use registration::{has_link, mend_link, restore_link};
 pub use repaired_index::Announce;
 pub use request::{
     ExportSettings, ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher,

@@ -9,13 +9,16 @@ use crate::environment_digest::{EnvironmentSearch, LookDepth, LookedDirectory, S
 use crate::request::RunRequest;
 use crate::toolchain_places::{is_of_distribution, toolchains_of_programs};
 use proctor_evidence::{BackgroundJob, BackgroundThread, Store};
-use proctor_model::{Digest, Plan, PlanNote, ToolchainRecord};
+use proctor_model::{Digest, Plan, PlanNote, RunConditions, Timestamp, ToolchainRecord};
+use proctor_sandbox::process::clock;
 use proctor_sandbox::{home, search_path};
 use proctor_tree::TreeIndex;
 
 /// How many bytes of new files in one directory a look hashes itself. A run waits for the look, so this takes no longer than the start of an
 /// interpreter.
 const HASHED_AT_ONCE: u64 = 64 << 20;
+
+const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// How the toolchains of a run are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +61,7 @@ impl SeenByChecks {
 /// The look at a run's toolchains, which goes on in the background.
 pub struct ToolchainSurvey {
     shared: SharedByLooks,
+    begun: Timestamp,
     looks: Vec<BackgroundJob<Vec<LookedToolchain>>>,
     looked: Vec<LookedToolchain>,
     /// The directories that were added one by one.
@@ -111,9 +115,14 @@ impl ToolchainSurvey {
     pub(crate) fn begin(store: &Store, hashing: &BackgroundThread, depth: ToolchainDepth, subject: SeenByChecks) -> Self {
         let names = ToolchainNames { root: subject.index.root().to_owned(), home: subject.home.clone() };
         let shared = SharedByLooks { store: store.clone(), hashing: hashing.clone(), depth, names };
-        let look = shared.clone();
+        let (look, begun) = (shared.clone(), clock::now());
         let first = store.background().begin(move || look.all(toolchains(subject).into_iter()));
-        Self { shared, looks: vec![first], looked: Vec::new(), added: BTreeSet::new() }
+        Self { shared, begun, looks: vec![first], looked: Vec::new(), added: BTreeSet::new() }
+    }
+
+    /// Returns when the look began.
+    pub fn begun(&self) -> Timestamp {
+        self.begun
     }
 
     /// Begins to look at further directories that an action sees. Those that were added before are not looked at again.
@@ -199,14 +208,17 @@ pub fn note_not_hashed(toolchains: &[ToolchainRecord]) -> Option<PlanNote> {
     })
 }
 
-/// Returns the toolchains of a run that are not what the run named, or that it did not name. The stamp of every file is compared, unless
-/// the run did that itself.
-pub fn changed_toolchains(store: &Store, names: &ToolchainNames, toolchains: &[ToolchainRecord]) -> Vec<String> {
+/// Returns the toolchains of a run that are not what the run named, or of which a file was written after the run had looked at them: it
+/// may have had another content for a check. The stamp of every file is compared, unless the run did that itself.
+pub fn changed_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunConditions) -> Vec<String> {
+    let looked = conditions.toolchains_looked.map(Timestamp::as_millis);
+    let looked = looked.map_or(i64::MAX, |millis| millis.saturating_add(1).saturating_mul(NANOS_PER_MILLI));
     let is_other = |one: &&ToolchainRecord| {
         one.content.is_some() && !one.every_file && {
             let saved = SavedDirectory::of(store, &names.path(&one.path));
-            saved.hash().digest() != one.content
+            let (content, newest_change) = saved.hash_and_newest_change();
+            content.digest() != one.content || newest_change > looked
         }
     };
-    toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
+    conditions.toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
 }

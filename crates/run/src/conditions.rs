@@ -65,6 +65,7 @@ impl IgnoredBefore {
             left_in_environment: BTreeMap::new(),
             toolchains,
             inputs: Some(index.digested_inputs().map(|(name, _, _)| name.to_owned()).collect()),
+            toolchains_looked: None,
             other_programs,
         }
     }

@@ -10,7 +10,8 @@ use crate::reuse::ReusableInputs;
 use proctor_evidence::Store;
 use proctor_model::{Digest, TreePath};
 use proctor_project::{
-    EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SeenByChecks, SurveyExtent, SurveyedEnvironment, pinned,
+    EarlierLook, EnvironmentSurvey, Installed, LookedEnvironments, RunRequest, SeenByChecks, SurveyExtent, SurveyScope,
+    SurveyedEnvironment, pinned,
 };
 use proctor_tree::TreeIndex;
 
@@ -83,7 +84,8 @@ pub(crate) fn begin_second_survey(
     let shown = looked.and_then(|looked| looked.search.shown());
     (!once.inputs.is_empty()).then(|| {
         let seen = SeenByChecks::new(ambient, request, index, shown);
-        installed.begin_environment_survey(store, &request.scope.project, seen, extent)
+        let scope = SurveyScope { extent, earlier: EarlierLook::Leave };
+        installed.begin_environment_survey(store, &request.scope.project, seen, scope)
     })
 }
 

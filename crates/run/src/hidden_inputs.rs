@@ -1,13 +1,15 @@
 //! Finds in the output of a failed action what it looked for beside the project and could not see, and returns the line for `proctor.toml`
-//! that would show it: a path, a module, a socket.
+//! that would show it: a path, a module, a socket, a program of a toolchain that nothing selects.
 
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
 use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
-use proctor_sandbox::list_for_settings;
+use proctor_sandbox::{home, list_for_settings, search_path};
 
 /// The most bytes of a line that are searched, and the most lines with a marker.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -66,12 +68,14 @@ struct ActionView<'a> {
     left_out: &'a [LeftOut],
     /// Where the action could not write, as a note says already.
     unwritable: Vec<&'a str>,
+    /// The directories of `PATH`.
+    search_path: &'a OsStr,
 }
 
-/// Returns notes about what a failed action looked for and did not see. `surroundings` are the run, the home directory and the store.
-/// `said` are the notes about the action so far: where it could not write, it did not look for an input.
+/// Returns notes about what a failed action looked for and did not see. `surroundings` are the run, the variables of proctor and the
+/// store. `said` are the notes about the action so far: where it could not write, it did not look for an input.
 pub(crate) fn hidden_input_notes(
-    (request, home, store): (&RunRequest<'_>, Option<&Path>, &Path),
+    (request, ambient, store): (&RunRequest<'_>, &BTreeMap<OsString, OsString>, &Path),
     action: &Action,
     ended: &EndedAction,
     sandbox: Option<&Sandbox>,
@@ -80,13 +84,14 @@ pub(crate) fn hidden_input_notes(
     let Some(sandbox) = sandbox else { return Vec::new() };
     let root = request.scope.root.as_path();
     let view = ActionView {
-        search: InputSearch { root, home, store },
+        search: InputSearch { root, home: home(ambient), store },
         directory: &root.join(&action.directory),
         sandbox,
         inputs: &request.settings.named_inputs,
         sockets: &request.settings.sandbox.sockets,
         left_out: &request.settings.left_out,
         unwritable: said.iter().flat_map(|note| words(&note.message)).filter(|word| word.starts_with('/')).collect(),
+        search_path: &search_path(ambient),
     };
     let output = format!("{}\n{}", ended.captured.stdout.text(), ended.captured.stderr.text());
     let note = |message| PlanNote { subject: action.name.clone(), message };
@@ -110,7 +115,7 @@ fn proposes_inputs_of(one: &str, other: &str) -> bool {
     !other.is_empty() && other.iter().all(|input| one.iter().any(|around| input.starts_with(around)))
 }
 
-/// Returns at most one line of advice about each kind: another checkout, an input, a socket.
+/// Returns at most one line of advice about each kind: another checkout, an input, a socket, a program.
 fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let lines: Vec<&str> =
         output.lines().filter(|line| line.len() <= LONGEST_LINE && is_about_missing(line)).take(MOST_LINES).collect();
@@ -120,6 +125,7 @@ fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let input = lines.iter().find_map(|line| view.input_of(line));
     let checkout = view.other_checkout().filter(|_| input.is_none());
     let socket = lines.iter().find_map(|line| view.socket_of(line));
+    let program = lines.iter().find_map(|line| view.program_of(line));
     let advice = [
         checkout,
         input.map(|name| {
@@ -129,6 +135,13 @@ fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
         socket.map(|path| {
             let list = list_for_settings(view.sockets.iter().chain([&path]));
             format!("the socket `{path}` is hidden: if the command needs it, put `sockets = {list}` in `[sandbox]`")
+        }),
+        program.map(|(name, directory)| {
+            format!(
+                "`{name}` lies in `{}`, a toolchain that nothing in this project selects, so its checks do not see it: name `{name}` in the \
+                 check's command, or add a file that selects it, such as a manifest",
+                directory.display()
+            )
         }),
     ];
     advice.into_iter().flatten().collect()
@@ -209,6 +222,15 @@ impl ActionView<'_> {
             self.search.refusal(path).is_none() && self.is_hidden(path) && !self.search.is_in_other_checkout(path)
         });
         candidates.into_iter().find(|(_, path)| holds_module(path, module)).map(|(name, _)| name)
+    }
+
+    /// Returns the program that a line of output tells of, and the directory of `PATH` with it that the action does not see.
+    fn program_of<'line>(&self, line: &'line str) -> Option<(&'line str, PathBuf)> {
+        let directories = || std::env::split_paths(self.search_path).filter_map(|directory| directory.canonicalize().ok());
+        let hidden: Vec<PathBuf> = directories().filter(|directory| self.is_hidden(directory)).collect();
+        let names = words(line).filter(|word| !word.contains('/'));
+        let mut found = names.flat_map(|name| hidden.iter().map(move |directory| (name, directory)));
+        found.find(|(name, directory)| directory.join(name).is_file()).map(|(name, directory)| (name, directory.clone()))
     }
 
     /// Returns the socket that a line of output tells of and that the action does not see.

@@ -8,22 +8,50 @@ use std::path::Path;
 
 use proctor_evidence::report::ActionResult;
 use proctor_evidence::{LedgerLookup, Store};
-use proctor_model::{ActionPhase, IsolationLevel, PlanNote, ProjectId, RunLine, TreePath};
+use proctor_model::{ActionPhase, IsolationLevel, OverallStatus, PlanNote, ProjectId, RunLine, TreePath};
 
 /// The most files that a note names.
 const NAMED: usize = 3;
 
-/// Returns the files of installed packages that earlier runs changed, and that nobody has written or touched since.
-pub(crate) fn left_before(store: &Store, project: &ProjectId, root: &Path) -> BTreeSet<TreePath> {
-    // A project without a ledger had no run. A ledger that cannot be read stops the run elsewhere.
-    let Ok(ledger) = LedgerLookup::open(store, project) else { return BTreeSet::new() };
-    let newest = ledger.newest().filter_map(Result::ok).find_map(|line| match line.body.about_runs() {
-        Some(RunLine::Sealed(record)) => Some(record.conditions.clone()),
-        Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => None,
-    });
-    let left = newest.flatten().map(|conditions| conditions.left_in_environment).unwrap_or_default();
-    let paths = left.into_iter().filter_map(|(path, stamp)| Some((TreePath::try_from(path.as_str()).ok()?, stamp)));
-    paths.filter(|(path, stamp)| stamp_of(root, path) == *stamp).map(|(path, _)| path).collect()
+/// What earlier runs left in installed packages.
+#[derive(Debug, Default)]
+pub(crate) struct LeftBefore {
+    /// The files that they changed, and that nobody has written or touched since.
+    pub(crate) files: BTreeSet<TreePath>,
+    /// Whether the process of the last run died, so that nobody looked what its checks had changed.
+    pub(crate) last_run_died: bool,
+}
+
+impl LeftBefore {
+    /// Reads the project's ledger back to the last run that looked.
+    pub(crate) fn read(store: &Store, project: &ProjectId, root: &Path) -> Self {
+        // A project without a ledger had no run. A ledger that cannot be read stops the run elsewhere.
+        let Ok(ledger) = LedgerLookup::open(store, project) else { return Self::default() };
+        let (mut left, mut last_run_died) = (BTreeMap::new(), false);
+        let mut note = |more: &BTreeMap<String, String>| {
+            for (path, stamp) in more {
+                left.entry(path.clone()).or_insert_with(|| stamp.clone());
+            }
+        };
+        for line in ledger.newest().filter_map(Result::ok) {
+            match line.body.about_runs() {
+                Some(RunLine::Superseded(record)) => note(&record.left_in_environment),
+                Some(RunLine::Sealed(record)) => match &record.conditions {
+                    Some(conditions) => {
+                        note(&conditions.left_in_environment);
+                        break;
+                    }
+                    None if record.overall_status == OverallStatus::Interrupted => last_run_died = true,
+                    // An earlier version of proctor did not look.
+                    None => break,
+                },
+                Some(RunLine::Pruned(_) | RunLine::Archived(_)) | None => {}
+            }
+        }
+        let paths = left.into_iter().filter_map(|(path, stamp)| Some((TreePath::try_from(path.as_str()).ok()?, stamp)));
+        let files = paths.filter(|(path, stamp)| stamp_of(root, path) == *stamp).map(|(path, _)| path).collect();
+        Self { files, last_run_died }
+    }
 }
 
 /// Returns whether a check that worked in the project itself may have written to installed packages: it had no layers.

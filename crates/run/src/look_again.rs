@@ -2,7 +2,7 @@
 //! what was there before and after the checks.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check_place::CheckPlace;
 use crate::conditions::IgnoredBefore;
@@ -15,7 +15,7 @@ use crate::rewritten_files::RewrittenFiles;
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
-use proctor_model::{Digest, RunConditions, StopReason, TreeComparison};
+use proctor_model::{Digest, RunConditions, StopReason, TreeComparison, TreePath};
 use proctor_project::{
     EnvironmentSurvey, Evidence, InputSearch, Installed, Progress, ProjectError, ProjectSettings, ProtectedFilesScan,
     ProtectedFilesStatus, RunRequest, Runner, SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan,
@@ -122,12 +122,11 @@ pub(crate) fn look_again(
         None => None,
     };
     let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
-    let mut left = context.left_before.clone();
-    if may_write_environments(results) {
-        left.extend(moved.iter().cloned());
-    }
+    let left = left_by_checks(context, results, &surveyed, &moved);
     comparison.moved.extend(moved);
-    comparison.moved.extend(context.left_before.iter().cloned());
+    let is_new = |path: &&TreePath| !comparison.moved.contains(path);
+    let of_earlier: Vec<TreePath> = left.iter().filter(is_new).cloned().collect();
+    comparison.moved.extend(of_earlier);
     kept.notes.extend(note_left(&left));
     for path in context.guarded.changed(&request.scope.root) {
         if !comparison.moved.contains(&path) {
@@ -137,11 +136,45 @@ pub(crate) fn look_again(
     let snapshot = place.facts(&in_place);
     let programs = runner.program_search(request.scope, request.settings);
     let other_programs = programs_not_approved(&evidence.index, programs, request)?;
+    let toolchains_looked = toolchains.as_ref().map(ToolchainSurvey::begun);
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
     let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
-    let conditions = RunConditions { left_in_environment: stamps(&request.scope.root, &left), ..conditions };
+    let left_in_environment = stamps(&request.scope.root, &left);
+    let conditions = RunConditions { left_in_environment, toolchains_looked, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
+}
+
+/// Returns the files of installed packages that checks may have changed: those of this run, and those of earlier ones that nobody has
+/// written since.
+fn left_by_checks(
+    context: &RunContext<'_>,
+    results: &[ActionResult],
+    surveyed: &SurveyedEnvironment,
+    moved: &[TreePath],
+) -> BTreeSet<TreePath> {
+    let mut left = context.left_before.files.clone();
+    if may_write_environments(results) {
+        left.extend(moved.iter().chain(&surveyed.changed_in_died_run).cloned());
+    }
+    left
+}
+
+/// Returns what the checks of a run that a newer save stopped left in installed packages, with stamps.
+pub(crate) fn left_by_stopped_run(
+    workspace: &mut Workspace,
+    context: &RunContext<'_>,
+    results: &[ActionResult],
+    known: SurveyProgress,
+    index: &TreeIndex,
+) -> Result<BTreeMap<String, String>, ProjectError> {
+    if !may_write_environments(results) {
+        return Ok(BTreeMap::new());
+    }
+    let Workspace { evidence, installed, runner, .. } = workspace;
+    let SurveyedOnce { once, again } = end_survey(evidence, installed, runner, context.request, known, index)?;
+    let LookedTwice { surveyed, inputs: _, moved } = once.look_again(again, index);
+    Ok(stamps(&context.request.scope.root, &left_by_checks(context, results, &surveyed, &moved)))
 }
 
 /// Waits for the survey of the environment, and begins the second one.

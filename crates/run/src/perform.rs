@@ -19,6 +19,7 @@ mod running_service;
 mod services;
 mod turns;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -45,13 +46,17 @@ use proctor_model::{
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits, Runner,
-    SeenByChecks, SeenHome, SurveyExtent, ToolchainDepth, ToolchainSurvey, Trees, Workspace, prepare_own_caches,
+    ActionPlace, EarlierLook, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits,
+    Runner, SeenByChecks, SeenHome, SurveyExtent, SurveyScope, ToolchainDepth, ToolchainSurvey, Trees, Workspace,
+    prepare_own_caches,
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
-use proctor_sandbox::{ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, isolation, usual_places};
+use proctor_sandbox::{
+    ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, is_python_source, isolation, selects_toolchain,
+    usual_places,
+};
 use proctor_tools as tools;
-use proctor_tree::TreeIndex;
+use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 pub(crate) use self::attempts::Attempts;
 pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver};
@@ -139,6 +144,8 @@ pub(crate) struct Performer<'w, 'c> {
     in_place: InPlaceLayers,
     /// The tree before the run.
     index: &'c TreeIndex,
+    /// The names of the tree's files that select toolchains.
+    manifests: BTreeSet<String>,
     /// The look at what the checks see outside of the tree. It begins before the first check.
     pub(crate) toolchains: Option<ToolchainSurvey>,
 }
@@ -175,6 +182,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             bytecode,
             in_place,
             index,
+            manifests: manifests(index),
             toolchains: None,
         }
     }
@@ -246,8 +254,9 @@ impl<'w, 'c> Performer<'w, 'c> {
             CachesMode::Fresh if self.place.is_snapshot() => SurveyExtent::EveryFile,
             CachesMode::Fresh | CachesMode::Kept => SurveyExtent::DecidingFiles,
         };
-        let project = &request.scope.project;
-        self.installed.begin_environment_survey(&self.evidence.store, project, self.seen_by_checks(index), extent)
+        let earlier = if self.context.left_before.last_run_died { EarlierLook::Compare } else { EarlierLook::Replace };
+        let (project, scope) = (&request.scope.project, SurveyScope { extent, earlier });
+        self.installed.begin_environment_survey(&self.evidence.store, project, self.seen_by_checks(index), scope)
     }
 
     /// Begins to look at the toolchains and packages outside of the tree that the checks see.
@@ -368,7 +377,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             settings: &request.settings.sandbox,
         };
         let mut hints = failed.hints();
-        let surroundings = (request, isolation::home(&self.runner.ambient), self.evidence.store.root());
+        let surroundings = (request, &self.runner.ambient, self.evidence.store.root());
         let hidden = hidden_input_notes(surroundings, action, ended, sandbox, &hints);
         hints.extend(hidden);
         if let Some(snapshot) = self.place.snapshot_for(action) {
@@ -415,6 +424,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             own_caches: Some(&own_caches),
             guarded: &guarded,
             inputs: &inputs,
+            manifests: &self.manifests,
             missing: MissingDirectories::Create,
         };
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
@@ -441,6 +451,14 @@ impl<'w, 'c> Performer<'w, 'c> {
             history: &history,
         })
     }
+}
+
+/// Returns the names of a tree's files that select toolchains.
+fn manifests(index: &TreeIndex) -> BTreeSet<String> {
+    let named = index.named(NameSearch { topic: NameTopic::Toolchains, is_wanted: selects_toolchain });
+    let names = named.into_iter().filter_map(|(path, _)| Some(path.as_path().file_name()?.to_string_lossy().into_owned()));
+    let has_python = index.holds(NameSearch { topic: NameTopic::PythonSources, is_wanted: is_python_source });
+    names.chain(has_python.then(|| ".py".to_owned())).collect()
 }
 
 /// Returns whether a project lies in a directory of a git repository, below the repository's root.

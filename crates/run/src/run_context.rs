@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::guarded_files::GuardedFiles;
-use proctor_model::{
-    Action, ActionId, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue, TreePath,
-};
+use crate::left_behind::LeftBefore;
+use proctor_model::{Action, ActionId, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue};
 use proctor_project::{RunRequest, SelectedChecks};
 use proctor_sandbox::process::clock;
 use proctor_tools::ConfiguredFiles;
@@ -31,8 +30,7 @@ pub(crate) struct RunContext<'a> {
     /// The prerequisites that succeeded in earlier runs, by name. The value is the digest of the prerequisite's command,
     /// inputs and outputs when it last succeeded.
     pub(crate) met: BTreeMap<String, Digest>,
-    /// The files of installed packages that a check of an earlier run may have written, and that nobody has written since.
-    pub(crate) left_before: BTreeSet<TreePath>,
+    pub(crate) left_before: LeftBefore,
     /// The files that decide how the project is judged, if an action of the plan works in the project itself.
     pub(crate) guarded: GuardedFiles,
     /// The checks of which neither tree nor program changed since a rule approved their commands. Empty if no action ended in a

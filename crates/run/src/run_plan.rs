@@ -4,13 +4,13 @@
 //! Before anything runs: [`open_ledger`], [`look`], [`select`], [`approve`], [`context_of_run`], [`begin`]. The first four may end the
 //! attempt with an outcome, so that no run begins. Then [`carry_out`]: `perform_all` → `look_again` → `judge_and_seal`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check_place::{CheckPlace, look_and_copy, place_of_checks};
 use crate::guarded_files::GuardedFiles;
 use crate::judge_and_seal::{RunEnd, judge_and_seal};
-use crate::left_behind::left_before;
-use crate::look_again::{BackgroundLooks, SecondLook, look_again};
+use crate::left_behind::LeftBefore;
+use crate::look_again::{BackgroundLooks, SecondLook, left_by_stopped_run, look_again};
 use crate::order::{last_failed_checks, last_report_path, order_checks, order_setting};
 use crate::perform::{Performer, configured_files};
 use crate::perform_all::{PerformedActions, perform_all};
@@ -195,7 +195,7 @@ fn context_of_run<'a>(
         order: order_checks(request.plan, order, &failed),
         on_this_tree,
         met: evidence.prerequisites_met(&request.scope.project)?,
-        left_before: left_before(&evidence.store, &request.scope.project, &request.scope.root),
+        left_before: LeftBefore::read(&evidence.store, &request.scope.project, &request.scope.root),
         guarded: GuardedFiles::default(),
         unchanged_since_approval: BTreeSet::new(),
         configured_files: configured_files(request.plan, &request.scope.root, &look.index),
@@ -278,7 +278,8 @@ fn run_in_directory(
         let before = context.guarded.before_if_changed(&request.scope.root);
         let before = before.map(|before| (request.scope.project.clone(), before));
         workspace.last_runs.before_stopped_run.extend(before);
-        return drop_superseded(&mut workspace.evidence, &context, &results, directory, &mut held.ledger);
+        let left = left_by_stopped_run(workspace, &context, &results, known, &index)?;
+        return drop_superseded(&mut workspace.evidence, &context, &results, left, directory, &mut held.ledger);
     }
     let second = SecondLook {
         context: &context,
@@ -318,6 +319,7 @@ fn drop_superseded(
     evidence: &mut Evidence,
     context: &RunContext<'_>,
     performed: &[ActionResult],
+    left_in_environment: BTreeMap<String, String>,
     directory: RunDirectory,
     ledger: &mut Ledger,
 ) -> Result<RunOutcome, ProjectError> {
@@ -327,6 +329,7 @@ fn drop_superseded(
         tree_digest: context.before,
         prerequisites: prerequisites_met(context, performed),
         programs: Some(program_records(performed, &context.unchanged_since_approval)),
+        left_in_environment,
         started: context.started,
     };
     let asker = &context.request.scope.asker;

@@ -85,7 +85,17 @@ fn show_git_directory(directory: &Path, names: &[&[&str]], places: &mut Vec<(Pat
     for path in CONFIGURATION.iter().map(|name| directory.join(name)).filter(|path| path.is_file() && !is_link(path)) {
         places.push((path.clone(), Access::Text { content: storage_settings(&read_configuration(&path)) }));
     }
+    let foreign = foreign_objects(&directory.join("objects"));
+    places.extend(foreign.into_iter().map(|path| (path, Access::Hidden)));
     places.push((directory, Access::Hidden));
+}
+
+/// Returns what lies beside git's own directories in a directory of objects: those of packs and of two hexadecimal digits.
+fn foreign_objects(objects: &Path) -> Vec<PathBuf> {
+    let is_own =
+        |name: &str| ["info", "pack"].contains(&name) || name.len() == 2 && name.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let entries = fs::read_dir(objects).into_iter().flatten().flatten();
+    entries.filter(|entry| !entry.file_name().to_str().is_some_and(is_own)).map(|entry| entry.path()).collect()
 }
 
 fn show_submodules(directory: &Path, levels: u32, places: &mut Vec<(PathBuf, Access)>) {
@@ -163,17 +173,26 @@ mod tests {
         file("main/.git/config", "[core]\n\tbare = false\n");
         file("main/.git/worktrees/shop/commondir", "../..\n");
         file("main/.git/worktrees/shop/HEAD", "ref: refs/heads/shop\n");
+        file("main/.git/objects/ab/cdef", "");
+        file("main/.git/objects/x/conftest.py", "");
         file("shop/.git", &format!("gitdir: {}/main/.git/worktrees/shop\n", root.display()));
         let places = git_places(&root.join("shop"));
         let access = |name: &str| places.iter().find(|(path, _)| *path == root.join(name)).map(|(_, access)| access.clone());
         for shown in ["shop/.git", "main/.git/objects", "main/.git/refs", "main/.git/worktrees/shop/index"] {
             assert_eq!(access(shown), Some(Access::ReadOnly), "{shown}");
         }
-        for hidden in ["main/.git", "main/.git/worktrees/shop"] {
+        for hidden in ["main/.git", "main/.git/worktrees/shop", "main/.git/objects/x"] {
             assert_eq!(access(hidden), Some(Access::Hidden), "{hidden}");
         }
         assert_eq!(access("main/.git/config"), Some(Access::Text { content: "[core]\n\tbare = false\n".to_owned() }));
-        for absent in ["main/.git/index", "main/.git/hooks", "main/.git/worktrees", "main/.git/info", "main/.git/logs"] {
+        for absent in [
+            "main/.git/index",
+            "main/.git/hooks",
+            "main/.git/worktrees",
+            "main/.git/info",
+            "main/.git/logs",
+            "main/.git/objects/ab",
+        ] {
             assert_eq!(access(absent), None, "{absent}");
         }
     }

@@ -26,6 +26,7 @@ mod snapshot_effects;
 #[cfg(test)]
 mod tests;
 mod toolchains;
+mod used_toolchains;
 mod visible;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +49,7 @@ pub use interpreter::interpreter_of;
 pub use isolation::home;
 pub use secrets::Secrets;
 pub use toolchains::usual_places;
+pub use used_toolchains::{is_python_source, matches_name, selects_toolchain};
 
 /// What is needed to compute an action's view of the file system.
 pub struct SandboxRequest<'a> {
@@ -68,6 +70,9 @@ pub struct SandboxRequest<'a> {
     /// The environment variables of proctor itself.
     pub ambient: &'a BTreeMap<OsString, OsString>,
     pub settings: &'a SandboxSettings,
+    /// The names of the tree's files that select toolchains ([`selects_toolchain`]), and of one of its modules of Python
+    /// ([`is_python_source`]). What lies in the action's directory and above it, up to the repository's root, is looked up beside them.
+    pub manifests: &'a BTreeSet<String>,
     /// The project's own caches, which the action may write also where no variable names the directory itself; `None` for an
     /// action without such caches.
     pub own_caches: Option<&'a Path>,

@@ -2,7 +2,7 @@
 
 mod closed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -27,6 +27,7 @@ struct World {
     settings: SandboxSettings,
     guarded: Vec<PathBuf>,
     inputs: Vec<PathBuf>,
+    manifests: BTreeSet<String>,
     missing: MissingDirectories,
     phase: ActionPhase,
     program: PathBuf,
@@ -47,6 +48,7 @@ impl World {
             settings: SandboxSettings { world: WorldSetting::Open, ..Configuration::default().sandbox },
             guarded: Vec::new(),
             inputs: Vec::new(),
+            manifests: BTreeSet::new(),
             missing: MissingDirectories::Create,
             phase: ActionPhase::Step,
             program: root.join("bin/tool"),
@@ -108,6 +110,7 @@ impl World {
             own_caches: None,
             guarded: &self.guarded,
             inputs: &self.inputs,
+            manifests: &self.manifests,
             missing: self.missing,
         })
     }

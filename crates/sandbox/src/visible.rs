@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use proctor_git::find_git_location;
@@ -16,7 +17,8 @@ use crate::find_places::paths_in;
 use crate::interpreter_of;
 use crate::path_cache::PathCache;
 use crate::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
-use crate::toolchains::TOOLCHAINS;
+use crate::toolchains::Shown;
+use crate::used_toolchains::{FoundToolchain, UsedToolchains};
 
 /// The most bytes of a `pyvenv.cfg` that are read; what follows them is ignored. The file usually has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
@@ -63,7 +65,17 @@ pub(super) fn visible_paths(
     empty: &EmptyPlaces,
     path_cache: &mut PathCache,
 ) -> VisiblePaths {
-    let mut looking = VisiblePathFinder { request, around: *around, empty, path_cache, paths: VisiblePaths::new() };
+    let interpreter = interpreter_of(request.program).map(PathBuf::from);
+    let used = UsedToolchains::of(request, interpreter.as_deref(), path_cache);
+    let interpreter = interpreter.filter(|path| path.is_absolute());
+    let programs: Vec<PathBuf> = [Some(request.program.to_owned()), path_cache.real(request.program), interpreter.clone()]
+        .into_iter()
+        .flatten()
+        .chain(interpreter.and_then(|path| path_cache.real(&path)))
+        .collect();
+    let toolchains = used.find(request, around.home, &programs, path_cache);
+    let mut looking =
+        VisiblePathFinder { request, around: *around, empty, path_cache, used, toolchains, paths: VisiblePaths::new() };
     for path in RUN_TIME_VISIBLE {
         looking.add(PathBuf::from(path), None);
     }
@@ -77,11 +89,11 @@ pub(super) fn visible_paths(
     for directory in looking.named_paths("PATH") {
         looking.directory_of_programs(&directory);
     }
-    looking.toolchains();
     match around.world {
         World::Closed => looking.own_environments(),
         World::Open => looking.open_world(),
     }
+    looking.toolchains();
     looking.paths
 }
 
@@ -144,6 +156,8 @@ struct VisiblePathFinder<'e, 'a> {
     around: Surroundings<'e>,
     empty: &'e EmptyPlaces,
     path_cache: &'e mut PathCache,
+    used: UsedToolchains,
+    toolchains: Vec<FoundToolchain>,
     paths: VisiblePaths,
 }
 
@@ -200,7 +214,12 @@ impl VisiblePathFinder<'_, '_> {
     /// directories beside it.
     fn installation_of(&mut self, directory: &Path) {
         let prefix = self.path_cache.real(directory).and_then(|real| Some(real.parent()?.to_owned()));
-        let prefix = prefix.filter(|prefix| self.empty.hide(prefix));
+        // The table of toolchains says what is shown of their directories.
+        let is_partly_shown = |prefix: &Path| {
+            let rows = self.toolchains.iter().filter(|one| one.real == prefix);
+            rows.map(|one| one.row.shown).any(|shown| matches!(shown, Shown::Parts(_) | Shown::Versions { .. }))
+        };
+        let prefix = prefix.filter(|prefix| self.empty.hide(prefix) && !is_partly_shown(prefix));
         let is_environment = prefix.as_ref().is_some_and(|prefix| prefix.join("pyvenv.cfg").exists());
         let library = prefix.as_ref().map(|prefix| prefix.join("lib")).filter(|library| library.is_dir());
         let has_more = |prefix: &Path| library.is_some() || directory.ends_with("shims") || prefix.join("libexec").is_dir();
@@ -214,16 +233,26 @@ impl VisiblePathFinder<'_, '_> {
         }
     }
 
-    /// Adds a directory of `PATH`, and what the links in it lead to.
+    /// Returns whether a path lies in a toolchain that the action cannot use.
+    fn is_unused(&self, real: &Path) -> bool {
+        let mut around = self.toolchains.iter().filter(|one| real.starts_with(&one.real)).peekable();
+        around.peek().is_some() && around.all(|one| !one.is_used)
+    }
+
+    /// Adds a directory of `PATH`, and what the links in it lead to, unless it is of a toolchain that the action cannot use.
     fn directory_of_programs(&mut self, directory: &Path) {
+        let Some(real) = self.path_cache.real(directory).filter(|real| !self.is_unused(real)) else { return };
         self.installation_of(directory);
-        let Some(real) = self.path_cache.real(directory).filter(|real| self.empty.is_closed(real)) else { return };
+        if !self.empty.is_closed(&real) {
+            return;
+        }
         let entries = std::fs::read_dir(&real).into_iter().flatten().flatten();
         let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).take(MOST_LINKS);
         for link in links.map(|entry| entry.path()) {
             let Some(target) = self.path_cache.real(&link).filter(|target| self.empty.hide(target)) else { continue };
             let is_known = self.paths.keys().any(|known| target.starts_with(known) && known.is_dir());
-            if !is_known && target.is_file() {
+            let is_wanted = link.file_name().is_some_and(|name| self.used.has_word(name)) || !self.is_unused(&target);
+            if is_wanted && !is_known && target.is_file() {
                 self.files_of_link(&target);
             }
         }
@@ -263,20 +292,38 @@ impl VisiblePathFinder<'_, '_> {
         }
     }
 
-    /// Adds the directories of the table of toolchains.
+    /// Adds what the action can use of the directories of the table of toolchains.
     fn toolchains(&mut self) {
-        let (phase, home) = (self.request.action.phase, self.around.home);
-        for row in TOOLCHAINS.iter().filter(|row| row.is_seen_in(phase)) {
-            let named = paths_in(self.request.ambient, row.variable, None);
-            let usual = home.filter(|_| !row.usual.is_empty()).map(|home| home.join(row.usual));
-            for directory in named.into_iter().chain(usual) {
-                if row.parts.is_empty() {
-                    self.add(directory, Some(row.kind));
-                } else {
-                    row.parts.iter().for_each(|part| self.add(directory.join(part), Some(row.kind)));
-                }
+        for toolchain in std::mem::take(&mut self.toolchains) {
+            let packages = toolchain.row.used_by.iter().flat_map(|used| used.packages);
+            if !toolchain.is_used && !packages.into_iter().any(|package| self.is_installed(package)) {
+                continue;
             }
+            let kind = if toolchain.is_pinned { VisibleKind::PinnedPackages } else { toolchain.row.kind };
+            let parts = match toolchain.row.shown {
+                Shown::Whole => &[""][..],
+                Shown::Parts(parts) | Shown::Versions { parts, .. } => parts,
+                Shown::Programs => &[],
+            };
+            let parts = parts
+                .iter()
+                .map(|part| if part.is_empty() { toolchain.directory.clone() } else { toolchain.directory.join(part) });
+            parts.for_each(|part| self.add(part, Some(kind)));
+            let seen = |version: &Path| self.paths.keys().any(|path| path.starts_with(version));
+            let versions = self.used.versions(&toolchain, seen);
+            versions.into_iter().for_each(|version| self.add(version, Some(kind)));
         }
+    }
+
+    /// Returns whether a package is installed where the action's programs search for packages.
+    fn is_installed(&self, package: &str) -> bool {
+        let of_python = |environment: &PathBuf| {
+            let versions = std::fs::read_dir(environment.join("lib")).into_iter().flatten().flatten().map(|entry| entry.path());
+            let mut versions =
+                versions.filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"python3")));
+            versions.any(|version| version.join("site-packages").join(package).exists())
+        };
+        self.paths.keys().any(|path| path.join(package).exists() && path.ends_with("node_modules") || of_python(path))
     }
 
     /// Adds what an open world shows: HOME, and the packages of every directory around the project.

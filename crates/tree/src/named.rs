@@ -30,6 +30,10 @@ pub enum NameTopic {
     Environments = 3,
     /// Configuration files of tools that may name the tools' outputs.
     Outputs = 4,
+    /// Files that say which toolchains a project uses.
+    Toolchains = 5,
+    /// Modules of Python.
+    PythonSources = 6,
 }
 
 /// What one directory knows about the searches made so far: for each topic whether the directory was searched, and whether it
@@ -46,6 +50,11 @@ impl TreeIndex {
         let mut found = Vec::new();
         collect(&self.top, &mut Vec::new(), search, &mut found);
         found
+    }
+
+    /// Returns whether the tree has a file or link whose name is wanted.
+    pub fn holds(&self, search: NameSearch) -> bool {
+        self.top.holds(search)
     }
 }
 

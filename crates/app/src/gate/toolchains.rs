@@ -45,14 +45,14 @@ impl ToolchainsNow {
         })
     }
 
-    /// Returns the toolchains that have another content now than the run names.
+    /// Returns the toolchains that have another content now than the run names, or were written since.
     pub(super) fn changed(&self, origin: &ClaimOrigin) -> Vec<String> {
         if let Some(known) = self.changed.borrow().get(&origin.run) {
             return known.clone();
         }
         let names = self.elsewhere.get(&origin.run).unwrap_or(&self.own);
-        let toolchains = origin.conditions.as_ref().map_or(&[][..], |conditions| &conditions.toolchains);
-        let changed = changed_toolchains(&self.store, names, toolchains);
+        let changed = |conditions| changed_toolchains(&self.store, names, conditions);
+        let changed = origin.conditions.as_ref().map(changed).unwrap_or_default();
         self.changed.borrow_mut().insert(origin.run.clone(), changed.clone());
         changed
     }

@@ -242,6 +242,7 @@ pub(super) mod tests {
                 left_in_environment: std::collections::BTreeMap::new(),
                 toolchains: Vec::new(),
                 inputs: None,
+                toolchains_looked: None,
                 other_programs: Vec::new(),
             }),
         }

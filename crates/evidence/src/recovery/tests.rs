@@ -100,6 +100,7 @@ fn the_directory_of_a_superseded_run_is_removed_if_it_outlived_its_line() {
         tree_digest: TreeDigest(proctor_model::Digest::of(b"")),
         prerequisites: std::collections::BTreeMap::new(),
         programs: None,
+        left_in_environment: Default::default(),
         started: now(),
     });
     Ledger::open(&run.lock.clone()).unwrap().append(body, &asker(), now()).unwrap();

@@ -139,6 +139,7 @@ fn a_superseded_run_is_one_line_and_no_directory() {
         tree_digest: TreeDigest(Digest::of(b"")),
         prerequisites: std::collections::BTreeMap::new(),
         programs: None,
+        left_in_environment: Default::default(),
         started: now(),
     };
     let (line, offset) = drop_superseded(run, record, &mut ledger, &asker(), now()).unwrap();

@@ -215,6 +215,7 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
         tree_digest: TreeDigest(Digest::of(b"tree")),
         prerequisites: std::collections::BTreeMap::new(),
         programs: None,
+        left_in_environment: Default::default(),
         started: Timestamp::from_millis(9),
     };
     test.append(SHOP, LedgerBody::Superseded(superseded));
@@ -353,6 +354,7 @@ fn any_body() -> impl Strategy<Value = LedgerBody> {
             tree_digest: TreeDigest(Digest::of(b"tree")),
             prerequisites: std::collections::BTreeMap::new(),
             programs: None,
+            left_in_environment: Default::default(),
             started: Timestamp::from_millis(3),
         })
     });

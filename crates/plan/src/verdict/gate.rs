@@ -70,7 +70,7 @@ pub struct GateRules<'a> {
     pub now: Timestamp,
     /// Returns whether the policy accepts that checks read this ignored file. A directory ends with a slash.
     pub is_accepted_input: &'a dyn Fn(&str) -> bool,
-    /// Returns the toolchains that have another content now than a run of this store names.
+    /// Returns the toolchains that have another content now than a run of this store names, or were written since.
     pub changed_toolchains: &'a dyn Fn(&ClaimOrigin) -> Vec<String>,
     /// Returns whether the trusted commit has something at this path. A directory ends with a slash.
     pub is_tracked_by_trusted: &'a dyn Fn(&str) -> bool,

@@ -100,7 +100,7 @@ impl fmt::Display for GateReason {
                 write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", listed(paths, 0))
             }
             Self::ToolchainChanged { run, paths } => {
-                write!(formatter, "toolchains have another content now than {run} names: {}", listed(paths, 0))
+                write!(formatter, "toolchains have another content than {run} names, or were written since: {}", listed(paths, 0))
             }
             Self::OtherProgram { run, programs } => write!(formatter, "in {run} {}", programs.join("; ")),
             Self::KeptCaches { run } => {

@@ -17,7 +17,7 @@ use nix::sys::stat::{FileStat, SFlag, stat};
 use super::{file_digest, is_pytest_plugin};
 use proctor_evidence::{Store, open_regular_file};
 use proctor_index as store;
-use proctor_model::{Digest, ProjectId, Timestamp};
+use proctor_model::{Digest, ProjectId, Timestamp, TreePath};
 use proctor_tree::{EntryStamp, Trust};
 
 /// The first bytes of a saved file. They change when its format changes.
@@ -54,6 +54,8 @@ pub(super) struct FileSurvey {
     /// The files that the survey has met. Files that it does not meet are forgotten.
     met: HashMap<OsString, KnownFile>,
     has_read: bool,
+    /// The latest change of a file that the survey met, in nanoseconds since 1970.
+    newest_change: i64,
     /// A time before the survey.
     begun: Timestamp,
 }
@@ -114,13 +116,32 @@ impl KnownEnvironments {
 impl KnownFilesSource {
     /// Returns the digests in memory, or else the saved ones.
     pub(super) fn load(&self) -> Arc<KnownFiles> {
-        self.known.clone().unwrap_or_else(|| Arc::new(KnownFiles::load(&self.saved)))
+        self.known.clone().unwrap_or_else(|| Arc::new(self.load_saved()))
+    }
+
+    pub(super) fn load_saved(&self) -> KnownFiles {
+        KnownFiles::load(&self.saved)
+    }
+
+    /// Saves digests now. If that fails, what a process that dies leaves is not named.
+    pub(super) fn save(&self, files: &KnownFiles) {
+        if let Some(bytes) = files.unsaved_bytes()
+            && let Err(error) = store::write_tree_index(&self.saved, &bytes)
+        {
+            tracing::warn!("the digests of the environments' files were not saved: {error}");
+        }
     }
 }
 
 impl FileSurvey {
     pub(super) fn new(known: Arc<KnownFiles>, begun: Timestamp) -> Self {
-        Self { known, met: HashMap::new(), has_read: false, begun }
+        Self { known, met: HashMap::new(), has_read: false, newest_change: i64::MIN, begun }
+    }
+
+    /// Returns the latest change of a file that the survey met, in nanoseconds since 1970. Of a file that other projects may
+    /// have links to (uv, pnpm) it is that of the content: each link that comes or goes changes the other time.
+    pub(super) fn newest_change(&self) -> i64 {
+        self.newest_change
     }
 
     /// Returns the digests that the next survey begins with.
@@ -166,6 +187,7 @@ impl FileSurvey {
             return Ok(Found::Nothing);
         }
         let stamp = EntryStamp::of(&stat);
+        self.newest_change = self.newest_change.max(if stat.st_nlink > 1 { stamp.modified } else { stamp.changed });
         let path = path.into_os_string();
         let known = self.met.get(&path).or_else(|| self.known.files.get(&path));
         if let Some(known) = known.copied().filter(|known| known.stamp == stamp) {
@@ -210,6 +232,20 @@ impl ReadingRoom {
 }
 
 impl KnownFiles {
+    /// Returns the files below `root` that are not what they were, or are gone; none if nothing was known.
+    pub(super) fn changed_since(&self, earlier: &Self, root: &Path) -> Vec<TreePath> {
+        if earlier.files.is_empty() {
+            return Vec::new();
+        }
+        let is_other = |(path, file): &(&OsString, &KnownFile)| earlier.files.get(*path) != Some(*file);
+        let gone = earlier.files.keys().filter(|path| !self.files.contains_key(*path));
+        let changed = self.files.iter().filter(is_other).map(|(path, _)| path).chain(gone);
+        let inside = changed.filter_map(|path| Path::new(path).strip_prefix(root).ok());
+        let mut inside: Vec<TreePath> = inside.filter_map(|path| TreePath::try_from(path.as_os_str().as_bytes()).ok()).collect();
+        inside.sort();
+        inside
+    }
+
     /// Returns the form in which the digests are saved; `None` if they are saved already.
     pub(super) fn unsaved_bytes(&self) -> Option<Vec<u8>> {
         (!self.is_saved).then(|| self.to_bytes())

@@ -97,29 +97,36 @@ impl SavedDirectory {
 
     /// Looks at the directory, and hashes files that are not known if they have at most `bytes` together.
     pub(crate) fn look(&self, depth: LookDepth, bytes: u64) -> LookedDirectory {
-        self.look_within(depth, ReadingRoom::of(bytes))
+        self.look_within(depth, ReadingRoom::of(bytes)).0
     }
 
-    fn look_within(&self, depth: LookDepth, room: ReadingRoom) -> LookedDirectory {
+    /// Returns the latest change of a file that the look met, too.
+    fn look_within(&self, depth: LookDepth, room: ReadingRoom) -> (LookedDirectory, i64) {
         let known =
             index::read_tree_index(&self.listings).and_then(|bytes| KnownListings::from_bytes(&bytes)).unwrap_or_default();
         let (begun, listings) = (clock::now(), KnownListings::default());
         let mut look =
             DirectoryLook { saved: self, depth, room, begun, known, listings, files: None, entries: 0, is_open: false };
         look.walk();
-        look.finish()
+        let newest = look.files.as_ref().map_or(i64::MIN, FileSurvey::newest_change);
+        (look.finish(), newest)
     }
 
     /// Hashes everything that is not known yet, however long it takes. What is known is saved now and then, so a process that ends
     /// meanwhile leaves less for the next one.
     pub(crate) fn hash(&self) -> LookedDirectory {
+        self.hash_and_newest_change().0
+    }
+
+    /// Hashes as [`Self::hash`] does. Returns the latest change of a file in the directory too, in nanoseconds since 1970.
+    pub(crate) fn hash_and_newest_change(&self) -> (LookedDirectory, i64) {
         for _ in 0..MOST_SAVES {
             match self.look_within(LookDepth::EveryStamp, ReadingRoom::until(BYTES_BETWEEN_SAVES)) {
-                LookedDirectory::NotHashed => {}
-                done @ (LookedDirectory::Known(_) | LookedDirectory::Unreadable) => return done,
+                (LookedDirectory::NotHashed, _) => {}
+                done => return done,
             }
         }
-        LookedDirectory::NotHashed
+        (LookedDirectory::NotHashed, i64::MIN)
     }
 }
 
@@ -330,6 +337,25 @@ mod tests {
         let changed = scene.look(LookDepth::EveryStamp, MUCH);
         assert!(changed.digest().is_some() && changed != hashed, "{changed:?}");
         assert_eq!(scene.look(LookDepth::Listings, 0), changed, "it is remembered");
+    }
+
+    #[test]
+    fn a_file_that_was_changed_and_put_back_shows_it_and_one_that_got_another_link_does_not() {
+        let scene = Scene::new();
+        let (hashed, before) = scene.saved.hash_and_newest_change();
+        let path = scene.toolchain.join("lib/deep/a.py");
+        scene.settle();
+        fs::hard_link(&path, scene.top.path().join("of another project")).expect("it is ours");
+        assert_eq!(scene.saved.hash_and_newest_change(), (hashed, before), "a link changes no content");
+        let path = scene.toolchain.join("lib/b.py");
+        let times = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("it has one");
+        for text in ["eno", "two"] {
+            fs::write(&path, text).expect("it is ours");
+        }
+        fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(times)).expect("it is ours");
+        let (content, newest) = scene.saved.hash_and_newest_change();
+        assert_eq!(content, hashed);
+        assert!(newest > before, "{newest} {before}");
     }
 
     #[test]

@@ -273,9 +273,12 @@ fn find_doubts(
         let counts = record.results.as_ref().is_none_or(|results| results.iter().any(has_own));
         let caches = record.conditions.as_ref().and_then(|conditions| conditions.caches);
         let could_be_fresh = if record.run_id == *run { with_kept_caches } else { record.tested == Some(TestedPlace::Snapshot) };
-        let toolchains = record.conditions.as_ref().map_or(&[][..], |conditions| &conditions.toolchains);
-        let is_unknown =
-            || toolchains.iter().any(|one| one.content.is_none()) || !changed_toolchains(store, names, toolchains).is_empty();
+        let is_unknown = || {
+            record.conditions.as_ref().is_some_and(|conditions| {
+                conditions.toolchains.iter().any(|one| one.content.is_none())
+                    || !changed_toolchains(store, names, conditions).is_empty()
+            })
+        };
         if counts {
             doubts.rests_on_kept_caches |= caches == Some(CachesSeen::Kept) && could_be_fresh || is_unknown();
             doubts.other_programs.extend(record.conditions.iter().flat_map(|conditions| conditions.other_programs.clone()));

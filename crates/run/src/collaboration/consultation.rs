@@ -5,7 +5,7 @@
 //! told or has answered. The caches that checks share are read-only to it. Access to the tracker is hidden, whatever
 //! the settings make visible.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
@@ -222,6 +222,7 @@ fn model_isolation(
         own_caches: None,
         guarded: &[],
         inputs: &[],
+        manifests: &BTreeSet::new(),
         missing: MissingDirectories::Create,
     };
     let mut isolation =

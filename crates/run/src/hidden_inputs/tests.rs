@@ -14,6 +14,8 @@ struct Around {
     base: PathBuf,
     root: PathBuf,
     home: PathBuf,
+    /// The directory of `PATH`.
+    path: PathBuf,
     inputs: Vec<String>,
     sandbox: Sandbox,
     _directory: TempDir,
@@ -33,7 +35,8 @@ impl Around {
         let sandbox =
             Sandbox { places, store: base.join("store"), hidden: Vec::new(), second_paths: Vec::new(), ..Sandbox::default() };
         let (root, home) = (base.join("repo/app"), base.join("home"));
-        Self { base, root, home, inputs: vec!["../base.json".to_owned()], sandbox, _directory: directory }
+        let path = home.join(".cargo/bin");
+        Self { base, root, home, path, inputs: vec!["../base.json".to_owned()], sandbox, _directory: directory }
     }
 
     fn view<'a>(&'a self, left_out: &'a [LeftOut]) -> ActionView<'a> {
@@ -45,6 +48,7 @@ impl Around {
             sockets: &[],
             left_out,
             unwritable: Vec::new(),
+            search_path: self.path.as_os_str(),
         }
     }
 
@@ -123,6 +127,18 @@ fn another_checkout_is_never_proposed_as_an_input() {
     for output in outputs {
         assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
     }
+}
+
+#[test]
+fn a_program_of_a_toolchain_that_nothing_selects_is_named() {
+    let around = Around::new(&["home/.cargo/bin/cargo"]);
+    let advice = around.advice("sh: 1: cargo: not found", &[]);
+    let expected = format!(
+        "`cargo` lies in `{}`, a toolchain that nothing in this project selects",
+        around.base.join("home/.cargo/bin").display()
+    );
+    assert!(advice.len() == 1 && advice[0].starts_with(&expected), "{advice:?}");
+    assert_eq!(around.advice("sh: 1: rustc: not found", &[]), [] as [&str; 0]);
 }
 
 #[test]

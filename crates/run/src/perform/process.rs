@@ -23,7 +23,7 @@ use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, Exe
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
 use proctor_model::{
     Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
-    JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport,
+    JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport, VisibleKind,
 };
 use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
@@ -219,6 +219,7 @@ impl Performer<'_, '_> {
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.runner.preparation.note_step(&request.child.isolation);
             let visible = request.child.isolation.sandbox.iter().flat_map(|sandbox| &sandbox.visible);
+            let visible = visible.filter(|directory| directory.kind != VisibleKind::PinnedPackages);
             if let Some(toolchains) = &mut self.toolchains {
                 toolchains.add(visible.map(|directory| directory.path.clone()));
             }

@@ -70,37 +70,128 @@ fn a_credential_in_an_input_stays_hidden() {
     assert_eq!(world.access("home/.config/x"), Access::ReadOnly);
 }
 
-#[test]
-fn toolchains_are_seen_at_their_usual_places_and_where_a_variable_names_them() {
-    let mut world = closed();
+/// Makes what several toolchains consist of, at their usual places.
+fn with_toolchains(world: &World) {
     for file in [
-        ".rustup/toolchains/stable/bin/cargo",
+        ".rustup/settings.toml",
+        ".rustup/toolchains/stable-x86_64/bin/cargo",
+        ".rustup/toolchains/nightly-x86_64/bin/cargo",
         ".cargo/bin/cargo",
+        ".cargo/registry/src/serde/lib.rs",
         ".cargo/credentials.toml",
-        ".pyenv/versions/3.12/bin/python",
-        ".nvm/versions/node/v20/bin/node",
+        ".pyenv/shims/python3",
+        ".pyenv/libexec/pyenv",
+        ".pyenv/versions/3.11.7/bin/python",
+        ".pyenv/versions/3.12.1/bin/python",
+        ".nvm/versions/node/v20.1.0/bin/node",
+        ".nvm/versions/node/v22.0.0/bin/node",
+        "go/pkg/mod/x/x.go",
         ".cache/ms-playwright/chromium/x",
+        ".cache/huggingface/hub/x",
         ".cache/other/x",
     ] {
         world.file(&format!("home/{file}"), "");
     }
+    world.file("home/.rustup/settings.toml", "default_toolchain = \"stable-x86_64\"\n");
+    world.file("home/.pyenv/version", "3.11.7\n");
+}
+
+/// Returns those of the paths below HOME that the action sees.
+fn seen<'p>(world: &World, paths: &[&'p str]) -> Vec<&'p str> {
+    let sandbox = world.prepare();
+    let is_seen = |path: &&&str| access_of(&sandbox, &world.path("home").join(path)) == Access::ReadOnly;
+    paths.iter().filter(is_seen).copied().collect()
+}
+
+#[test]
+fn a_project_sees_no_toolchain_that_it_does_not_use() {
+    let mut world = closed();
+    with_toolchains(&world);
+    world.variable("PATH", "home/.pyenv/shims:home/.cargo/bin:home/.nvm/versions/node/v20.1.0/bin");
+    let hidden =
+        [".rustup/settings.toml", ".cargo/bin/cargo", ".pyenv/shims/python3", ".nvm/versions/node/v20.1.0/bin/node", "go/pkg/x"];
+    assert_eq!(seen(&world, &hidden), [""; 0]);
+    let visible = world.prepare().visible;
+    assert!(!visible.iter().any(|one| one.path.starts_with(world.path("home"))), "nothing to hash: {visible:?}");
+}
+
+#[test]
+fn a_file_of_the_project_selects_its_toolchain_and_the_chosen_version_of_it() {
+    let rust = [".cargo/bin/cargo", ".rustup/settings.toml", ".rustup/toolchains/stable-x86_64/x"];
+    let python = [".pyenv/shims/python3", ".pyenv/libexec/pyenv"];
+    let versions = [".pyenv/versions/3.11.7/x", ".pyenv/versions/3.12.1/x", ".rustup/toolchains/nightly-x86_64/x"];
+    let all: Vec<&str> = rust.into_iter().chain(python).chain(versions).collect();
+    let expect = |files: &[(&str, &str)], expected: &[&str]| {
+        let world = closed();
+        with_toolchains(&world);
+        files.iter().for_each(|(name, text)| drop(world.file(&format!("{PROJECT}/{name}"), text)));
+        assert_eq!(seen(&world, &all), expected, "{files:?}");
+    };
+    expect(&[("Cargo.toml", "")], &rust);
+    let nightly = ("rust-toolchain.toml", "[toolchain]\nchannel = \"nightly\"\n");
+    expect(&[nightly], &[rust[0], rust[1], versions[2]]);
+    expect(&[("pyproject.toml", "")], &[python[0], python[1], versions[0]]);
+    expect(&[("pyproject.toml", ""), (".python-version", "3.12\n")], &[python[0], python[1], versions[1]]);
+    expect(&[("README.md", "")], &[]);
+    // A file deeper in the tree is known from the tree's index.
+    let mut world = closed();
+    with_toolchains(&world);
+    world.manifests.insert("Cargo.toml".to_owned());
+    assert_eq!(seen(&world, &all), rust);
+}
+
+#[test]
+fn a_variable_that_the_user_has_says_where_a_toolchain_lies_and_not_that_it_is_used() {
+    let mut world = closed();
     world.file("rust/toolchains/stable/bin/cargo", "");
     world.ambient("RUSTUP_HOME", "rust");
-    for seen in [
-        "home/.rustup/toolchains/stable/bin/cargo",
-        "home/.cargo/bin/cargo",
-        "home/.pyenv/versions/3.12/bin/python",
-        "home/.nvm/versions/node/v20/bin/node",
-        "home/.cache/ms-playwright/chromium/x",
-        "rust/toolchains/stable/bin/cargo",
-    ] {
-        assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
-    }
-    for hidden in ["home/.cargo/credentials.toml", "home/.cache/other/x"] {
-        assert_eq!(world.access(hidden), Access::Hidden, "{hidden}");
-    }
+    assert_ne!(world.access("rust/toolchains/stable/bin/cargo"), Access::ReadOnly);
+    world.file(&format!("{PROJECT}/Cargo.toml"), "");
+    assert_eq!(world.access("rust/toolchains/stable/bin/cargo"), Access::ReadOnly);
+}
+
+#[test]
+fn the_program_of_an_action_shows_its_version_and_no_other() {
+    let mut world = closed();
+    with_toolchains(&world);
+    world.directory("home/.nvm/versions/node/v20.1.0/lib");
+    world.program = world.path("home/.nvm/versions/node/v20.1.0/bin/node");
+    let versions = [".nvm/versions/node/v20.1.0/lib/x", ".nvm/versions/node/v22.0.0/lib/x"];
+    assert_eq!(seen(&world, &versions), versions[..1]);
+    world.program = world.path("home/.pyenv/shims/python3");
+    let of_shim = [".pyenv/libexec/pyenv", ".pyenv/versions/3.11.7/lib/x"];
+    assert_eq!(seen(&world, &of_shim), of_shim);
+    assert_eq!(seen(&world, &[".pyenv/versions/3.12.1/lib/x"]), [""; 0]);
+}
+
+#[test]
+fn downloads_that_a_lock_file_pins_are_seen_and_no_verdict_has_to_name_them() {
+    let registry = |lock: &str| {
+        let world = closed();
+        with_toolchains(&world);
+        world.file(&format!("{PROJECT}/Cargo.toml"), "");
+        world.file(&format!("{PROJECT}/{lock}"), "");
+        let visible = world.prepare().visible;
+        visible.iter().find(|one| one.path == world.path("home/.cargo/registry")).map(|one| one.kind)
+    };
+    assert_eq!(registry("Cargo.lock"), Some(VisibleKind::PinnedPackages));
+    assert_eq!(registry("README.md"), Some(VisibleKind::PackageCache));
+}
+
+#[test]
+fn data_that_a_package_downloads_is_seen_where_the_package_is_installed() {
+    let mut world = closed();
+    with_toolchains(&world);
+    let data = [".cache/ms-playwright/chromium/x", ".cache/huggingface/hub/x"];
+    assert_eq!(seen(&world, &data), [""; 0]);
+    world.directory(&format!("{PROJECT}/node_modules/playwright"));
+    assert_eq!(seen(&world, &data), data[..1]);
+    world.directory(&format!("{PROJECT}/.venv/lib/python3.12/site-packages/huggingface_hub"));
+    assert_eq!(seen(&world, &data), data);
+    let hidden = [".cargo/credentials.toml", ".cache/other/x"];
+    assert_eq!(seen(&world, &hidden), [""; 0]);
     world.phase = ActionPhase::Prerequisite;
-    assert_eq!(world.access("home/.cache/other/x"), Access::ReadOnly);
+    assert_eq!(seen(&world, &hidden), [".cache/other/x"]);
 }
 
 #[test]
@@ -116,7 +207,7 @@ fn what_is_visible_outside_of_the_project_is_listed_with_its_kind() {
     world.program = world.path("home/src/shop/.venv/bin/python");
     let visible = world.prepare().visible;
     let kind = |name: &str| visible.iter().find(|one| one.path == world.path(name)).map(|one| one.kind);
-    assert_eq!(kind("home/.pyenv"), Some(VisibleKind::Toolchain), "{visible:?}");
+    assert_eq!(kind("home/.pyenv/versions/3.12"), Some(VisibleKind::Toolchain), "{visible:?}");
     assert_eq!(kind("home/main/.venv"), Some(VisibleKind::Environment), "{visible:?}");
     assert!(!visible.iter().any(|one| one.path.starts_with(world.path("home/src/shop"))), "{visible:?}");
     // The environment is seen, and what it leads to in the other checkout is not.
@@ -191,6 +282,7 @@ fn home_as_an_overlay_is_an_empty_layer() {
     let mut world = closed();
     world.file("home/.bashrc", "");
     world.file("home/.rustup/toolchains/x", "");
+    world.file(&format!("{PROJECT}/Cargo.toml"), "");
     world.settings.home = HomeAccess::Overlay;
     assert_eq!(world.access("home/.bashrc"), Access::Layer { source: "/scratch/home".into() });
     assert_eq!(world.access("home/.rustup/toolchains/x"), Access::ReadOnly);

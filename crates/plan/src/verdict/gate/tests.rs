@@ -33,6 +33,7 @@ fn origin(number: u64) -> ClaimOrigin {
         left_in_environment: std::collections::BTreeMap::new(),
         toolchains: Vec::new(),
         inputs: None,
+        toolchains_looked: None,
         other_programs: Vec::new(),
     };
     ClaimOrigin {
