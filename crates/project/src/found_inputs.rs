@@ -17,8 +17,8 @@ use proctor_git::{GitIndex, GitLocation, find_git_location, read_git_index};
 use proctor_model::PlanNote;
 use proctor_sandbox::list_for_settings;
 use proctor_tools::{
-    ManifestPlace, PROGRAMS, dependencies_of_package, fits, is_configuration_above, may_lead_out, members_of_workspace,
-    name_of_package, paths_of_environment_file, paths_that_lead_out,
+    ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
+    members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
 use proctor_tree::InputPlace;
 use proctor_tree::ignore::MatcherSettings;
@@ -263,7 +263,8 @@ impl<'a> Finder<'a> {
     }
 
     fn directories_in(&mut self, directory: &Path, pattern: &str) -> Vec<PathBuf> {
-        let is_wanted = |name: &String| fits(pattern, name) && !name.starts_with('.') && !ENVIRONMENTS.contains(&name.as_str());
+        let is_wanted =
+            |name: &String| fits_pattern(pattern, name) && !name.starts_with('.') && !ENVIRONMENTS.contains(&name.as_str());
         let names = self.names_in(directory).into_iter().filter(is_wanted);
         names.map(|name| directory.join(name)).filter(|path| path.is_dir()).collect()
     }
@@ -297,7 +298,8 @@ impl<'a> Finder<'a> {
             let path = directory.join(&named);
             self.note(&path);
             // `extends` and imports leave the ending out.
-            let endings = std::iter::once("json").chain(PROGRAMS).map(|ending| directory.join(format!("{named}.{ending}")));
+            let endings =
+                std::iter::once("json").chain(PROGRAM_ENDINGS).map(|ending| directory.join(format!("{named}.{ending}")));
             let named = std::iter::once(path.clone()).chain(endings).find(|path| path.exists());
             self.judge(&named.unwrap_or(path), name);
         }

@@ -1,12 +1,12 @@
 //! The outputs that tools' own configuration files name: compiled files, declarations, coverage reports. Pure.
 //!
 //! An ignored file that a tool made from earlier sources is no input of a verdict, whatever the project calls its directory. Programs that
-//! only a tool can evaluate, such as `vite.config.ts` and `build.gradle`, name what they say by a plain text after the key.
+//! only a tool can evaluate, such as `vite.config.ts` and `build.gradle`, name what stands as a plain text after a key. A computed text says nothing.
 
 use serde_json::Value;
 
 use crate::jsonc::parse_jsonc;
-use crate::leads_out::fits;
+use crate::leads_out::is_program;
 use crate::tsc::joined;
 
 /// What TypeScript replaces by the directory of the configuration that is used, also where another one extends it.
@@ -18,14 +18,12 @@ const COMPILER_OUTPUTS: &[&str] = &["outDir", "declarationDir", "outFile", "tsBu
 /// The tables of `pyproject.toml` with the outputs of coverage.py, each with the key.
 const COVERAGE_OUTPUTS: &[(&str, &str)] = &[("html", "directory"), ("xml", "output"), ("json", "output"), ("lcov", "output")];
 
-/// Programs that configure a tool, by patterns of their names, each with the keys of outputs. A value with `${` is computed and says
-/// nothing; nor does any output of Vite's, if the file sets `root`, from which Vite reads them.
-const PROGRAMS_WITH_OUTPUTS: &[(&str, &[&str])] = &[
-    ("vite.config.*", &["outDir", "reportsDirectory"]),
-    ("vitest.config.*", &["outDir", "reportsDirectory"]),
-    ("jest.config.*", &["coverageDirectory"]),
-    ("build.gradle*", &["buildDir", "buildDirectory"]),
-];
+/// The keys of outputs in programs of JavaScript that configure a tool (`vite.config.ts`). Tools read the first two from the directory that
+/// `root` names, so with it they say nothing here.
+const PROGRAM_OUTPUTS: &[&str] = &["outDir", "reportsDirectory", "coverageDirectory"];
+
+/// The keys of outputs in Gradle's programs.
+const GRADLE_OUTPUTS: &[&str] = &["buildDir", "buildDirectory"];
 
 /// Returns whether a file of this name may name outputs.
 pub fn may_name_outputs(name: &[u8]) -> bool {
@@ -78,7 +76,10 @@ fn jest_outputs(text: &str) -> Vec<String> {
 }
 
 fn keys_of_program(name: &str) -> Option<&'static [&'static str]> {
-    PROGRAMS_WITH_OUTPUTS.iter().find(|(pattern, _)| fits(pattern, name)).map(|(_, keys)| *keys)
+    if name.starts_with("build.gradle") {
+        return Some(GRADLE_OUTPUTS);
+    }
+    (name.contains(".config.") && is_program(name)).then_some(PROGRAM_OUTPUTS)
 }
 
 /// Returns the outputs that a program names by a plain text: `outDir: "x"`, `buildDir = file("x")`, `buildDirectory.set(file("x"))`.
@@ -86,10 +87,9 @@ fn program_outputs(name: &str, text: &str) -> Vec<String> {
     let Some(keys) = keys_of_program(name) else { return Vec::new() };
     let lines: Vec<&str> = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['*', '/'])).collect();
     let text = lines.join("\n");
-    if keys.contains(&"outDir") && !values_of(&text, "root").is_empty() {
-        return Vec::new();
-    }
-    let named = keys.iter().flat_map(|key| values_of(&text, key)).filter_map(plain_text);
+    let has_root = !values_of(&text, "root").is_empty();
+    let keys = keys.iter().filter(|key| !has_root || !PROGRAM_OUTPUTS[..2].contains(key));
+    let named = keys.flat_map(|key| values_of(&text, key)).filter_map(plain_text);
     named.map(|path| path.trim_start_matches("<rootDir>/").to_owned()).collect()
 }
 

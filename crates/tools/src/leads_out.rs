@@ -70,7 +70,7 @@ const CONFIGURATION_ABOVE: &[&str] = &[
 ];
 
 /// The endings of programs of JavaScript and TypeScript.
-pub const PROGRAMS: [&str; 6] = ["js", "cjs", "mjs", "ts", "cts", "mts"];
+pub const PROGRAM_ENDINGS: [&str; 6] = ["js", "cjs", "mjs", "ts", "cts", "mts"];
 
 /// Keys whose values name what a tool writes: `outDir` of tsconfig, the target directory of Cargo.
 const OUTPUTS: &[&str] = &["outDir", "outFile", "declarationDir", "tsBuildInfoFile", "target-dir", "outdir", "coverageDirectory"];
@@ -91,25 +91,25 @@ pub enum ManifestPlace {
 
 /// Returns whether a file is read for the paths that it names, by its name.
 pub fn may_lead_out(name: &str) -> bool {
-    MANIFESTS.iter().any(|pattern| fits(pattern, name)) || (configures_a_tool(name) && !name.ends_with(".py"))
+    MANIFESTS.iter().any(|pattern| fits_pattern(pattern, name)) || (configures_a_tool(name) && !name.ends_with(".py"))
 }
 
 /// Returns whether tools look for a file in the directories above a project, by its path from such a directory.
 pub fn is_configuration_above(path: &str) -> bool {
-    CONFIGURATION_ABOVE.iter().any(|pattern| fits(pattern, path)) || configures_a_tool(path)
+    CONFIGURATION_ABOVE.iter().any(|pattern| fits_pattern(pattern, path)) || configures_a_tool(path)
 }
 
 fn configures_a_tool(name: &str) -> bool {
-    Tool::ALL.into_iter().flat_map(Tool::configuration).any(|pattern| fits(pattern, name))
+    Tool::ALL.into_iter().flat_map(Tool::configuration).any(|pattern| fits_pattern(pattern, name))
 }
 
 /// Returns whether a file of this name is a program of JavaScript or TypeScript, whose texts name more than paths.
-fn is_program(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, ending)| PROGRAMS.contains(&ending))
+pub(crate) fn is_program(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, ending)| PROGRAM_ENDINGS.contains(&ending))
 }
 
 /// Returns whether a name fits a pattern, in which one `*` stands for any characters.
-pub fn fits(pattern: &str, name: &str) -> bool {
+pub fn fits_pattern(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         Some((before, after)) => name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after),
         None => name == pattern,

@@ -77,8 +77,8 @@ pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
 pub use leads_out::{
-    ManifestPlace, PROGRAMS, dependencies_of_package, fits, is_configuration_above, may_lead_out, members_of_workspace,
-    name_of_package, paths_of_environment_file, paths_that_lead_out,
+    ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
+    members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
 pub use linter::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,

@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, LeafReading};
+use crate::committed_leaves::{AttributesInForce, CommittedLeaf, LeafDigest, LeafReading, own_attributes, to_tree_path};
 use crate::content::MAX_RULES_BYTES;
 use crate::digest::{DigestedEntry, compute_directory_digest};
 use crate::ignore::{
@@ -33,8 +33,6 @@ pub(super) const MOST_SUBMODULES: u64 = 1000;
 pub(super) const DEEPEST_SUBMODULE: u32 = 16;
 /// The largest `.gitattributes` of a commit that is read, in bytes. Each line becomes a pattern in memory.
 const LONGEST_ATTRIBUTES_OF_COMMIT: usize = 256 * 1024;
-/// The largest `info/attributes` that is read, in bytes; git has the same limit.
-const LONGEST_ATTRIBUTES: u64 = 100 << 20;
 
 /// The tree of a commit, below the project's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,12 +181,6 @@ struct ReadingLimits {
     entries: Cell<u64>,
     /// How many submodules were read.
     submodules: Cell<u64>,
-}
-
-/// Reads the attributes that only this repository has. They override those of the commit.
-fn own_attributes(storage: &GitStorage) -> Result<Option<AttributesFile>, CommitRefusal> {
-    let text = storage.common.text("info/attributes", LONGEST_ATTRIBUTES)?;
-    Ok(text.map(|text| AttributesFile::parse(text.as_bytes())).filter(|file| !file.is_empty()))
 }
 
 /// A directory of the commit. Its entries are sorted by the bytes of their names.
@@ -502,8 +494,4 @@ fn assemble(directory: &CommittedDirectory, digests: &[LeafDigest]) -> Option<Di
 /// Returns whether a name may be that of an entry in a directory. Git checks out no other.
 pub(super) fn is_clean(name: &[u8]) -> bool {
     !name.is_empty() && name != b"." && name != b".." && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
-}
-
-pub(super) fn to_tree_path(path: &[u8]) -> TreePath {
-    TreePath::try_from(path).unwrap_or_else(|_| TreePath::root())
 }

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use crate::committed::to_tree_path;
 use crate::ignore::{AttributesFile, CheckoutChange, Matcher, checkout_changes};
 use crate::refusal::CommitRefusal;
 use proctor_git::{GitDirectory, GitReadError, GitStorage, ObjectDatabase, ObjectId, ObjectKind, ObjectProblem};
-use proctor_model::Digest;
+use proctor_model::{Digest, TreePath};
 
 /// The beginning of a pointer that git LFS puts in place of a file's content.
 const LARGE_FILE_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// The largest `info/attributes` that is read, in bytes; git has the same limit.
+const LONGEST_ATTRIBUTES: u64 = 100 << 20;
 
 /// More threads are started for at least this number of files. Starting a thread and opening the packs costs as much as some files.
 const HELP_FROM: usize = 100;
@@ -25,6 +27,12 @@ const SHARE: usize = 16;
 /// The attributes files that hold in a directory, the deepest last, each with the length of its directory's path and the slash after
 /// it.
 pub(super) type AttributesInForce = Arc<[(usize, Arc<AttributesFile>)]>;
+
+/// Reads the attributes that only this repository has. They override those of the commit.
+pub(super) fn own_attributes(storage: &GitStorage) -> Result<Option<AttributesFile>, CommitRefusal> {
+    let text = storage.common.text("info/attributes", LONGEST_ATTRIBUTES)?;
+    Ok(text.map(|text| AttributesFile::parse(text.as_bytes())).filter(|file| !file.is_empty()))
+}
 
 /// A file or a link of the commit.
 pub(super) struct CommittedLeaf {
@@ -133,4 +141,8 @@ impl LeafReading<'_> {
         }
         Ok(())
     }
+}
+
+pub(super) fn to_tree_path(path: &[u8]) -> TreePath {
+    TreePath::try_from(path).unwrap_or_else(|_| TreePath::root())
 }
