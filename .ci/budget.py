@@ -15,20 +15,20 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 7_910,
-    "evidence": 17_750,
+    "app": 8_000,
+    "evidence": 17_850,
     "git": 1_910,
     "govern": 2_400,
     "index": 3_450,
     "model": 6_830,
-    "plan": 16_090,
+    "plan": 16_100,
     "proctor": 11_250,
-    "project": 11_420,
-    "run": 9_800,
-    "sandbox": 10_800,
-    "service": 8_900,
-    "tools": 15_470,
-    "tree": 6_090,
+    "project": 11_600,
+    "run": 9_950,
+    "sandbox": 11_250,
+    "service": 8_920,
+    "tools": 15_640,
+    "tree": 6_260,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

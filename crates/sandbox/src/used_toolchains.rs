@@ -129,8 +129,11 @@ impl UsedToolchains {
                 || request.action.environment.contains_key(row.variable);
             let is_pinned = row.used_by.iter().any(|used| used.pinned_by.iter().any(|name| self.files.contains(*name)));
             for (directory, real) in places {
+                // A program in one part of a directory, such as `.cargo/bin`, uses no other one.
+                let parts = if let Shown::Parts(parts) = row.shown { parts } else { &[""] };
+                let in_parts = parts.iter().flat_map(|part| [real.join(part), directory.join(part)]);
                 let is_used =
-                    is_named || programs.iter().any(|program| program.starts_with(&real) || program.starts_with(&directory));
+                    is_named || in_parts.into_iter().any(|part| programs.iter().any(|program| program.starts_with(&part)));
                 found.push(FoundToolchain { row, directory, real, is_used, is_pinned });
             }
         }

@@ -158,6 +158,8 @@ fn the_program_of_an_action_shows_its_version_and_no_other() {
     world.program = world.path("home/.nvm/versions/node/v20.1.0/bin/node");
     let versions = [".nvm/versions/node/v20.1.0/lib/x", ".nvm/versions/node/v22.0.0/lib/x"];
     assert_eq!(seen(&world, &versions), versions[..1]);
+    world.program = world.file("home/.cargo/bin/just", "");
+    assert_eq!(seen(&world, &[".cargo/bin/just", ".cargo/registry/src/serde/lib.rs"]), [".cargo/bin/just"]);
     world.program = world.path("home/.pyenv/shims/python3");
     let of_shim = [".pyenv/libexec/pyenv", ".pyenv/versions/3.11.7/lib/x"];
     assert_eq!(seen(&world, &of_shim), of_shim);
