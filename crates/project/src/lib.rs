@@ -37,6 +37,7 @@ mod inputs;
 mod installed;
 mod kept_paths;
 mod known_approvals;
+mod known_commits;
 mod known_trees;
 mod ledger_runs;
 mod machine;
@@ -87,7 +88,7 @@ pub use approval::{CONFIGURATION_FILE, approve_by_rule};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;
-pub use committed_files::CommittedFiles;
+pub use committed_files::{ChangedPath, CommittedFiles, changed_paths_between};
 pub use cycle::PersonPresence;
 pub use deciding_files::DecidingFilesBefore;
 pub use deciding_files::decides_the_verdict;
@@ -111,6 +112,7 @@ pub use ignored_files::ignored_in_project;
 pub use inputs::{InputRefusal, InputSearch, without_nested};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
+pub use known_commits::{accepted_commit, committed_digest, keep_accepted_commit};
 pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_prerequisites};
@@ -124,7 +126,7 @@ pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_package
 pub use refused_requests::{RefusedBefore, RefusedRequests};
 pub use refuted_claims::record_claim;
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
-pub use registration::{has_link, restore_link};
+pub use registration::{has_link, mend_link, restore_link};
 pub use repaired_index::Announce;
 pub use request::{
     ExportSettings, ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher,

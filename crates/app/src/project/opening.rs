@@ -206,7 +206,7 @@ pub fn matcher(environment: &Environment, root: &Path, configuration: &Configura
 }
 
 /// Returns the settings that decide which files belong to the tree, with the inputs beside it.
-fn matcher_settings_with_inputs(
+pub(crate) fn matcher_settings_with_inputs(
     environment: &Environment,
     root: &Path,
     configuration: &Configuration,
