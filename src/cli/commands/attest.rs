@@ -113,9 +113,9 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
     }
     said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
-    unknown_to_others(&attestor, &answer, &question, environment, (&root, &repository))?
-        .iter()
-        .for_each(|note| render::note(note));
+    if let Some(note) = unknown_to_others(&attestor, &answer, &question, environment, (&root, &repository))? {
+        render::note(&note);
+    }
     if !is_proved {
         render::note("the failure was attested: whoever fetches the notes sees that the commit is red");
     }

@@ -30,10 +30,10 @@ pub(super) fn changes_beside(
     let changed = changed_paths_between(storage, trees).map_err(failed)?;
     let text = |object: Option<ObjectId>| -> Result<Option<String>, GitReadError> {
         // What is in the place of a submodule is a commit of another repository.
-        let content = object.map(|object| storage.blob(object)).transpose().or_else(|error| match error {
-            GitReadError::Object { .. } => Ok(None),
-            other => Err(other),
-        })?;
+        let content = match object.map(|object| storage.blob(object)).transpose() {
+            Err(GitReadError::Object { .. }) => None,
+            content => content?,
+        };
         Ok(content.filter(|content| content.len() <= LARGEST).and_then(|content| String::from_utf8(content).ok()))
     };
     let mut texts = Vec::new();

@@ -115,7 +115,7 @@ fn level(value: Option<&Value>) -> Option<String> {
     match value? {
         Value::Array(items) => level(items.first()),
         Value::String(text) => Some(text.to_ascii_lowercase()),
-        other => Some(other.to_string()),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Some(other.to_string()),
     }
 }
 
@@ -178,7 +178,7 @@ pub(super) fn is_configuration(name: &str) -> bool {
         Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
         None => name == *pattern,
     };
-    Tool::ALL.into_iter().any(|tool| tool.configuration().iter().any(|pattern| is_named(pattern)))
+    Tool::ALL.into_iter().any(|tool| tool.configuration().iter().any(&is_named))
 }
 
 fn toml_settings(text: &str, is_wanted: fn(&str) -> bool) -> Option<Settings> {
