@@ -193,3 +193,80 @@ fn a_prerequisite_that_changes_the_tree_is_named_as_what_keeps_a_commit_from_bei
     let told = project.proctor(["gate", "--run"]).status(5).stdout;
     assert!(told.contains("a prerequisite changes tracked files") && !told.contains("check the commit out"), "{told}");
 }
+
+/// A project whose check starts a script, with a clone that has it as its default branch.
+fn with_script() -> Project {
+    let project = Project::new().toml("[[check]]\nname = \"all\"\ncommand = [\"sh\", \"scripts/check.sh\"]\n");
+    git(&project, &["init", "--quiet"]);
+    project.save("scripts/check.sh", "grep -q good shop.txt\n");
+    project.save("ruff.toml", "line-length = 80\n[lint]\nselect = [\"E\", \"F\"]\n");
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run"]).success();
+    project
+}
+
+fn kinds(document: &serde_json::Value) -> Vec<String> {
+    let changes = document["changes"].as_array().expect("a list").iter();
+    changes.map(|change| change["kind"].as_str().expect("text").to_owned()).collect()
+}
+
+#[test]
+fn what_makes_a_commit_green_in_another_way_is_named_and_asked_about_as_the_trusted_policy_says() {
+    let project = with_script();
+    with_origin(&project);
+    project.save("scripts/check.sh", "true\n");
+    project.save("ruff.toml", "line-length = 90\n[lint]\nselect = [\"E\"]\n");
+    commit(&project, "shop.txt", "bad\n");
+    project.proctor(["run"]).success();
+    let asked = gate(&project, &[], 3);
+    assert_eq!(kinds(&asked), ["command", "switched-off", "setting"], "{asked}");
+    let lowered = asked["lowered"].to_string();
+    assert!(lowered.contains("a command of checks changed in `scripts/check.sh`"), "{asked}");
+    assert!(lowered.contains("lint.select") && !lowered.contains("line-length"), "{asked}");
+    let told = project.proctor(["gate"]).status(3).stdout;
+    assert!(told.contains("beside the trusted commit: a setting changed in `ruff.toml`: line-length: 80 → 90"), "{told}");
+    // The trusted commit says what is asked.
+    git(&project, &["switch", "--quiet", "-c", "saying", "origin/main"]);
+    let toml = std::fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+    commit(&project, "proctor.toml", &format!("{toml}[gate]\nweakened = \"say\"\n"));
+    git(&project, &["cherry-pick", "main"]);
+    project.approve();
+    project.proctor(["run"]).success();
+    let said = gate(&project, &["--policy-from", "HEAD~1"], 0);
+    assert_eq!((kinds(&said).len(), said["lowered"].to_string().as_str()), (3, "[]"), "{said}");
+}
+
+#[test]
+fn a_trusted_reference_that_was_moved_to_the_judged_commit_does_not_hide_what_it_changes() {
+    let project = with_script();
+    with_origin(&project);
+    gate(&project, &[], 0);
+    project.save("scripts/check.sh", "true\n");
+    commit(&project, "shop.txt", "bad\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 3);
+    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let moved = gate(&project, &[], 3);
+    assert_eq!(kinds(&moved), ["command"], "{moved}");
+    assert!(moved["policy"]["from"].as_str().expect("text").contains("which was accepted last in this store"), "{moved}");
+    // So it is where nothing trusted is known, until a person names what is trusted.
+    git(&project, &["remote", "remove", "origin"]);
+    gate(&project, &[], 3);
+    gate(&project, &["--policy-from", "HEAD"], 0);
+    gate(&project, &[], 0);
+}
+
+#[test]
+fn the_digest_of_a_commit_is_read_once() {
+    let project = with_script();
+    let digest = |document: serde_json::Value| document["treeDigest"].as_str().expect("text").to_owned();
+    let first = digest(gate(&project, &[], 0));
+    let kept = project.root().join("state/proctor/trees/of-commits");
+    let text = std::fs::read_to_string(&kept).expect("it is kept");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert_eq!(digest(gate(&project, &[], 0)), first);
+    assert_eq!(std::fs::read_to_string(&kept).expect("it is kept"), text);
+    std::fs::remove_file(&kept).expect("it is ours");
+    assert_eq!(digest(gate(&project, &[], 0)), first);
+    project.proctor(["verify"]).success();
+}

@@ -59,7 +59,7 @@ fn ignored_files_that_a_run_could_read_are_a_condition_and_files_that_the_commit
     let document = gate(&project, &["--policy-from", "HEAD"], 3);
     assert!(reasons(&document)[0].ends_with(": `local/`"), "{document}");
     // A file that the trusted commit has is never accepted.
-    let trusted = "[gate]\nignored_inputs = [\"**\"]\n";
+    let trusted = "[gate]\nignored_inputs = [\"**\"]\nweakened = \"say\"\n";
     commit(&project, "proctor.toml", &format!("{CHECKS}{trusted}"));
     project.approve();
     commit(&project, "kept/settings.py", "y = 2");

@@ -171,6 +171,7 @@ impl EvidenceError {
     pub fn is_changed_evidence(&self) -> bool {
         match self {
             Self::NotAsSealed { .. }
+            | Self::Key { .. }
             | Self::ExportFaulty { .. }
             | Self::Archive { .. }
             | Self::LedgerOffset { .. }
@@ -185,7 +186,6 @@ impl EvidenceError {
             | Self::LedgerFailed { .. }
             | Self::NotRecovered { .. }
             | Self::RunIsOpen { .. }
-            | Self::Key { .. }
             | Self::NotSigned { .. }
             | Self::NotInLedger { .. }
             | Self::NotAnchored { .. }

@@ -26,6 +26,34 @@ pub struct GatePolicy {
     /// The file with the keys of those whose signed statements count beside this store's own runs, in the format of OpenSSH's
     /// `allowed_signers`, relative to the project; `None` means that only own runs count.
     pub signers: Option<String>,
+    /// Which changes beside the trusted commit somebody has to accept that can make a commit green.
+    pub weakened: WeakenedChanges,
+}
+
+/// Which changes beside the trusted commit somebody has to accept: tests that are gone or skipped, commands, settings, suppressions. The
+/// others are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum WeakenedChanges {
+    /// None.
+    Say,
+    /// Tests that are gone or skipped, commands of checks, and settings that switch rules or tests off.
+    #[default]
+    Ask,
+    AskAll,
+}
+
+impl WeakenedChanges {
+    /// The words of the setting `weakened` of `[gate]`, the strictest first.
+    pub const WORDS: [(&'static str, Self); 3] = [("ask-all", Self::AskAll), ("ask", Self::Ask), ("say", Self::Say)];
+
+    /// Returns its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Say => "say",
+            Self::Ask => "ask",
+            Self::AskAll => "ask-all",
+        }
+    }
 }
 
 impl GatePolicy {
@@ -49,6 +77,7 @@ impl GatePolicy {
             && (self.fresh_caches || !other.fresh_caches)
             && has_all(&other.ignored_inputs, &self.ignored_inputs)
             && (self.signers.is_none() || self.signers == other.signers)
+            && self.weakened >= other.weakened
     }
 }
 

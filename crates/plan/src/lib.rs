@@ -8,8 +8,10 @@
 //! | [`condition`] | what a specification's condition means |
 //! | [`verdict`] | what the results of a run amount to |
 //! | [`routing`] | where the task goes next |
+//! | [`changes`] | what of a commit can make it green in another way than the trusted commit |
 //! | [`review`] | what a review in free text decided |
 
+pub mod changes;
 pub mod condition;
 pub mod config;
 pub mod review;

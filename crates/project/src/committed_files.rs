@@ -114,6 +114,47 @@ impl<'a> CommittedFiles<'a> {
     }
 }
 
+/// A file that two commits do not have alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedPath {
+    /// The path from the project's root.
+    pub path: String,
+    /// The object of the first commit, and that of the second; `None` where nothing is there.
+    pub objects: [Option<ObjectId>; 2],
+}
+
+/// Returns the files that are not the same below two trees, or that only one of them has. Directories that are the same are not read.
+///
+/// # Errors
+/// When an object cannot be read.
+pub fn changed_paths_between(storage: &GitStorage, trees: [Option<ObjectId>; 2]) -> Result<Vec<ChangedPath>, GitReadError> {
+    let (mut found, mut left) = (Vec::new(), vec![(String::new(), trees)]);
+    while let Some((above, trees)) = left.pop() {
+        let mut names: BTreeMap<Vec<u8>, [Option<GitTreeEntry>; 2]> = BTreeMap::new();
+        for (side, tree) in trees.into_iter().enumerate() {
+            for entry in tree.map_or_else(|| Ok(Vec::new()), |tree| storage.entries(tree))? {
+                let name = entry.name.clone();
+                names.entry(name).or_default()[side] = Some(entry);
+            }
+        }
+        for (name, sides) in names {
+            let path = format!("{above}{}", String::from_utf8_lossy(&name));
+            let is_directory = |entry: &GitTreeEntry| entry.kind() == Some(GitEntryKind::Own(EntryKind::Directory));
+            let ids = |wanted: bool| {
+                [0, 1].map(|side: usize| sides[side].as_ref().filter(|entry| is_directory(entry) == wanted).map(|entry| entry.id))
+            };
+            let (directories, objects) = (ids(true), ids(false));
+            if directories[0] != directories[1] {
+                left.push((format!("{path}/"), directories));
+            }
+            if objects[0] != objects[1] {
+                found.push(ChangedPath { path, objects });
+            }
+        }
+    }
+    Ok(found)
+}
+
 impl ProjectFiles for CommittedFiles<'_> {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         let (kind, id) = self.find(path, MOST_LINKS)?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Parses a text; `None` if it is not JSON even without comments and trailing commas.
-pub(super) fn parse_jsonc(text: &str) -> Option<Value> {
+pub fn parse_jsonc(text: &str) -> Option<Value> {
     serde_json::from_str(&plain_json(text.trim_start_matches('\u{feff}'))).ok()
 }
 

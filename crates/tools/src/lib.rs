@@ -76,6 +76,7 @@ pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
+pub use jsonc::parse_jsonc;
 pub use leads_out::{
     ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
     members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,

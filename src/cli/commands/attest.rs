@@ -17,18 +17,20 @@ use crate::cli::commands::run::RunOutput;
 use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
-use proctor_app::gate::{AskedFor, GateAnswer, GateQuestion, open_repository};
+use proctor_app::gate::{AskedFor, GateAnswer, GateQuestion, open_repository, signers, trusted};
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{
-    ATTESTATIONS, Attestor, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError, NoteChange, Store,
-    VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
+    ATTESTATIONS, Attestor, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError, NoteChange,
+    PublicKey, Store, VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
 };
 use proctor_git::ObjectId;
-use proctor_model::{Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath, World};
+use proctor_model::{
+    Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath, WeakenedChanges, World,
+};
 use proctor_plan::verdict::GateState;
-use proctor_project::{ProjectError, ProvingRun};
+use proctor_project::{ProjectError, ProjectRepository, ProvingRun};
 use proctor_sandbox::process::clock;
 
 /// The revision that is meant where none is named.
@@ -111,10 +113,35 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
     }
     said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
+    if let Some(note) = unknown_to_others(&attestor, &answer, &question, environment, (&root, &repository))? {
+        render::note(&note);
+    }
     if !is_proved {
         render::note("the failure was attested: whoever fetches the notes sees that the commit is red");
     }
     Ok(answer.state.exit())
+}
+
+/// Returns what is said where no list of signers that the trusted commit has names this store's key: nobody else counts what it signs.
+fn unknown_to_others(
+    attestor: &Attestor,
+    answer: &GateAnswer,
+    question: &GateQuestion<'_>,
+    environment: &Environment,
+    (root, repository): (&Path, &ProjectRepository),
+) -> Result<Option<String>, CommandError> {
+    let trusted = trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;
+    let listed = signers(repository, &trusted, &answer.policy)?;
+    if listed.keys.iter().any(|signer| PublicKey::parse(&signer.key).is_ok_and(|key| key.id() == attestor.key())) {
+        return Ok(None);
+    }
+    let list = match &answer.policy.signers {
+        Some(file) => format!("`{file}` of the trusted commit"),
+        None => "the file that `signers` of the trusted commit's `[gate]` has to name".to_owned(),
+    };
+    Ok(Some(format!(
+        "no trusted list of signers has this key, so nobody else counts what it says: add what `proctor key export --ssh` prints to {list}"
+    )))
 }
 
 /// Adds lines to the note of a tree. Somebody else may attest at the same time: what they write is read before this is added to it.
@@ -259,6 +286,9 @@ fn digest_of(policy: &GatePolicy) -> Digest {
     // The default adds nothing, so that digests of earlier versions stay valid.
     if policy.world == World::Open {
         document["world"] = "open".into();
+    }
+    if policy.weakened != WeakenedChanges::Ask {
+        document["weakened"] = policy.weakened.word().into();
     }
     Digest::of(document.to_string().as_bytes())
 }

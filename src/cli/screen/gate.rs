@@ -34,6 +34,11 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     for AcceptedBy { name, changes, .. } in &answer.accepted {
         lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
     }
+    let unasked = answer.changes.iter().filter(|change| !change.kind.asks(answer.policy.weakened));
+    let unasked: Vec<String> = unasked.map(ToString::to_string).collect();
+    let more = unasked.len().saturating_sub(NAMED);
+    lines.extend(unasked.iter().take(NAMED).map(|change| Line::from(format!("  beside the trusted commit: {change}"))));
+    lines.extend((more > 0).then(|| Line::from(format!("  beside the trusted commit: {more} more changes (`--json` has all)"))));
     lines.extend(condition("checks could also read", &answer.also_read()));
     lines.extend(condition("checks wrote and put back", &answer.restored()));
     lines.extend(condition("checks could read what no digest names", &answer.unnamed()));

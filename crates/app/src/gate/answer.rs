@@ -10,7 +10,8 @@ use crate::gate::errors::{WHOLE_CLONE, reading_hint};
 use crate::gate::notes::{NotesAsked, RefusedAttestation};
 use crate::gate::policy::WEAKER_THAN_DEFAULTS;
 use proctor_git::ObjectId;
-use proctor_model::{Digest, GatePolicy, RunId, TreeDigest};
+use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
+use proctor_plan::changes::GateChange;
 use proctor_plan::config::duration_text;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
 use proctor_tree::CommitRefusal;
@@ -28,6 +29,8 @@ pub struct GateAnswer {
     pub policy_from: String,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     pub lowered: Vec<String>,
+    /// What the commit changes beside the trusted one by which it can be green in another way.
+    pub changes: Vec<GateChange>,
     /// What the commit asks for less, and somebody whom the trusted commit names has accepted.
     pub accepted: Vec<AcceptedBy>,
     /// The trusted commit; `None` if the policy does not come from a commit.
@@ -267,6 +270,8 @@ pub struct CommitGateV1<'a> {
     unnamed: Vec<&'a str>,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     lowered: &'a [String],
+    /// What the commit changes beside the trusted one by which it can be green in another way: tests, commands, settings, suppressions.
+    changes: Vec<GateChangeV1<'a>>,
     /// The same with which somebody whom the trusted commit names has accepted that it asks for less.
     accepted: &'a [AcceptedBy],
     required: Vec<GateRequiredV1<'a>>,
@@ -299,6 +304,24 @@ struct GatePolicyV1<'a> {
     fresh_caches: bool,
     ignored_inputs: &'a [String],
     signers: &'a str,
+    weakened: &'static str,
+}
+
+/// A change beside the trusted commit.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GateChangeV1<'a> {
+    kind: &'static str,
+    file: &'a str,
+    what: &'a str,
+    /// Whether somebody has to accept it.
+    is_asked: bool,
+}
+
+impl<'a> GateChangeV1<'a> {
+    fn of(change: &'a GateChange, policy: WeakenedChanges) -> Self {
+        Self { kind: change.kind.word(), file: &change.file, what: &change.what, is_asked: change.kind.asks(policy) }
+    }
 }
 
 /// One thing that the policy requires, and how it stands.
@@ -359,12 +382,14 @@ impl<'a> CommitGateV1<'a> {
                 fresh_caches: policy.fresh_caches,
                 ignored_inputs: &policy.ignored_inputs,
                 signers: policy.signers.as_deref().unwrap_or_default(),
+                weakened: policy.weakened.word(),
             },
             converts_line_endings: answer.converts_line_endings,
             also_read: answer.also_read(),
             restored: answer.restored(),
             unnamed: answer.unnamed(),
             lowered: &answer.lowered,
+            changes: answer.changes.iter().map(|change| GateChangeV1::of(change, policy.weakened)).collect(),
             accepted: &answer.accepted,
             required: match answer.tree {
                 Ok(_) => answer.judgements.iter().map(required).collect(),

@@ -12,18 +12,21 @@ use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
 use crate::gate::toolchains::ToolchainsNow;
 use crate::project::{inputs, opening};
-use proctor_evidence::{AcceptedChanges, evidence_directory};
+use proctor_evidence::{AcceptedChanges, Store, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{
     ClaimOrigin, ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
 };
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
-use proctor_project::{GateSigners, ProjectError, ProjectRepository, StoreReader};
+use proctor_project::{
+    GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commit, committed_digests, keep_accepted_commit,
+};
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-use proctor_tree::{InputPlace, committed_tree, with_other_inputs};
+use proctor_tree::{InputPlace, with_other_inputs};
 
 mod answer;
+mod beside;
 mod checkout;
 mod errors;
 mod notes;
@@ -89,13 +92,37 @@ pub fn judge(
     let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
     let trusted = policy::trusted(repository, (question.asked_for, commit), question.policy_from, (environment, root))?;
     let mut compared = policy::compare((repository, root), commit, &trusted)?;
+    let store = Store::open_to_read(environment.state_root());
+    // Where nothing trusted stands beside the commit, the last one does that was accepted here.
+    let last = if trusted.says_nothing_of(commit, storage) {
+        accepted_commit(&store, root).filter(|last| *last != commit)
+    } else {
+        None
+    };
+    let last = last.and_then(|last| policy::accepted(repository, last).ok());
+    let mut policy_from = trusted.words(commit);
+    if let Some(last) = &last {
+        compared.lowered.extend(policy::compare((repository, root), commit, last)?.lowered);
+        policy_from.push_str(&last.beside_words());
+    } else if trusted.commit() == Some(commit) {
+        policy_from.push_str(", so nothing was compared");
+    }
+    let changes = match last.as_ref().unwrap_or(&trusted) {
+        Trusted::Commit { commit: base, configuration, .. } if *base != commit => {
+            let own = policy::configuration_of(repository, commit)?;
+            beside::changes_beside(repository, [(*base, configuration.as_ref()), (commit, &own)])?
+        }
+        Trusted::Commit { .. } | Trusted::File { .. } | Trusted::Defaults => Vec::new(),
+    };
+    let asked = changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
+    compared.lowered.extend(asked.map(ToString::to_string));
     // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = policy::signers(repository, &trusted, &compared.policy)?;
     let bundles = notes::bundles(environment, question.notes.as_ref())?;
     let settings = opening::matcher_settings_with_inputs(environment, root, &compared.rules)?;
     let matcher = opening::matcher_of(&settings)?;
     let odd = policy::odd_configuration(repository, commit, &trusted)?;
-    let tree = committed_tree(storage, git_tree, &repository.below, &matcher);
+    let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
     let mut tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
     let mut accepted = Vec::new();
@@ -153,6 +180,13 @@ pub fn judge(
         (GateState::NotTested, Ok(_)) if attested.has_refused_statement => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
+    // Only a trusted commit makes another one accepted: without it nobody has said anything.
+    if let Some(base) = trusted.commit() {
+        let accepted = if state == GateState::Proved && !trusted.says_nothing_of(commit, storage) { commit } else { base };
+        if accepted != commit || state == GateState::Proved {
+            keep_accepted_commit(&store, root, accepted);
+        }
+    }
     let notes = question.notes.as_ref().map(|notes| NotesAsked {
         are_there: attested.is_there,
         names_signers: notes.signers.is_some() || compared.policy.signers.is_some(),
@@ -165,8 +199,9 @@ pub fn judge(
         git_tree,
         tree,
         policy: compared.policy,
-        policy_from: trusted.words(commit),
+        policy_from,
         lowered: compared.lowered,
+        changes,
         accepted,
         trusted: trusted.commit(),
         judgements,

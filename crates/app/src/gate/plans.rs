@@ -1,12 +1,12 @@
 //! Compares the plans of a commit with those of the trusted commit: checks that proctor finds in the project's files, and test
 //! specifications. Both plans are made from the commits' own files, without a checkout.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
-use proctor_git::ObjectId;
+use proctor_git::{GitReadError, GitStorage, ObjectId};
 use proctor_model::{Digest, GatePolicy, Plan, TaskId};
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
@@ -98,8 +98,10 @@ pub(super) fn required_plans(
     let failed = |error| from_git_read_error(&repository.storage, &error);
     let committed = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit).map_err(failed)?);
     let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(root) };
-    let named = committed.files_ending(SPECIFICATION_SUFFIX).into_iter();
-    let contents = named.filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
+    // Only a task of a specification needs the specifications, and whoever looks for them reads every directory of the commit.
+    let is_specified = tasks.iter().any(|task| *task != TaskId::default_task());
+    let named = if is_specified { committed.files_ending(SPECIFICATION_SUFFIX) } else { BTreeMap::new() };
+    let contents = named.into_iter().filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
     let specifications = Specifications::of_contents(root, &contents, &configuration.specification);
     let mut required = BTreeMap::new();
     for task in tasks {
@@ -119,6 +121,48 @@ pub(super) fn required_plans(
     }
     committed.finish().map_err(failed)?;
     Ok(required)
+}
+
+/// Words before which a command may stand: interpreters, and programs that start another one.
+const STARTERS: &str =
+    "sh bash dash zsh ksh python python3 node deno bun perl ruby env exec time nice timeout uv run poetry npx xvfb-run source .";
+
+/// Returns the words of a command that name what it starts: its program, and what an interpreter is given to run.
+fn started_words(script: &str) -> Vec<&str> {
+    let is_end = |one: char| one == ';' || one == '&' || one == '|' || one == '\n' || one == '(' || one == ')';
+    let is_before = |word: &&str| {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        word.starts_with('-') || word.contains('=') || STARTERS.split(' ').any(|one| one == name)
+    };
+    let mut started = Vec::new();
+    for command in script.split(is_end) {
+        let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\''])).filter(|word| !word.is_empty());
+        started.extend(words.find(|word| !is_before(word)));
+    }
+    started
+}
+
+/// Returns the paths of files that the checks of a commit start, as they would be written from the project's root.
+pub(super) fn started_files(
+    storage: &GitStorage,
+    tree: Option<ObjectId>,
+    configuration: &Configuration,
+) -> Result<BTreeSet<String>, GitReadError> {
+    let files = CommittedFiles::new(storage, tree);
+    let plan = plan(configuration, &files);
+    let mut paths = BTreeSet::new();
+    for action in plan.iter().flat_map(Plan::actions) {
+        let directory = action.directory.to_string_lossy();
+        let (whole, argv) = (action.command.argv.join(" "), &action.command.argv);
+        // A script for a shell is one word of the command.
+        let scripts = argv.iter().filter(|word| word.contains(char::is_whitespace)).map(String::as_str);
+        for word in std::iter::once(whole.as_str()).chain(scripts).flat_map(started_words) {
+            let word = word.trim_start_matches("./");
+            paths.insert(if directory.is_empty() { word.to_owned() } else { format!("{directory}/{word}") });
+        }
+    }
+    files.finish()?;
+    Ok(paths)
 }
 
 /// Returns what the commit's plans are made from, as one digest: another one may be a weaker plan, which needs an approval of its own.
@@ -177,4 +221,24 @@ fn changed_specifications(trusted: &CommittedFiles<'_>, commit: &CommittedFiles<
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_starts_its_program_and_what_an_interpreter_is_given() {
+        for (command, started) in [
+            ("grep -q good shop.txt", &["grep"][..]),
+            ("sh scripts/check.sh --fast", &["scripts/check.sh"]),
+            ("./check.sh a b", &["./check.sh"]),
+            ("python3 -B tools/check.py", &["tools/check.py"]),
+            ("A=1 env B=2 bash -e x.sh; make all && node y.js", &["x.sh", "make", "y.js"]),
+            ("uv run pytest tests", &["pytest"]),
+            ("", &[]),
+        ] {
+            assert_eq!(started_words(command), started, "{command}");
+        }
+    }
 }

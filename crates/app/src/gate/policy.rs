@@ -19,6 +19,8 @@ use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
+/// The largest log of a reference that is read, in bytes.
+const LONGEST_LOG: u64 = 16 << 20;
 
 /// What is said of a commit whose `[gate]` is weaker than proctor's defaults, where nothing trusted is known.
 pub(super) const WEAKER_THAN_DEFAULTS: &str = "its [gate] accepts more than proctor's defaults, and nothing trusted is known";
@@ -87,7 +89,7 @@ impl Trusted {
                     TrustedBecause::Target => ", to which the push goes",
                     TrustedBecause::NewTarget => ", the remote's default branch, because the push goes to something new",
                 };
-                let same = if *commit == judged { "; it is the judged commit itself, so nothing was compared" } else { "" };
+                let same = if *commit == judged { "; it is the judged commit itself" } else { "" };
                 format!("[gate] of {name} ({}){because}{same}", &commit.hex()[..12])
             }
             Self::File { path, .. } => format!("[gate] of the file `{}`", path.display()),
@@ -97,6 +99,27 @@ impl Trusted {
                     .to_owned()
             }
         }
+    }
+
+    /// Returns whether nothing trusted stands beside the judged commit: nothing is known, or the branch of a remote repository is the commit
+    /// itself and was moved to it here, without a fetch or a push.
+    pub(super) fn says_nothing_of(&self, judged: ObjectId, storage: &GitStorage) -> bool {
+        match self {
+            Self::Commit { name, commit, why, .. } => {
+                *commit == judged
+                    && *why != TrustedBecause::Named
+                    && name.starts_with("refs/remotes/")
+                    && was_moved_here(storage, name)
+            }
+            Self::File { .. } => false,
+            Self::Defaults => true,
+        }
+    }
+
+    /// Returns the words for a commit that stands in the place of a trusted one because it was accepted last.
+    pub(super) fn beside_words(&self) -> String {
+        let commit = self.commit().map(|commit| commit.hex()[..12].to_owned()).unwrap_or_default();
+        format!("; compared with {commit}, which was accepted last in this store")
     }
 
     /// Returns the trusted commit, if the policy comes from one.
@@ -371,6 +394,23 @@ fn of_commit(
 ) -> Result<Trusted, CommandError> {
     let configuration = Box::new(configuration_of(repository, commit)?);
     Ok(Trusted::Commit { name, commit, configuration, why })
+}
+
+/// Returns whether a branch of a remote repository has its commit neither by a fetch nor by a push, as git's log of the reference says. A clone
+/// has no such log.
+fn was_moved_here(storage: &GitStorage, name: &str) -> bool {
+    const OF_REMOTE: [&str; 5] = ["fetch", "pull", "clone", "update by push", "remote"];
+    let Ok(Some(log)) = storage.common.text(&format!("logs/{name}"), LONGEST_LOG) else { return false };
+    let message = log.lines().next_back().and_then(|line| line.split_once('\t')).map_or("", |(_, message)| message);
+    !OF_REMOTE.iter().any(|word| message.starts_with(word))
+}
+
+/// Returns the commit that was accepted last in this store as the side to compare with. Nobody named it.
+///
+/// # Errors
+/// When the repository does not have it any more, or its configuration cannot be read.
+pub(super) fn accepted(repository: &ProjectRepository, commit: ObjectId) -> Result<Trusted, CommandError> {
+    of_commit(repository, String::new(), commit, TrustedBecause::Upstream)
 }
 
 fn of_file(path: PathBuf) -> Result<Trusted, CommandError> {

@@ -295,6 +295,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("ignored_inputs", Added),
             key("world", Later(&["closed", "open"])),
             key("signers", Changed),
+            key("weakened", Later(&["ask-all", "ask", "say"])),
         ],
     ),
     (

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use proctor_model::{ClaimedResult, Digest, IsolationLevel, RunConditions, ToolchainRecord};
+use proctor_model::{ClaimedResult, Digest, IsolationLevel, RunConditions, ToolchainRecord, WeakenedChanges};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -18,6 +18,7 @@ fn policy() -> GatePolicy {
         fresh_caches: false,
         ignored_inputs: Vec::new(),
         signers: None,
+        weakened: WeakenedChanges::Ask,
     }
 }
 

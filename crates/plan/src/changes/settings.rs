@@ -1,0 +1,240 @@
+//! Compares configuration files of tools key by key, and tells a setting that switches rules or tests off from another one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::changes::{ChangeKind, ChangedFile, shortened};
+use proctor_model::Tool;
+use proctor_tools::parse_jsonc;
+
+/// The settings of a file: the values by their dotted keys.
+type Settings = BTreeMap<String, Value>;
+
+/// The last parts of keys whose list names what is left out: more of it is less that is checked.
+const LEFT_OUT: &str = "\
+    ignore ignores extend-ignore exclude extend-exclude disable disable_error_code omit exclude_lines exclude_also \
+    per-file-ignores norecursedirs collect_ignore testPathIgnorePatterns coveragePathIgnorePatterns \
+    modulePathIgnorePatterns excludes skip skips deselect ignored-modules ignored-classes \
+    ignorePatterns filterwarnings allow";
+/// The last parts of keys whose list names what is checked: less of it is less that is checked.
+const CHECKED: &str = "\
+    select extend-select enable enable_error_code testpaths python_files python_classes python_functions files include \
+    packages source testMatch roots projects deny forbid warn";
+/// The last parts of keys of which `true` leaves something out.
+const LENIENT: &str = "\
+    ignore_errors ignore_missing_imports skipLibCheck allow_untyped_defs allow_redefinition skip_covered \
+    passWithNoTests exit-zero allowJs silent";
+/// The last parts of keys whose number is a bar: a lower one is passed more easily.
+const BARS: &str = "\
+    fail_under fail-under branches functions lines statements minimum";
+/// Words of a tool's options that leave tests or rules out.
+const OPTIONS: [&str; 10] =
+    ["-k", "-m", "--deselect", "--ignore", "--ignore-glob", "-p", "--exit-zero", "--no-cov", "--maxfail", "--lf"];
+/// The levels of a rule that report nothing.
+const OFF: [&str; 4] = ["off", "0", "allow", "none"];
+
+/// Returns the settings of a changed file that are others now.
+pub(super) fn find_changed_settings(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
+    let Some(read) = reader_of(file.path) else { return Vec::new() };
+    let settings = |text: Option<&str>| text.map_or(Some(Settings::new()), read);
+    let (Some(before), Some(after)) = (settings(file.before), settings(file.after)) else {
+        return vec![(ChangeKind::SwitchedOff, "changed, and it cannot be read".to_owned())];
+    };
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    keys.into_iter()
+        .filter(|key| before.get(*key) != after.get(*key))
+        .map(|key| describe(key, before.get(key), after.get(key)))
+        .collect()
+}
+
+fn describe(key: &str, before: Option<&Value>, after: Option<&Value>) -> (ChangeKind, String) {
+    let shown = |value: Option<&Value>| value.map_or_else(|| "not set".to_owned(), |value| shortened(&value.to_string()));
+    let what = format!("{key}: {} → {}", shown(before), shown(after));
+    let is_script = key.starts_with("scripts.") || key.starts_with("tool.pdm.scripts.") || key.starts_with("tool.poe.tasks.");
+    let kind = match () {
+        () if is_script && before.is_some() => ChangeKind::Command,
+        () if switches_off(key, before, after) => ChangeKind::SwitchedOff,
+        () => ChangeKind::Setting,
+    };
+    (kind, what)
+}
+
+fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
+    let leaf = key.rsplit('.').next().unwrap_or(key);
+    let has_more = |more: &BTreeSet<String>, fewer: &BTreeSet<String>| more.difference(fewer).next().is_some();
+    let (old, new) = (words(before), words(after));
+    let parent = |names: &[&str]| key.split('.').any(|part| names.contains(&part));
+    // `per-file-ignores` has a list for each file.
+    if has_word(LEFT_OUT, leaf) || parent(&["per-file-ignores", "exclude_lines"]) {
+        return has_more(&new, &old);
+    }
+    if has_word(CHECKED, leaf) {
+        // Where nothing is named, the tool's default is checked: naming something narrows it, and no longer naming it may.
+        return has_more(&old, &new) || (old.is_empty() && !new.is_empty() && ["testpaths", "files", "include"].contains(&leaf));
+    }
+    if leaf == "addopts" || leaf == "args" {
+        let is_option =
+            |word: &&String| OPTIONS.iter().any(|option| word.as_str() == *option || word.starts_with(&format!("{option}=")));
+        return new.difference(&old).any(|word| is_option(&word))
+            || old.difference(&new).any(|word| word.contains("strict") || word == "-W");
+    }
+    let is_level = |value: Option<&Value>| level(value).is_some_and(|level| OFF.contains(&level.as_str()));
+    if parent(&["rules", "lints", "linter"]) {
+        return (is_level(after) && !is_level(before)) || (before.is_some() && !is_level(before) && after.is_none());
+    }
+    if has_word(BARS, leaf) || parent(&["coverageThreshold", "thresholds"]) {
+        return number(before).is_some_and(|bar| number(after).is_none_or(|now| now < bar));
+    }
+    if has_word(LENIENT, leaf) {
+        return truth(after) == Some(true) && truth(before) != Some(true);
+    }
+    truth(before) == Some(true) && truth(after) != Some(true)
+}
+
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
+/// Returns the words of a value: the items of a list, or those of a text.
+fn words(value: Option<&Value>) -> BTreeSet<String> {
+    let split = |text: &str| {
+        text.split(|one: char| one.is_whitespace() || one == ',').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    };
+    match value {
+        Some(Value::Array(items)) => {
+            items.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect()
+        }
+        Some(Value::String(text)) => split(text),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Null | Value::Object(_)) | None => BTreeSet::new(),
+    }
+}
+
+/// Returns the level of a rule: its value, or the first item of it.
+fn level(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::Array(items) => level(items.first()),
+        Value::String(text) => Some(text.to_ascii_lowercase()),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Some(other.to_string()),
+    }
+}
+
+fn number(value: Option<&Value>) -> Option<f64> {
+    match value? {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().trim_end_matches('%').parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn truth(value: Option<&Value>) -> Option<bool> {
+    match value? {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" | "1" => Some(true),
+            "false" | "no" | "off" | "0" => Some(false),
+            _ => None,
+        },
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Configuration files of several tools, and of tools that proctor does not read.
+const FURTHER: &str = "\
+    setup.cfg tox.ini .coveragerc .bandit .clippy.toml clippy.toml deny.toml rustfmt.toml biome.json biome.jsonc pyrightconfig.json \
+    .c8rc.json .nycrc .nycrc.json .mocharc.json deno.json deno.jsonc .gitattributes";
+/// The keys of a package in `package.json` that are no settings.
+const OF_PACKAGE: &str = "\
+    name version description keywords license author contributors repository homepage bugs private main module types exports files bin \
+    engines workspaces packageManager dependencies devDependencies peerDependencies optionalDependencies";
+
+/// Returns what reads the settings of a file of this name; `None` if it configures no tool, or is a program.
+fn reader_of(path: &str) -> Option<fn(&str) -> Option<Settings>> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match name {
+        "pyproject.toml" => return Some(|text| toml_settings(text, |key| key == "tool")),
+        "Cargo.toml" => return Some(|text| toml_settings(text, |key| ["lints", "profile", "workspace"].contains(&key))),
+        "package.json" => return Some(|text| Some(flattened(&parse_jsonc(text)?, |key| !has_word(OF_PACKAGE, key)))),
+        _ if !is_configuration(name) && !has_word(FURTHER, name) => return None,
+        _ => {}
+    }
+    Some(match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "toml" => |text| toml_settings(text, |_| true),
+        "json" | "jsonc" => |text| Some(flattened(&parse_jsonc(text)?, |_| true)),
+        "ini" | "cfg" => |text| Some(ini_settings(text)),
+        "gitattributes" => |text| Some(patterns(text)),
+        ending if ending.ends_with("ignore") => |text| Some(patterns(text)),
+        // A file of settings without an ending is in one of two forms.
+        _ if name.ends_with("rc") || name.rfind('.') == Some(0) => {
+            |text| Some(parse_jsonc(text).map_or_else(|| ini_settings(text), |value| flattened(&value, |_| true)))
+        }
+        _ => return None,
+    })
+}
+
+/// Returns whether a file of this name is the configuration of a tool, as the tool's row says.
+pub(super) fn is_configuration(name: &str) -> bool {
+    let is_named = |pattern: &&str| match pattern.split_once('*') {
+        Some((start, end)) => name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end),
+        None => name == *pattern,
+    };
+    Tool::ALL.into_iter().any(|tool| tool.configuration().iter().any(&is_named))
+}
+
+fn toml_settings(text: &str, is_wanted: fn(&str) -> bool) -> Option<Settings> {
+    let document: toml::Table = text.parse().ok()?;
+    Some(flattened(&serde_json::to_value(document).ok()?, is_wanted))
+}
+
+/// Returns the values below the wanted keys, by their dotted keys.
+fn flattened(value: &Value, is_wanted: fn(&str) -> bool) -> Settings {
+    let mut settings = Settings::new();
+    for (key, value) in value.as_object().into_iter().flatten().filter(|(key, _)| is_wanted(key)) {
+        flatten(key, value, &mut settings);
+    }
+    settings
+}
+
+fn flatten(key: &str, value: &Value, settings: &mut Settings) {
+    match value {
+        Value::Object(table) => table.iter().for_each(|(name, value)| flatten(&format!("{key}.{name}"), value, settings)),
+        // Tables in a list, such as the overrides of mypy, are told apart by their place.
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            items.iter().enumerate().for_each(|(place, value)| flatten(&format!("{key}.{place}"), value, settings));
+        }
+        Value::Array(_) | Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
+            settings.insert(key.to_owned(), value.clone());
+        }
+    }
+}
+
+/// Reads the form of Python's `configparser`: sections, `key = value`, and continued lines that are indented.
+fn ini_settings(text: &str) -> Settings {
+    let (mut settings, mut section, mut last) = (Settings::new(), String::new(), None::<String>);
+    for line in text.lines() {
+        let bare = line.trim();
+        if bare.is_empty() || bare.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.starts_with(char::is_whitespace)
+            && let Some(Value::String(value)) = last.as_ref().and_then(|key| settings.get_mut(key))
+        {
+            value.push('\n');
+            value.push_str(bare);
+        } else if let Some(name) = bare.strip_prefix('[').and_then(|bare| bare.strip_suffix(']')) {
+            (section, last) = (name.to_owned(), None);
+        } else {
+            let (key, value) = bare.split_once(['=', ':']).unwrap_or((bare, ""));
+            let key = format!("{section}.{}", key.trim());
+            settings.insert(key.clone(), Value::String(value.trim().to_owned()));
+            last = Some(key);
+        }
+    }
+    settings
+}
+
+/// Reads a file of patterns: the list of its lines, which leave files out.
+fn patterns(text: &str) -> Settings {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Settings::from([("ignore".to_owned(), Value::Array(lines.map(|line| Value::String(line.to_owned())).collect()))])
+}
