@@ -322,7 +322,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let named = |home: &Path| -> Vec<PathBuf> {
             named.filter_map(|name| Some(home.join(name.strip_prefix("~/")?))).chain(usual_places(home)).collect()
         };
-        let seen = isolation::home(ambient).filter(|_| is_closed && action.phase == ActionPhase::Step).map(named);
+        let seen = isolation::home(ambient).filter(|_| is_closed && action.phase != ActionPhase::Prerequisite).map(named);
         let caches = OwnCachesRequest {
             path: self.evidence.store.own_caches_directory(&request.scope.project),
             home: isolation::home(ambient),

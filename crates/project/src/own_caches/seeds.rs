@@ -57,8 +57,8 @@ const SMALL: u64 = 64 * 1024;
 const MOST_ENTRIES: u32 = 20_000;
 /// A directory with more entries than this is linked as a whole, unless `SEEDS` names its cache.
 const LARGE_DIRECTORY: usize = 500;
-/// A link that leads nowhere. It says that a prerequisite was given links that checks must not have.
-const FOR_PREREQUISITES: &[u8] = b".linked-for-prerequisites";
+/// A link that leads nowhere. It says that the last links were those of a check, which leave out what it does not see.
+const FOR_CHECKS: &[u8] = b".linked-for-checks";
 
 /// Links the project's cache directory to the home's. The entries of `EMPTY_AT_FIRST` are left out.
 ///
@@ -70,8 +70,8 @@ pub(super) fn link_home_cache(
     phase: ActionPhase,
     seen: SeenHome<'_>,
 ) -> io::Result<()> {
-    let is_prerequisite = phase == ActionPhase::Prerequisite;
-    let is_renewed = is_prerequisite || (seen.0.is_some() && own.has(FOR_PREREQUISITES));
+    let is_limited = seen.0.is_some();
+    let is_renewed = phase == ActionPhase::Prerequisite || is_limited != own.has(FOR_CHECKS);
     for entry in fs::read_dir(home_cache)?.flatten() {
         let name = entry.file_name();
         let named = SEEDS.iter().find(|seed| OsStr::new(seed.name) == name);
@@ -83,12 +83,10 @@ pub(super) fn link_home_cache(
         let mut linking = Linking { seed, is_named: named.is_some(), left: MOST_ENTRIES, seen };
         let _incomplete = linking.entry(own, &entry, seed.levels, false);
     }
-    if is_prerequisite {
-        return own.link(FOR_PREREQUISITES, Path::new("nowhere"));
+    if is_limited {
+        return own.link(FOR_CHECKS, Path::new("nowhere"));
     }
-    if is_renewed {
-        own.unlink_link(FOR_PREREQUISITES);
-    }
+    own.unlink_link(FOR_CHECKS);
     Ok(())
 }
 
@@ -232,6 +230,11 @@ mod tests {
                 "what is the project's own stays"
             );
         }
+        let linked_by_an_earlier_version = root.path().join("own/tool/1.0/data");
+        std::os::unix::fs::symlink("/nowhere", &linked_by_an_earlier_version).expect("linked");
+        fs::remove_file(root.path().join("own/.linked-for-checks")).expect("removed");
+        link(&root, ActionPhase::Step);
+        assert!(!has("tool/1.0/data"));
         fs::remove_dir_all(root.path().join("own")).expect("removed");
         fs::create_dir(root.path().join("own")).expect("made");
         link(&root, ActionPhase::Step);
