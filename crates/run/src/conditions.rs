@@ -65,6 +65,7 @@ impl IgnoredBefore {
             left_in_environment: BTreeMap::new(),
             toolchains,
             other_programs,
+            rules_changed: None,
         }
     }
 }

@@ -128,7 +128,8 @@ pub(crate) fn look_again(
     let other_programs = programs_not_approved(&evidence.index, programs, request)?;
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
     let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
-    let conditions = RunConditions { left_in_environment: stamps(&request.scope.root, &left), ..conditions };
+    let (left_in_environment, rules_changed) = (stamps(&request.scope.root, &left), context.changed_rules.clone());
+    let conditions = RunConditions { left_in_environment, rules_changed, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }

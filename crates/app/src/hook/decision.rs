@@ -76,8 +76,8 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
         judgeable: !matches!(standing.judgement, HookJudgement::CannotJudge(_) | HookJudgement::PersonNeeded(_)),
         before: standing.last.clone(),
     };
-    let ToldState { failed_before, person, .. } = state.told;
-    let told = ToldState { failed_before, person, ..ToldState::default() };
+    let ToldState { failed_before, person, rules, .. } = state.told;
+    let told = ToldState { failed_before, person, rules, ..ToldState::default() };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
     let last_result = result.or(state.last_result);
     let state = TurnState { start: Some(start), last_result, told, ..TurnState::default() };
@@ -157,7 +157,18 @@ fn end(event: HookEvent, input: &HookInput, mut state: TurnState, standing: &Hoo
             state.blocks = 0;
             state.side_blocks = 0;
             state.told.limit = false;
-            silent(state, HookOutcome::Green)
+            let rules = &standing.rules_changed;
+            let is_told = rules.is_empty() || state.told.rules.as_ref() == Some(rules);
+            if is_told || changed != Some(true) || event == HookEvent::SubagentEnd {
+                return silent(state, HookOutcome::Green);
+            }
+            // It is said once of each difference.
+            state.told.rules = Some(rules.clone());
+            let text = format!(
+                "proctor: green, and judged by changed rules: {rules}. That is no proof: tell the user, or take it back. \
+                 A person approves it with `proctor approve`."
+            );
+            HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked }
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {
             if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing)) {

@@ -63,6 +63,8 @@ pub struct HookStanding {
     pub failing_total: u64,
     /// What fails by the last verdict, for a turn that begins now; `None` if there is none that can be compared with.
     pub last: Option<FailuresBefore>,
+    /// The rules by which it was judged and that nobody approved, in short; empty if all are approved.
+    pub rules_changed: String,
 }
 
 impl HookStanding {
@@ -96,6 +98,7 @@ impl HookStanding {
             judgement,
             failing,
             failing_total,
+            rules_changed: tasks.iter().flat_map(|task| task.rules_changed.clone()).collect::<Vec<_>>().join("; "),
         }
     }
 }
@@ -255,9 +258,9 @@ fn judgement_of(task: &TaskStatusV1) -> HookJudgement {
         // A moved tree is tested again by itself.
         StateV1::Running | StateV1::Queued | StateV1::Stale | StateV1::Moved | StateV1::NoVerdict => HookJudgement::Pending,
         StateV1::Unstable => HookJudgement::CannotJudge(format!("files change while they are tested: {}", task.paths.join(", "))),
-        StateV1::NotApproved => HookJudgement::CannotJudge(why(
-            "the checks were made weaker than the approved ones; undo that, or a person approves it",
-        )),
+        StateV1::NotApproved => {
+            HookJudgement::CannotJudge(why("the checks ask for more than was approved; undo that, or a person approves it"))
+        }
         StateV1::ConfigurationWrong => {
             HookJudgement::CannotJudge(why("the configuration is wrong: `proctor check` names the place"))
         }

@@ -80,6 +80,8 @@ pub struct ToldState {
     pub admitted: bool,
     /// The reason for which only a person can go on.
     pub person: Option<String>,
+    /// The rules of which it was said that nobody approved them.
+    pub rules: Option<String>,
 }
 
 /// How a project stood when a turn began.

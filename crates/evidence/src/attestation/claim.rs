@@ -242,6 +242,7 @@ pub(super) mod tests {
                 left_in_environment: std::collections::BTreeMap::new(),
                 toolchains: Vec::new(),
                 other_programs: Vec::new(),
+                rules_changed: None,
             }),
         }
     }

@@ -33,6 +33,7 @@ fn origin(number: u64) -> ClaimOrigin {
         left_in_environment: std::collections::BTreeMap::new(),
         toolchains: Vec::new(),
         other_programs: Vec::new(),
+        rules_changed: None,
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
