@@ -96,15 +96,14 @@ pub(crate) struct PlannedTask {
     pub(crate) values: ValueOptions,
 }
 
-/// Approve that the checks, or a task, ask for less than was approved; nothing is run
+/// Approve the rules of the checks, or of a task, as they are now; nothing is run
 ///
-/// Registering a project approves its checks, the first run of a task approves what that asks for, and a change that weakens nothing
-/// approves itself. What weakens is listed by meaning (a removed check or condition, another command, more exit codes, a longer
-/// timeout, a weaker policy, a lower pass rate), beside what is asked for beyond what was approved and what changed besides. Nothing
-/// of it is run until a person has answered here, at a terminal. The project's settings (isolation, environment, tree, limits) are
-/// approved likewise: a weaker one, and at the first run what opens more of the machine than the default. What your own projects
-/// may always ask for stands in `~/.config/proctor/config.toml`. Protected files (`protect` in `[approval]`) that are not what was
-/// approved are listed and approved likewise, but keep nothing from running. The answer is a line of the ledger.
+/// Registering a project approves its checks, and the first run of a task its plan. Later rules are compared with the approved ones,
+/// check by check and field by field, and so are the project's settings and the files of the tree. What opens more of the machine, or
+/// makes what later runs use, is not run until a person has answered here, at a terminal. Other changes run at once and prove nothing
+/// until then. At the first run, settings that open more than the default are asked for. What your own projects may always ask for
+/// stands in `~/.config/proctor/config.toml`. Protected files (`protect` in `[approval]`) that are not what was approved are listed and
+/// approved likewise. The answer is a line of the ledger.
 ///
 /// An SSH signature by a key of `allowed_signers` approves as well, without a terminal; with `require_signature` nothing else does.
 /// What is signed names the approval it replaces: a signature holds once.

@@ -22,21 +22,17 @@ fn replace(project: &Project) {
     fs::rename(copy, project.path()).expect("it is ours");
 }
 
-/// Runs the command with a new identity, which must be refused as what asks for less. Returns what was said.
+/// Runs the command with a new identity, which must be judged by changed rules. Returns what was said.
 #[track_caller]
-fn refused_anew(project: &Project, arguments: &[&str]) -> String {
-    let output = project.proctor(["run", "--identity", "new"]).arguments(arguments).status(3);
+fn judged_anew(project: &Project, arguments: &[&str]) -> String {
+    let output = project.proctor(["run", "--identity", "new"]).arguments(arguments).any_status();
     assert!(output.stderr.contains("holds here too"), "{}", output.snapshot());
-    assert!(output.stderr.contains("asks for less than was approved: nothing was run"), "{}", output.snapshot());
-    output.stderr
-}
-
-fn state(project: &Project) -> Value {
-    project.proctor(["status", "--json"]).any_status().json()["projects"][0]["tasks"][0]["state"].clone()
+    assert!(output.stdout.contains("judged by changed rules: "), "{}", output.snapshot());
+    output.stdout
 }
 
 #[test]
-fn a_weaker_plan_waits_also_where_the_directory_was_replaced() {
+fn a_weaker_plan_proves_nothing_also_where_the_directory_was_replaced() {
     let project = Project::new().toml(&format!("{UNIT}{LINT}"));
     // It is made before any directory is removed, because it could get the number of that one.
     let elsewhere = project.root().join("elsewhere");
@@ -45,31 +41,30 @@ fn a_weaker_plan_waits_also_where_the_directory_was_replaced() {
     commit(&project, "shop.txt", "good\n");
     project.proctor(["run"]).success();
     project.save("proctor.toml", WEAK);
-    project.proctor(["run"]).status(3);
     replace(&project);
-    refused_anew(&project, &[]);
-    assert_eq!(state(&project), "notApproved");
-    let again = project.proctor(["run"]).status(3);
-    assert!(again.stderr.contains("lint is removed"), "{}", again.snapshot());
+    judged_anew(&project, &[]);
+    let again = project.proctor(["run"]).success();
+    assert!(again.stdout.contains("lint: removed"), "{}", again.snapshot());
     project.proctor(["request", "status", "COMPLETE"]).status(3);
     commit(&project, "proctor.toml", WEAK);
-    assert_ne!(project.proctor(["gate"]).any_status().status, 0);
+    project.proctor(["run"]).success();
+    project.proctor(["gate"]).status(3);
     // A second change of identity changes nothing, and neither does a project that is registered elsewhere and moved to the place.
     replace(&project);
-    refused_anew(&project, &[]);
+    judged_anew(&project, &[]);
     fs::write(elsewhere.join("proctor.toml"), WEAK).expect("it is ours");
     project.proctor(["run", "../elsewhere"]).success();
     fs::remove_dir_all(project.path()).expect("it is ours");
     fs::rename(elsewhere, project.path()).expect("it is ours");
-    let same = project.proctor(["run", "--identity", "same"]).status(3);
-    assert!(same.stderr.contains("lint is removed"), "{}", same.snapshot());
+    let same = project.proctor(["run", "--identity", "same"]).success();
+    assert!(same.stdout.contains("lint: removed"), "{}", same.snapshot());
     project.proctor(["verify"]).success();
     project.approve();
     project.proctor(["run"]).success();
 }
 
 #[test]
-fn the_same_plan_and_a_stricter_one_go_on() {
+fn the_same_plan_and_a_further_check_go_on() {
     let project = Project::new().toml(UNIT);
     project.proctor(["run"]).success();
     replace(&project);
@@ -78,7 +73,7 @@ fn the_same_plan_and_a_stricter_one_go_on() {
     replace(&project);
     project.save("proctor.toml", &format!("{UNIT}{LINT}"));
     let stricter = project.proctor(["run", "--identity", "new"]).success();
-    assert!(stricter.stderr.contains("asks for nothing less than before"), "{}", stricter.snapshot());
+    assert!(stricter.stderr.contains("has the rules that were approved"), "{}", stricter.snapshot());
     project.proctor(["verify"]).success();
 }
 
@@ -90,8 +85,8 @@ fn where_a_signature_was_required_only_a_signature_approves() {
     project.proctor(["run"]).success();
     project.save("proctor.toml", &format!("{UNIT}{SETTINGS}"));
     replace(&project);
-    let refused = refused_anew(&project, &[]);
-    assert!(refused.contains("have it signed"), "{refused}");
+    judged_anew(&project, &[]);
+    project.proctor(["approve"]).status(3);
     let signature = sign(&project, &lead, "proctor-approval");
     project.proctor(["approve", "--signature", &signature.to_string_lossy()]).success();
     project.proctor(["run"]).success();
@@ -110,12 +105,12 @@ fn protected_files_the_tree_and_settings_stay_what_they_were() {
     project.save("tests/a.txt", "1");
     project.save(".gitignore", "src/\n");
     replace(&project);
-    let left = refused_anew(&project, &[]);
-    assert!(left.contains("these files leave the tree, and are not tested any more: src/a.txt"), "{left}");
+    let left = judged_anew(&project, &[]);
+    assert!(left.contains("tree: without src/a.txt"), "{left}");
     project.save(".gitignore", "");
     project.save("proctor.toml", &format!("{UNIT}{settings}[watch]\nignore = [\"src/**\"]\n"));
-    let ignored = project.proctor(["run"]).status(3);
-    assert!(ignored.stderr.contains("watch.ignore"), "{}", ignored.snapshot());
+    let ignored = project.proctor(["run"]).success();
+    assert!(ignored.stdout.contains("watch: ignore"), "{}", ignored.snapshot());
     project.proctor(["verify"]).success();
 }
 
@@ -130,7 +125,7 @@ fn a_removed_project_is_remembered() {
     assert_eq!(purging.ended().status, 0);
     project.save("proctor.toml", WEAK);
     replace(&project);
-    refused_anew(&project, &[]);
+    judged_anew(&project, &[]);
 }
 
 #[test]
@@ -142,8 +137,8 @@ fn a_project_that_goes_on_elsewhere_is_remembered_where_it_was() {
     fs::create_dir(project.path()).expect("it is ours");
     project.proctor(["run", "../moved", "--identity", "same"]).success();
     project.save("proctor.toml", WEAK);
-    let fresh = project.proctor(["run"]).status(3);
-    assert!(fresh.stderr.contains("holds here too") && fresh.stderr.contains("lint is removed"), "{}", fresh.snapshot());
+    let fresh = project.proctor(["run"]).success();
+    assert!(fresh.stderr.contains("holds here too") && fresh.stdout.contains("lint: removed"), "{}", fresh.snapshot());
 }
 
 #[test]
@@ -154,7 +149,7 @@ fn a_moved_directory_is_the_one_that_was_registered_and_an_unknown_one_is_new() 
     let moved = project.root().join("moved");
     fs::rename(project.path(), &moved).expect("it is ours");
     fs::create_dir(project.path()).expect("it is ours");
-    refused_anew(&project, &["../moved"]);
+    judged_anew(&project, &["../moved"]);
     let unknown = project.root().join("unknown");
     fs::create_dir(&unknown).expect("it is ours");
     fs::write(unknown.join("proctor.toml"), WEAK).expect("it is ours");
@@ -179,8 +174,8 @@ fn a_working_tree_of_a_known_repository_inherits_and_a_checkout_of_a_commit_does
     };
     let same = project.proctor(["run", &worktree("same", "first")]).success();
     assert!(same.stderr.contains("holds here too"), "{}", same.snapshot());
-    let weaker = project.proctor(["run", &worktree("weaker", "main")]).status(3);
-    assert!(weaker.stderr.contains("lint is removed"), "{}", weaker.snapshot());
+    let weaker = project.proctor(["run", &worktree("weaker", "main")]).success();
+    assert!(weaker.stdout.contains("lint: removed"), "{}", weaker.snapshot());
     // Another directory of the repository is another project.
     project.save("sub/proctor.toml", WEAK);
     let sub = project.proctor(["run", "sub"]).success();
@@ -193,7 +188,7 @@ fn the_tasks_of_a_specification_are_inherited_too() {
     project.proctor(["run", "--task", "T117"]).success();
     super::save(&project, super::weaken);
     replace(&project);
-    refused_anew(&project, &["--task", "T117"]);
+    judged_anew(&project, &["--task", "T117"]);
     let reasons: Vec<Value> = approvals(&project).iter().map(|line| line["reason"].clone()).collect();
     assert_eq!(reasons.iter().filter(|reason| *reason == "newTask").count(), reasons.len(), "{reasons:?}");
     project.proctor(["verify"]).success();
@@ -207,7 +202,7 @@ fn a_registration_that_dies_leaves_no_identity_with_a_part_of_what_it_inherits()
     let register = ["run", "--identity", "new", "--task", "T117"];
     replace(&project);
     let passed = project.root().join("passed");
-    project.proctor(register).env("PROCTOR_TEST_PASSED", &passed).status(3);
+    project.proctor(register).env("PROCTOR_TEST_PASSED", &passed).any_status();
     let passed = fs::read_to_string(passed).expect("it was recorded");
     let of_ledger = |line: &&str| line.starts_with("write ledger/") && line.contains(".jsonl");
     let writes: Vec<&str> = passed.lines().filter(of_ledger).collect();
@@ -215,8 +210,8 @@ fn a_registration_that_dies_leaves_no_identity_with_a_part_of_what_it_inherits()
     for write in writes {
         replace(&project);
         project.proctor(register).env("PROCTOR_TEST_DIE_AT", write).status(137);
-        let next = project.proctor(register).status(3);
-        assert!(next.stderr.contains("asks for less than was approved: nothing was run"), "{write}: {}", next.snapshot());
+        let next = project.proctor(register).any_status();
+        assert!(next.stdout.contains("judged by changed rules: "), "{write}: {}", next.snapshot());
     }
     project.proctor(["verify"]).success();
 }

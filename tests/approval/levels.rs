@@ -192,7 +192,7 @@ fn what_opens_the_machine_is_asked_for_at_every_level() {
         let project = project("true", level, "");
         fs::remove_file(project.root().join(USER_CONFIGURATION)).expect("it is there");
         let refused = project.proctor(["run"]).status(3);
-        assert!(refused.stderr.contains("sandbox.writable: asks for more"), "{level}: {}", refused.snapshot());
+        assert!(refused.stderr.contains("sandbox: writable: "), "{level}: {}", refused.snapshot());
         assert!(!project.shared("tried").exists(), "{level}: nothing was run");
         assert_eq!(project.store().committed_runs().len(), 0, "{level}");
     }
@@ -217,7 +217,7 @@ fn what_a_run_changed_that_its_own_saves_stopped_is_named_by_the_refusal_of_the_
         poll(LATE, "a run that its own saves stopped", superseded);
         let refused = project.proctor(["run"]).status(3);
         let named = "`.git`, `.gitignore`, `allowed_signers`, `proctor.toml`, `src/.git`, `web/.git/config`: each decides";
-        for text in ["sandbox.mode: \"off\"", "src/calc.py", "these keys may approve now", named] {
+        for text in ["sandbox: mode: \"off\"", "src/calc.py", "approval: signers: ", named] {
             assert!(refused.stderr.contains(text), "{level}: {text}: {}", refused.snapshot());
         }
         daemon.interrupt();

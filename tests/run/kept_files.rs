@@ -227,7 +227,7 @@ fn a_step_of_a_specification_keeps_what_its_writes_names_and_a_new_pattern_waits
     assert_eq!(report["tree"]["snapshot"]["keptCount"], 1, "{}", output.snapshot());
     project.save(FILE, &with_writes(serde_json::json!(["coverage", "dropped.txt"])));
     let refused = project.proctor(["run", "--task", "T117"]).status(3);
-    let said = "what it writes to these paths is copied to the project: dropped.txt";
+    let said = "STEP.1: writes: [\"coverage\",\"dropped.txt\"] instead of ";
     assert!(refused.stderr.contains(said), "{}", refused.snapshot());
     assert_eq!(text(&project, "dropped.txt"), None);
 }

@@ -9,7 +9,7 @@ use crate::watch_cli::{LATE, expect_no_further_run, project, report_of, steps, w
 const KEYS: &str = "Enter run again";
 
 /// A setting of the check that a person has to approve.
-const WEAKER: &str = "expected_exit_codes = [0, 3]\n";
+const WEAKER: &str = "snapshot = \"off\"\n";
 
 #[test]
 fn an_approval_in_another_process_starts_the_refused_run_at_once_and_once() {
@@ -19,7 +19,7 @@ fn an_approval_in_another_process_starts_the_refused_run_at_once_and_once() {
     wait_until_it_watches(&mut watch);
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
     project.save("proctor.toml", &(settings + WEAKER));
-    watch.wait_for_line("the refusal", LATE, |line| line.contains("exit codes that did not succeed before succeed: 3"));
+    watch.wait_for_line("the refusal", LATE, |line| line.contains("check: snapshot: "));
     wait_until_it_watches(&mut watch);
     let runs = project.store().committed_runs().len();
     // A run in another process is refused too. It opens the ledger, and approves nothing.
@@ -49,7 +49,7 @@ fn a_watch_at_a_terminal_asks_in_place_and_runs_after_the_name_was_typed() {
     let mut terminal = project.proctor(["watch"]).at_terminal();
     terminal.wait_for(KEYS, LATE);
     let asked = weaken(&project, &mut terminal);
-    assert_eq!(asked.matches("weakened: check: exit codes that did not succeed before succeed: 3").count(), 1, "{asked}");
+    assert_eq!(asked.matches("opens: check: snapshot: ").count(), 1, "{asked}");
     assert!(asked.contains("type `check` to approve this"), "{asked}");
     assert!(terminal.is_cooked(), "a person sees what they type");
     terminal.press("check\n");
@@ -107,7 +107,7 @@ fn a_save_withdraws_the_question_and_so_does_an_approval_elsewhere() {
     terminal.wait_for("PASSED", LATE);
     terminal.wait_for(KEYS, LATE);
     // The end of the watch leaves the terminal as it was, also while a question is open.
-    project.save("proctor.toml", &(before + "expected_exit_codes = [0, 3, 4]\n"));
+    project.save("proctor.toml", &(before + "writes = [\"made/**\"]\n"));
     terminal.wait_for(APPROVAL_QUESTION, LATE);
     terminal.signal(nix::sys::signal::Signal::SIGINT);
     let (ended, modes) = terminal.ended_with_modes();

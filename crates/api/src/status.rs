@@ -118,10 +118,14 @@ pub struct TaskStatusV1 {
     /// tree are not known, or if the checks never ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckStanding>,
-    /// Errors of the task's specification, and the places where its plan is weaker than the approved plan. The key is
-    /// absent if there are none.
+    /// Errors of the task's specification, and for what its plan asks that a person must approve first. The key is absent if there are
+    /// none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
+    /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`: a verdict by them proves nothing
+    /// until a person approves them. The key is absent if all are approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules_changed: Vec<String>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +149,7 @@ pub enum StateV1 {
     Unstable,
     /// The task waits until a person decides where it goes.
     NeedsHuman,
-    /// The task's plan is weaker than the approved plan, or no plan was approved yet.
+    /// The task's plan asks for what a person must approve first, or no plan was approved yet.
     NotApproved,
     /// The project's directory does not exist.
     RootMissing,
@@ -260,6 +264,7 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             verdict: standing.verdict.as_ref().map(VerdictV1::from),
             checks: standing.checks.clone(),
             problems: standing.problems.clone(),
+            rules_changed: standing.rules_changed.clone(),
             failures: None,
         }
     }

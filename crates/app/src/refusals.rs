@@ -21,23 +21,22 @@ fn waits_hint(unmet: &[UnmetDependency]) -> String {
     format!("run {} first", first.join(", then "))
 }
 
-/// Returns the lines about a plan that is weaker than the approved plan (S7). The first line says that the plan asks for less, or
-/// that its settings open more; the following lines say where.
+/// Returns the lines about a plan that a person must approve first (S7). The first line says that it asks for more; the following lines
+/// say where.
 pub fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = format!("{subject} {}: nothing was run", unapproved.asks_for.words());
-    std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
+    std::iter::once(first).chain(unapproved.texts()).collect()
 }
 
-/// Returns the hint how a person can approve a plan that is weaker than the approved plan, or settings that open more
-/// than the default.
+/// Returns the hint how a person can approve a plan or settings.
 pub fn approve_hint(environment: &Environment, unapproved: &UnapprovedPlan) -> String {
     let command = approve_command(&unapproved.task);
     match unapproved.way {
         ApprovalWay::Answer => {
             let hint = format!("take it back, or have a person approve it at a terminal: `{command}`");
             match unapproved.asks_for {
-                AsksFor::Less => hint,
+                AsksFor::OtherRules => hint,
                 AsksFor::More | AsksFor::MoreAtFirst => {
                     format!(
                         "{hint}. What your own projects may always ask for stands in `{}`",
@@ -52,7 +51,7 @@ pub fn approve_hint(environment: &Environment, unapproved: &UnapprovedPlan) -> S
     }
 }
 
-/// Returns the hint for a plan that the service refused because it is weaker than the approved plan. The service does
+/// Returns the hint for a plan that the service refused because nobody approved what it opens. The service does
 /// not say whether the approval needs a signature, so the hint names both ways to approve.
 pub fn approve_hint_of_service(task: &TaskId) -> String {
     let command = approve_command(task);
@@ -94,7 +93,7 @@ pub fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     let message = match answer.outcome {
         RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),
         RunOutcomeV1::Waits => waits(&answer.task),
-        RunOutcomeV1::NotApproved => format!("task `{}` asks for less than was approved: nothing was run", answer.task),
+        RunOutcomeV1::NotApproved => format!("task `{}` asks for more than was approved: nothing was run", answer.task),
         RunOutcomeV1::Superseded => "saves stopped the run again and again; nothing was judged".to_owned(),
         RunOutcomeV1::ConfigurationWrong => "the configuration is wrong".to_owned(),
         RunOutcomeV1::Failed => answer.problems.join("; "),

@@ -7,7 +7,6 @@ use rusqlite::{Connection, OptionalExtension, Params, Transaction, TransactionBe
 use crate::IndexError;
 use crate::approvals::{ApprovalJudge, Approved, write_approval};
 use crate::checks::write_checks;
-use crate::programs::write_programs;
 use crate::schema::{SEALS_TABLE, TABLES};
 use crate::seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 use crate::tables::Tables;
@@ -193,12 +192,10 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
                 write_configuration(connection, project, record)?;
             }
             write_inputs(connection, project, record, sequence)?;
-            write_checks(connection, project, record, sequence)?;
-            write_programs(connection, project, record.programs.as_deref())
+            write_checks(connection, project, record, sequence)
         }
         LedgerBody::Superseded(record) => {
             write_prerequisites(connection, project, &record.prerequisites, sequence)?;
-            write_programs(connection, project, record.programs.as_deref())?;
             write_superseded(connection, project, record, sequence)
         }
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),

@@ -14,8 +14,8 @@ use crate::current::CurrentState;
 use crate::tables::{Tables, set_aside};
 use crate::{ApprovalJudge, IndexError, IndexSealing, IndexedProject, IndexedRun, ProjectMatch};
 use proctor_model::{
-    CurrentApproval, Digest, KnownCheck, LedgerLine, ProgramHistory, ProjectId, RunId, Sequence, Serving, TaskId, TddState,
-    TreeDigest, ViolationRecord,
+    CurrentApproval, Digest, KnownCheck, LedgerLine, ProjectId, RunId, Sequence, Serving, TaskId, TddState, TreeDigest,
+    ViolationRecord,
 };
 
 /// The lines of every ledger. Each line comes with the offset in its ledger at which the line ends.
@@ -98,8 +98,6 @@ questions! {
     /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
     /// do not name the checks.
     checks(project: &ProjectId, task: &TaskId) -> Vec<KnownCheck>;
-    /// Returns what the lines of all runs of a project, of all tasks and under all plans, say about programs.
-    programs(project: &ProjectId) -> ProgramHistory;
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;

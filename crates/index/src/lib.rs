@@ -42,7 +42,6 @@ mod current;
 mod error;
 mod file_digests;
 mod index;
-mod programs;
 mod project_match;
 mod query;
 mod schema;

@@ -1,6 +1,7 @@
 //! What a person or a rule has approved of a plan, in a form that a later plan can be compared with (S7).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +119,10 @@ pub struct ActionTerms {
     /// is copied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
+    /// The actions for which it waits, by the names by which actions are matched. `None` in approvals that were written before it
+    /// was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Vec<String>>,
     /// Whether the test runner must first prove, by a control, that it reports a failing test as failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
@@ -133,7 +138,8 @@ pub struct ActionTerms {
 pub enum ApprovalReason {
     /// The plan is the first one of a task that is new to the project.
     NewTask,
-    /// The plan demands no less than the plan that was approved before.
+    /// The rules are those that were approved before. Earlier versions of proctor wrote it also for rules that were stricter, or easier
+    /// within limits.
     WeakensNothing,
     /// A person approved the plan.
     Person,
@@ -150,8 +156,8 @@ pub struct ApprovalRecord {
     /// The digest of the plan with all defaults filled in.
     pub plan_digest: Digest,
     pub reason: ApprovalReason,
-    /// What the plan weakens compared with the approved plan, in words. Only a person approves a plan that weakens
-    /// something.
+    /// Where the plan differs from the plan that was approved before, in words: what a person approved. Only a person approves a plan
+    /// that differs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<String>,
     pub terms: PlanTerms,
@@ -176,6 +182,64 @@ pub struct CurrentApproval {
     pub protected: Option<ProtectedFiles>,
 }
 
+/// A rule by which a run is judged, and that is not as it was approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleChange {
+    /// The action, the table of settings, or another part of the rules: `pytest`, `watch`, `plan`.
+    pub name: String,
+    /// What of it differs: `command`, `timeout`, `added`.
+    pub field: String,
+    /// How it differs, in words for people.
+    pub difference: String,
+}
+
+impl RuleChange {
+    /// Returns what differs without how: each name once, with its fields, such as `pytest: command, timeout`.
+    pub fn in_short(changes: &[Self]) -> Vec<String> {
+        let mut named: Vec<(&str, Vec<&str>)> = Vec::new();
+        for change in changes {
+            match named.iter_mut().find(|(name, _)| *name == change.name) {
+                Some((_, fields)) if fields.contains(&change.field.as_str()) => {}
+                Some((_, fields)) => fields.push(&change.field),
+                None => named.push((&change.name, vec![&change.field])),
+            }
+        }
+        named.into_iter().map(|(name, fields)| format!("{name}: {}", fields.join(", "))).collect()
+    }
+}
+
+impl fmt::Display for RuleChange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}: {}", self.name, self.field, self.difference)
+    }
+}
+
+/// Where the rules of a plan differ from the approved ones. What differs and is in neither list is free.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleDifference {
+    /// What opens more of the machine, or makes what later runs use: a person approves it before anything runs.
+    pub opens: Vec<RuleChange>,
+    /// What decides differently. The checks run, and the result is no proof until a person approves it.
+    pub changed: Vec<RuleChange>,
+}
+
+impl RuleDifference {
+    pub fn is_empty(&self) -> bool {
+        self.opens.is_empty() && self.changed.is_empty()
+    }
+
+    /// Adds what differs elsewhere.
+    pub fn extend(&mut self, other: Self) {
+        self.opens.extend(other.opens);
+        self.changed.extend(other.changed);
+    }
+
+    /// Returns every change in words for people, those that open the machine first.
+    pub fn texts(&self) -> Vec<String> {
+        self.opens.iter().chain(&self.changed).map(ToString::to_string).collect()
+    }
+}
+
 /// A plan that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnapprovedPlan {
@@ -183,33 +247,33 @@ pub struct UnapprovedPlan {
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
     pub asks_for: AsksFor,
-    /// What the plan and the settings weaken compared with what was approved, one sentence each.
-    pub weakened: Vec<String>,
-    /// The names of the settings and checks that `weakened` is about; empty if it is about the plan as a whole.
-    pub names: Vec<String>,
+    /// Where the plan and the settings differ from what was approved.
+    pub difference: RuleDifference,
     /// Which protected files differ from the approved ones, one sentence each.
     pub protected: Vec<String>,
-    /// What the plan demands in addition to the approved plan, one sentence each.
-    pub strengthened: Vec<String>,
-    /// Other changes of the plan that do not make the verdict easier to pass, one sentence each.
-    pub neutral: Vec<String>,
     pub way: ApprovalWay,
 }
 
 impl UnapprovedPlan {
-    /// Returns the name that a person types to approve the plan: the name of the first setting or check that is weaker, or the
-    /// name of the task if there is no such setting or check.
+    /// Returns everything that differs, in words for people.
+    pub fn texts(&self) -> Vec<String> {
+        self.difference.texts().into_iter().chain(self.protected.iter().cloned()).collect()
+    }
+
+    /// Returns the name that a person types to approve the plan: that of the first difference, or the task's if only protected files
+    /// differ.
     pub fn name_to_type(&self) -> &str {
-        self.names.first().map_or_else(|| self.task.as_str(), String::as_str)
+        let mut changes = self.difference.opens.iter().chain(&self.difference.changed);
+        changes.next().map_or_else(|| self.task.as_str(), |change| change.name.as_str())
     }
 }
 
 /// What a plan that waits for approval asks for, compared with what was approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsksFor {
-    /// The plan demands less, or the settings are weaker.
-    Less,
-    /// The only unapproved changes are changes of settings that give actions access to more of the machine.
+    /// Other rules decide. They open nothing.
+    OtherRules,
+    /// More of the machine is opened, or made for later runs.
     More,
     /// The same, in a project of which no settings were approved yet.
     MoreAtFirst,
@@ -219,7 +283,7 @@ impl AsksFor {
     /// Returns the verb with its objects, after a plan's name.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Less => "asks for less than was approved",
+            Self::OtherRules => "has other rules than were approved",
             Self::More => "asks for more than was approved",
             Self::MoreAtFirst => "asks for more than a project may without an approval",
         }

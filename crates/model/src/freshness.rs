@@ -197,9 +197,11 @@ pub struct VerdictStatus {
     /// The checks of the present plan and which of them have a result for the present tree; empty if plan or tree are not
     /// known.
     pub checks: Vec<CheckStanding>,
-    /// Lines for people: the errors in the task's specification, what its plan weakens compared with the approved plan, or for which
-    /// failed task it waits.
+    /// Lines for people: the errors in the task's specification, for what its plan asks that nobody approved, or for which failed task
+    /// it waits.
     pub problems: Vec<String>,
+    /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`. A verdict by them is no proof.
+    pub rules_changed: Vec<String>,
 }
 
 /// A project and the freshness of its tasks.

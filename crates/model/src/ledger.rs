@@ -288,8 +288,7 @@ pub struct RunRecord {
     /// does not count, and for a command that was typed, which is no check of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<CheckRecord>>,
-    /// The programs of all actions of the run, also of a run that does not count and of a typed command. `None` if they are
-    /// not known: in older lines, and for a run whose process died.
+    /// The programs of all actions of the run, in lines of earlier versions. Nothing is decided by them any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
     /// What the results may depend on beside the tree. `None` in older lines, and for a run whose process died.

@@ -87,8 +87,8 @@ pub use action_type::{ActionOutline, ActionType, UnknownActionType, WrittenActio
 pub use action_words::ActionWords;
 pub use advice::Advice;
 pub use approval::{
-    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms,
-    UnapprovedPlan, approve_command, plan_subject,
+    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, RuleChange,
+    RuleDifference, UnapprovedPlan, approve_command, plan_subject,
 };
 pub use approved_program::{ApprovedProgram, ProgramWay};
 pub use check_record::{
@@ -163,7 +163,7 @@ pub use process::{
     ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, HelperDeath, LimitEnforcement, LimitKind, ResourceLimits,
     SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
-pub use program_record::{ProgramEnding, ProgramHistory, ProgramRecord};
+pub use program_record::{ProgramEnding, ProgramRecord};
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
@@ -177,7 +177,9 @@ pub use route::{
     RoutingSettings, TddState,
 };
 pub use run::{Trigger, TriggerKind};
-pub use run_conditions::{CachesSeen, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord};
+pub use run_conditions::{
+    CachesSeen, ChangedRules, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord,
+};
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};

@@ -291,6 +291,8 @@ pub enum PartialReason {
     ProtectedFiles,
     /// A check left other content in its copy of the tree than the tree has.
     RewroteTree,
+    /// The run was judged by rules that nobody had approved (S7).
+    ChangedRules,
 }
 
 /// Whether the task may be marked as done.

@@ -1,7 +1,4 @@
-//! What the ledger records of the program of each action that a run started, so that the command of a check that never
-//! worked can be corrected without a question (S7).
-
-use std::collections::BTreeSet;
+//! What the ledger lines of earlier versions record of the program of each action that a run started. Nothing is decided by it any more.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,88 +29,4 @@ pub enum ProgramEnding {
     UsageError,
     /// Anything else, also a program that was stopped.
     Ran,
-}
-
-/// What all runs of a project recorded of programs, under all plans.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProgramHistory {
-    pub records: BTreeSet<ProgramRecord>,
-    /// Whether there is a run of which the programs are not known: a line of an older version, or a run whose process died.
-    /// Any program may have run there.
-    pub has_unknown: bool,
-}
-
-impl ProgramHistory {
-    /// Returns whether every action with this name, this program or this tool ended in one of these ways, and at least one
-    /// action with exactly this program ended in the first of these ways. Names are compared, because a check keeps its
-    /// name when its program changes. Programs and tools are compared, because a check may be renamed without a question.
-    pub fn only_ended(&self, name: &str, program: &str, tool: Tool, ways: &[ProgramEnding]) -> bool {
-        let is_related = |record: &&ProgramRecord| {
-            record.name == name || file_name(&record.program) == file_name(program) || (record.tool == tool && tool.is_known())
-        };
-        let is_first = |record: &ProgramRecord| record.program == program && ways.first() == Some(&record.ending);
-        !self.has_unknown
-            && self.records.iter().any(is_first)
-            && self.records.iter().filter(is_related).all(|record| ways.contains(&record.ending))
-    }
-
-    /// Returns whether no action with this name did any work, and one of them ended in a usage error of this program. Other actions may
-    /// use the same program: Python, a package manager or a tool with subcommands starts many things.
-    pub fn never_worked(&self, name: &str, program: &str) -> bool {
-        let is_refusal = |record: &&ProgramRecord| record.program == program && record.ending == ProgramEnding::UsageError;
-        let of_name = || self.records.iter().filter(|record| record.name == name);
-        !self.has_unknown
-            && of_name().any(|record| is_refusal(&record))
-            && of_name().all(|record| record.ending != ProgramEnding::Ran)
-    }
-}
-
-/// Returns the last part of a program's path: `.venv/bin/pytest` and `pytest` may be the same program.
-fn file_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ProgramEnding::{NotFound, Ran, UsageError};
-    use super::*;
-
-    fn history(rows: &[(&str, &str, Tool, ProgramEnding)]) -> ProgramHistory {
-        let record = |&(name, program, tool, ending): &(&str, &str, Tool, ProgramEnding)| ProgramRecord {
-            name: name.to_owned(),
-            program: program.to_owned(),
-            tool,
-            ending,
-        };
-        ProgramHistory { records: rows.iter().map(record).collect(), has_unknown: false }
-    }
-
-    #[test]
-    fn a_program_that_ran_under_any_name_or_path_was_found() {
-        let (pytest, generic) = (Tool::Pytest, Tool::Generic);
-        let missing = ("tests", "pytest", pytest, NotFound);
-        let rows = [
-            (history(&[]), false),
-            (history(&[missing]), true),
-            (history(&[("renamed", "pytest", pytest, NotFound)]), true),
-            (history(&[missing, ("lint", "ruff", Tool::Ruff, Ran)]), true),
-            (history(&[("tests", "pytets", generic, NotFound)]), false),
-            (history(&[missing, ("tests", "pytest", pytest, Ran)]), false),
-            (history(&[missing, ("tests", "pytest", pytest, UsageError)]), false),
-            (history(&[missing, ("tests", "other", generic, Ran)]), false),
-            (history(&[missing, ("before", ".venv/bin/pytest", generic, Ran)]), false),
-            (history(&[missing, ("before", "python", pytest, Ran)]), false),
-        ];
-        for (history, expected) in rows {
-            assert_eq!(history.only_ended("tests", "pytest", pytest, &[NotFound]), expected, "{history:?}");
-        }
-        let unknown = ProgramHistory { has_unknown: true, ..history(&[missing]) };
-        assert!(!unknown.only_ended("tests", "pytest", pytest, &[NotFound]));
-    }
-
-    #[test]
-    fn commands_of_no_known_tool_have_nothing_in_common() {
-        let history = history(&[("tests", "pytets", Tool::Generic, NotFound), ("build", "./build", Tool::Generic, Ran)]);
-        assert!(history.only_ended("tests", "pytets", Tool::Generic, &[NotFound]));
-    }
 }

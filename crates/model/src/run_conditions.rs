@@ -60,6 +60,23 @@ pub struct RunConditions {
     /// The programs of checks that were found by another way than the approved ones, in words for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<String>,
+    /// Which rules were not the approved ones; `None` if all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules_changed: Option<ChangedRules>,
+}
+
+/// The rules of a run that nobody had approved when it began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChangedRules {
+    /// The digest of the plan and of the project's settings: a later approval of just these makes the run count.
+    pub rules: Digest,
+    /// What differed from the approved rules, such as `pytest: command, timeout`.
+    pub changed: Vec<String>,
+    /// Whether files had left the tree. No approval makes such a run count: the checks run again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_files: bool,
 }
 
 /// A directory outside of the tree that checks could see and that others than root can write: an installed toolchain, or installed
@@ -175,6 +192,7 @@ mod tests {
             inputs: None,
             toolchains_looked: None,
             other_programs: Vec::new(),
+            rules_changed: None,
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

@@ -1,7 +1,8 @@
-//! Whether a task's plan is approved (S7). The plan is compared with the last approved plan of the task. The first plan
-//! of a task, and a plan that weakens nothing, are approved automatically by a line of the ledger. A plan that weakens
-//! something waits for a person. Registering a project approves the first plan of its own checks. A plan for a command
-//! that was typed on the command line needs no approval.
+//! Whether a task's plan is approved (S7). Its rules are compared with those of the last approved plan of the task. The first plan
+//! of a task, and a plan whose rules do not differ, are approved automatically by a line of the ledger. A plan that opens more of the
+//! machine waits for a person; one that differs in anything else is carried out, and its run proves nothing until a person approves it.
+//! Registering a project approves the first plan of its own checks. A plan for a command that was typed on the command line needs no
+//! approval.
 
 use crate::approval_request::approval_request;
 use crate::cycle::PersonPresence;
@@ -13,20 +14,17 @@ use crate::protected::{approvable, approved_by_rule, change_texts, protected_fil
 use crate::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::runner::Runner;
 use crate::same_program::ProgramSearch;
-use crate::settings_approval::{SettingsDecision, decide_settings, digest_with_settings};
+use crate::settings_approval::{SettingsDecision, decide_settings, digest_with_settings, rules_digest};
 use crate::trees::Trees;
 use crate::workspace::Workspace;
 use proctor_evidence::{Ledger, approving_signer};
 use proctor_index::StoreIndex;
 use proctor_model::{
-    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, Digest, FOUND_IN_PROJECT,
-    JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProgramHistory, ProjectId, ProtectedFiles, Sequence, TaskId,
-    TreeDigest, UnapprovedPlan, plan_subject,
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, ChangedRules, CurrentApproval, Digest, FOUND_IN_PROJECT,
+    JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, RuleChange, RuleDifference, Sequence,
+    TaskId, UnapprovedPlan, plan_subject,
 };
-use proctor_plan::spec::{
-    plan_digest, plan_terms, renamings, strengthenings, terms_by_rule, weakenings, weaker_actions, with_free_corrections,
-    with_same_programs,
-};
+use proctor_plan::spec::{compare_terms, plan_digest, plan_terms, terms_by_rule};
 use proctor_tree::{self as tree, TreeHints};
 
 /// The file that configures the project's own checks, relative to the project's root.
@@ -39,19 +37,18 @@ enum Decision {
     Approved,
     /// No plan of the task was ever approved.
     New,
-    /// The plan differs from the last approved plan, and asks for at least as much.
-    WeakensNothing,
-    /// The plan asks for less than the last approved plan in at least one point; the difference lists these points.
-    Weakens(Difference),
+    /// The rules of the last approved plan were compared with those of this one. The difference may be empty.
+    Compared(RuleDifference),
 }
 
-/// The differences between two plans, in words for people, sorted by their effect.
+/// Whether a plan may be carried out, and what its run proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Difference {
-    names: Vec<String>,
-    weakened: Vec<String>,
-    strengthened: Vec<String>,
-    neutral: Vec<String>,
+pub enum PlanApproval {
+    Approved,
+    /// The plan may be carried out. Its run proves nothing until a person approves these rules.
+    ChangedRules(ChangedRules),
+    /// A person must approve the plan before it is carried out.
+    Refused(UnapprovedPlan),
 }
 
 /// What a person has to approve, and the bytes to sign.
@@ -139,8 +136,7 @@ impl Workspace {
     }
 }
 
-/// Approves a plan automatically before its run if the rules allow that. Otherwise returns what the plan weakens;
-/// the caller must then not run the plan.
+/// Approves a plan automatically before its run if the rules allow that, and returns whether the plan may be carried out.
 pub fn approve_by_rule(
     evidence: &mut Evidence,
     programs: ProgramSearch<'_>,
@@ -149,33 +145,38 @@ pub fn approve_by_rule(
     tree: &tree::TreeIndex,
     ledger: &mut Ledger,
     show: &mut dyn FnMut(Progress),
-) -> Result<Option<UnapprovedPlan>, ProjectError> {
+) -> Result<PlanApproval, ProjectError> {
     let (plan, scope) = (request.plan, request.scope);
     let combined = digest_with_settings(digest, &plan.settings);
     let left = evidence.approved_trees.files_that_left(&evidence.store, scope, request.settings, tree);
     if left.is_empty() && evidence.approvals.holds(&scope.project, &plan.task, combined, ledger.next_sequence()) {
-        return Ok(None);
+        return Ok(PlanApproval::Approved);
     }
-    let judgement =
-        ApprovalJudgement { left, ..ApprovalJudgement::read(&evidence.index, &scope.project, plan, digest, programs)? };
-    if judgement.is_weaker() {
-        return Ok(Some(judgement.into_unapproved(plan)));
+    let lacks_files = !left.is_empty();
+    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(&evidence.index, &scope.project, plan, digest)? };
+    let difference = judgement.difference();
+    if !difference.opens.is_empty() {
+        return Ok(PlanApproval::Refused(judgement.to_unapproved(plan, difference)));
+    }
+    if !difference.is_empty() {
+        let changed = RuleChange::in_short(&difference.changed);
+        let rules = rules_digest(digest, &plan.settings.now);
+        return Ok(PlanApproval::ChangedRules(ChangedRules { rules, changed, lacks_files }));
     }
     let ApprovalJudgement { known, decision, settings, .. } = judgement;
-    let Some(file) = file_of(plan) else { return Ok(None) };
+    let Some(file) = file_of(plan) else { return Ok(PlanApproval::Approved) };
     let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
     let reason = match decision {
         Decision::Approved if is_looked_at && settings.is_recorded => None,
         Decision::New => Some(ApprovalReason::NewTask),
-        Decision::WeakensNothing | Decision::Approved | Decision::Weakens(_) => Some(ApprovalReason::WeakensNothing),
+        Decision::Compared(_) | Decision::Approved => Some(ApprovalReason::WeakensNothing),
     };
     if let Some(reason) = reason {
         let globs = &plan.approval.protect;
         let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
         let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
         let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
-        let on = Some(tree.digest());
-        let mut record = ApprovalRecord { protected, ..record(plan, programs, on, file, digest, reason, settings.by_rule) };
+        let mut record = ApprovalRecord { protected, ..record(plan, programs, file, digest, reason, settings.by_rule) };
         if let Some(known) = &known {
             record.terms = terms_by_rule(&known.terms, record.terms);
         }
@@ -184,7 +185,7 @@ pub fn approve_by_rule(
     }
     let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
     evidence.approvals.learn(KnownApproval { project, task, plan: combined, next });
-    Ok(None)
+    Ok(PlanApproval::Approved)
 }
 
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
@@ -207,11 +208,10 @@ fn weighed(
     };
     let WeighedPlan { unapproved, held, protected, file, .. } = weighed;
     let of_files = unapproved.protected.iter().map(|text| format!("protected: {text}"));
-    let weakened = unapproved.weakened.iter().cloned().chain(of_files).collect();
+    let weakened = unapproved.difference.texts().into_iter().chain(of_files).collect();
     let programs = runner.program_search(scope, settings);
     let now = Some(plan.settings.now.clone());
-    let record =
-        ApprovalRecord { weakened, protected, ..record(plan, programs, None, &file, digest, ApprovalReason::Person, now) };
+    let record = ApprovalRecord { weakened, protected, ..record(plan, programs, &file, digest, ApprovalReason::Person, now) };
     let rules = &held.terms.approval;
     let question = ApprovalQuestion {
         unapproved,
@@ -237,26 +237,24 @@ pub(crate) struct WeighedPlan {
 }
 
 /// Compares a plan, the project's settings and the protected files with what was approved. `left` has the files that left
-/// the tree, in words for people. Returns `None` if no person is needed. The index must be up to date.
+/// the tree. Returns `None` if no person is needed. The index must be up to date.
 pub(crate) fn weigh_plan(
     index: &StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     tree: &tree::TreeIndex,
-    left: Vec<String>,
+    left: Vec<RuleChange>,
     programs: ProgramSearch<'_>,
 ) -> Result<Option<WeighedPlan>, ProjectError> {
     let digest = plan_digest(plan);
-    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(index, project, plan, digest, programs)? };
+    let judgement = ApprovalJudgement { left, ..ApprovalJudgement::read(index, project, plan, digest)? };
     let Some(file) = file_of(plan) else { return Ok(None) };
     let held = judgement.held_or_first(plan, digest);
-    let weakens_plan = judgement.weakens_plan();
-    let others = programs.found_by_another_way(plan, &held.terms);
-    let mut unapproved = judgement.into_unapproved(plan);
-    if !others.is_empty() {
-        unapproved.asks_for = AsksFor::Less;
-        unapproved.weakened.extend(others);
-    }
+    let is_other_plan = judgement.is_other_plan();
+    let mut difference = judgement.difference();
+    let others = programs.found_by_another_way(plan, &held.terms).into_iter();
+    difference.changed.extend(others.map(|text| change("search path", "program", text)));
+    let mut unapproved = judgement.to_unapproved(plan, difference);
     let globs = &plan.approval.protect;
     let mut protected = None;
     if !globs.is_empty() {
@@ -269,10 +267,10 @@ pub(crate) fn weigh_plan(
         }
         protected = Some(approvable(now)?);
     }
-    if unapproved.weakened.is_empty() && unapproved.protected.is_empty() {
+    if unapproved.difference.is_empty() && unapproved.protected.is_empty() {
         return Ok(None);
     }
-    let concerns_task = weakens_plan || !unapproved.protected.is_empty();
+    let concerns_task = is_other_plan || !unapproved.protected.is_empty();
     Ok(Some(WeighedPlan { unapproved, concerns_task, held, protected, file: file.to_owned() }))
 }
 
@@ -287,48 +285,46 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
             format!("is new here; its plan and {files} protected file(s) are approved by this run")
         }
         (ApprovalReason::WeakensNothing | ApprovalReason::Person, None) => {
-            "asks for nothing less than before; its plan is approved by that".to_owned()
+            "has the rules that were approved; its plan is approved by that".to_owned()
         }
         (ApprovalReason::WeakensNothing | ApprovalReason::Person, Some(files)) => {
-            format!("asks for nothing less than before; its plan and {files} protected file(s) are approved by this run")
+            format!("has the rules that were approved; its plan and {files} protected file(s) are approved by this run")
         }
     };
     format!("{subject} {why} ({}…)", digest.short())
 }
 
-/// Returns what a person has to approve before the plan may run, by what the index has; `None` if no person is needed.
+/// Returns what a person has to approve of a plan, by what the index has; `None` if no person is needed.
 pub(crate) fn unapproved_in(
     index: &StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
-    programs: ProgramSearch<'_>,
 ) -> Result<Option<UnapprovedPlan>, ProjectError> {
-    let judgement = ApprovalJudgement::read(index, project, plan, digest, programs)?;
-    Ok(judgement.is_weaker().then(|| judgement.into_unapproved(plan)))
+    let judgement = ApprovalJudgement::read(index, project, plan, digest)?;
+    let difference = judgement.difference();
+    Ok((!difference.is_empty()).then(|| judgement.to_unapproved(plan, difference)))
 }
 
 /// Returns the terms that registering a project with this plan approves. Returns `None` if the plan is not for the
-/// project's own checks, or if the plan weakens the approved plan of these checks: registering the project again cannot
-/// approve a weakening. Settings that open more than the default are left out of the terms. `tree` is the tree that is
-/// registered; `None` if it cannot be read.
+/// project's own checks, or if its rules are not those that were approved: registering the project again cannot
+/// approve other rules. Settings that open more than the default are left out of the terms.
 pub(crate) fn terms_of_registration(
     index: &StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
     programs: ProgramSearch<'_>,
-    tree: Option<TreeDigest>,
 ) -> Result<Option<Box<PlanTerms>>, ProjectError> {
     let is_own = match plan.origin {
         PlanOrigin::Configured | PlanOrigin::Discovered => true,
         PlanOrigin::CommandLine | PlanOrigin::Specification => false,
     };
-    let judgement = ApprovalJudgement::read(index, project, plan, digest, programs)?;
-    if !is_own || judgement.weakens_plan() {
+    let judgement = ApprovalJudgement::read(index, project, plan, digest)?;
+    if !is_own || judgement.is_other_plan() || !judgement.settings.difference.changed.is_empty() {
         return Ok(None);
     }
-    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, tree, plan_terms(plan)) };
+    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, plan_terms(plan)) };
     Ok(Some(Box::new(match &judgement.known {
         Some(known) => terms_by_rule(&known.terms, terms),
         None => terms,
@@ -346,45 +342,30 @@ pub(crate) fn file_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-/// Compares a plan with the approved one. `history` returns what the project's runs recorded of programs; it is called only if
-/// a question may depend on it.
-fn decide(
-    known: Option<&CurrentApproval>,
-    plan: &Plan,
-    digest: Digest,
-    programs: ProgramSearch<'_>,
-    history: impl FnOnce() -> Result<ProgramHistory, ProjectError>,
-) -> Result<Decision, ProjectError> {
-    Ok(match known {
+fn decide(known: Option<&CurrentApproval>, plan: &Plan, digest: Digest) -> Decision {
+    match known {
         None => Decision::New,
         Some(held) if held.plan_digest == digest => Decision::Approved,
-        Some(held) => {
-            let (before, now) = (&held.terms, plan_terms(plan));
-            if weakenings(before, &now).is_empty() {
-                return Ok(Decision::WeakensNothing);
-            }
-            let before = &with_same_programs(before, &now, &|id, old, word| programs.is_same(plan, id, old, word));
-            if weakenings(before, &now).is_empty() {
-                return Ok(Decision::WeakensNothing);
-            }
-            let before = &with_free_corrections(before, &now, &history()?);
-            match weakenings(before, &now) {
-                weakened if weakened.is_empty() => Decision::WeakensNothing,
-                weakened => Decision::Weakens(Difference {
-                    names: weaker_actions(before, &now),
-                    weakened,
-                    strengthened: strengthenings(before, &now),
-                    neutral: renamings(before, &now),
-                }),
-            }
-        }
-    })
+        Some(held) => Decision::Compared(compare_terms(&held.terms, &plan_terms(plan))),
+    }
+}
+
+/// Returns what a plan asks for that is not approved. `is_first` says whether no settings of the project were approved yet.
+pub(crate) fn asks_for(difference: &RuleDifference, is_first: bool) -> AsksFor {
+    match (difference.opens.is_empty(), is_first) {
+        (true, _) => AsksFor::OtherRules,
+        (false, false) => AsksFor::More,
+        (false, true) => AsksFor::MoreAtFirst,
+    }
+}
+
+fn change(name: &str, field: &str, difference: String) -> RuleChange {
+    RuleChange { name: name.to_owned(), field: field.to_owned(), difference }
 }
 
 fn record(
     plan: &Plan,
     programs: ProgramSearch<'_>,
-    tree: Option<TreeDigest>,
     file: &str,
     plan_digest: Digest,
     reason: ApprovalReason,
@@ -396,7 +377,7 @@ fn record(
         plan_digest,
         reason,
         weakened: Vec::new(),
-        terms: PlanTerms { settings, ..programs.record(plan, tree, plan_terms(plan)) },
+        terms: PlanTerms { settings, ..programs.record(plan, plan_terms(plan)) },
         protected: None,
         signature: None,
     }
@@ -410,44 +391,39 @@ struct ApprovalJudgement {
     held_settings: Option<CurrentApproval>,
     decision: Decision,
     settings: SettingsDecision,
-    /// The files that have left the tree, in words for people. Only a caller that has read the tree fills it.
-    left: Vec<String>,
+    /// The files that have left the tree. Only a caller that has read the tree fills it.
+    left: Vec<RuleChange>,
 }
 
 impl ApprovalJudgement {
-    fn read(
-        index: &StoreIndex,
-        project: &ProjectId,
-        plan: &Plan,
-        digest: Digest,
-        programs: ProgramSearch<'_>,
-    ) -> Result<Self, ProjectError> {
+    fn read(index: &StoreIndex, project: &ProjectId, plan: &Plan, digest: Digest) -> Result<Self, ProjectError> {
         let held_settings = index.approved_settings(project).map_err(ProjectError::Index)?;
         let settings = decide_settings(held_settings.as_ref().and_then(|held| held.terms.settings.as_ref()), &plan.settings);
         // A typed command has no plan that could be approved, but it runs under the settings of the project.
-        let known = match file_of(plan) {
-            Some(_) => index.approval(project, &plan.task).map_err(ProjectError::Index)?,
-            None => None,
-        };
-        let decision = match file_of(plan) {
+        let (known, decision) = match file_of(plan) {
             Some(_) => {
-                let history = || index.programs(project).map_err(ProjectError::Index);
-                decide(known.as_ref(), plan, digest, programs, history)?
+                let known = index.approval(project, &plan.task).map_err(ProjectError::Index)?;
+                let decision = decide(known.as_ref(), plan, digest);
+                (known, decision)
             }
-            None => Decision::Approved,
+            None => (None, Decision::Approved),
         };
         Ok(Self { known, held_settings, decision, settings, left: Vec::new() })
     }
 
-    fn weakens_plan(&self) -> bool {
-        match self.decision {
-            Decision::Weakens(_) => true,
-            Decision::Approved | Decision::New | Decision::WeakensNothing => false,
-        }
+    /// Returns whether the rules of the plan itself differ from the approved ones.
+    fn is_other_plan(&self) -> bool {
+        matches!(&self.decision, Decision::Compared(difference) if !difference.is_empty())
     }
 
-    fn is_weaker(&self) -> bool {
-        self.weakens_plan() || !self.settings.weakened.is_empty() || !self.left.is_empty()
+    /// Returns where the rules differ: those of the settings, of the tree and of the plan.
+    fn difference(&self) -> RuleDifference {
+        let mut difference = self.settings.difference.clone();
+        difference.changed.extend(self.left.iter().cloned());
+        if let Decision::Compared(of_plan) = &self.decision {
+            difference.extend(of_plan.clone());
+        }
+        difference
     }
 
     /// Returns the approval that an approval by a person replaces. For the first plan of a task this is the approval
@@ -459,27 +435,17 @@ impl ApprovalJudgement {
         self.known.clone().or_else(settings).unwrap_or_else(first)
     }
 
-    fn into_unapproved(self, plan: &Plan) -> UnapprovedPlan {
-        let asks_for = if self.weakens_plan() || !self.left.is_empty() { AsksFor::Less } else { self.settings.asks_for };
+    fn to_unapproved(&self, plan: &Plan, difference: RuleDifference) -> UnapprovedPlan {
         let held = self.known.as_ref().or(self.held_settings.as_ref());
         let needs_signature = held.is_some_and(|held| held.terms.approval.require_signature);
-        let difference = match self.decision {
-            Decision::Weakens(difference) => difference,
-            Decision::Approved | Decision::New | Decision::WeakensNothing => {
-                Difference { names: Vec::new(), weakened: Vec::new(), strengthened: Vec::new(), neutral: Vec::new() }
-            }
-        };
         let is_typed = plan.origin == PlanOrigin::CommandLine;
         UnapprovedPlan {
             // A typed command runs under the settings of the project's own checks, so the question names their task.
             task: if is_typed { TaskId::default_task() } else { plan.task.clone() },
             file: file_of(plan).unwrap_or(CONFIGURATION_FILE).to_owned(),
-            asks_for,
-            weakened: [self.settings.weakened, self.left, difference.weakened].concat(),
-            names: [self.settings.names, difference.names].concat(),
+            asks_for: asks_for(&difference, self.held_settings.is_none()),
+            difference,
             protected: Vec::new(),
-            strengthened: [self.settings.strengthened, difference.strengthened].concat(),
-            neutral: difference.neutral,
             way: if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer },
         }
     }

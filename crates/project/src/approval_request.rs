@@ -10,9 +10,9 @@ use crate::protected::approved_by_rule;
 use proctor_evidence::{EvidenceFault, FaultKind, approving_signer};
 use proctor_model::{
     ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, JudgedSettings, LedgerBody, LedgerLine, PlanTerms,
-    ProjectId, TaskId,
+    ProjectId, RuleDifference, TaskId,
 };
-use proctor_plan::spec::{first_settings, weakenings, weaker_settings};
+use proctor_plan::spec::{compare_settings, compare_terms, first_settings};
 
 /// The name and version of the signed format.
 const SCHEMA: &str = "proctor-approval-v1";
@@ -60,7 +60,7 @@ pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, reco
 
 /// Returns whether a ledger line that approves a plan is valid, given the task's current approval. An approval by a
 /// person must have a signature if the current approval requires signatures, and a signature that is there must be
-/// right. Where signatures are required, an automatic approval must not weaken anything.
+/// right. Where signatures are required, an automatic approval must change no rule.
 pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }
@@ -90,16 +90,16 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
 }
 
 /// Returns why a ledger line cannot approve the settings of the project; `None` if it can, or if it approves nothing.
-/// Only a person approves settings that are weaker than the approved ones.
+/// Only a person approves settings that open more than the approved ones. Other differences are no fault: earlier versions of proctor
+/// approved some of them by a rule.
 fn settings_objection(held: Option<&JudgedSettings>, settings: &JudgedSettings, body: &LedgerBody) -> Option<String> {
     let is_by_person = match body.approving()? {
         ApprovingLine::Approved(record) => record.reason == ApprovalReason::Person,
         ApprovingLine::Registered(_) => false,
     };
     let before = held.map_or_else(|| first_settings(settings), Clone::clone);
-    let weaker = weaker_settings(&before, settings, &JudgedSettings::default());
-    let texts: Vec<String> = weaker.into_iter().map(|setting| setting.text).collect();
-    (!is_by_person && !texts.is_empty()).then(|| format!("no person approved it, and it weakens: {}", texts.join("; ")))
+    let opens = compare_settings(&before, settings, &JudgedSettings::default()).opens;
+    (!is_by_person).then(|| unapproved(&RuleDifference { opens, changed: Vec::new() })).flatten()
 }
 
 /// Returns the task and the approval in a ledger line; `None` if the line approves nothing.
@@ -140,11 +140,20 @@ fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> 
     }
 }
 
-/// Returns why an automatic approval is not valid: its plan weakens something, and only a person may approve that.
-/// Returns `None` if the plan weakens nothing.
+/// Returns why an automatic approval is not valid: its rules are not those that were approved, and only a person may approve others. Of
+/// an approval by an earlier version of proctor, which did not record what checks wait for, only what opens the machine is a fault:
+/// these versions approved stricter rules without a person.
 fn by_rule(held: &CurrentApproval, terms: &PlanTerms) -> Option<String> {
-    let weakened = weakenings(&held.terms, terms);
-    (!weakened.is_empty()).then(|| format!("no person approved it, and it weakens: {}", weakened.join("; ")))
+    let mut difference = compare_terms(&held.terms, terms);
+    if terms.actions.values().any(|action| action.after.is_none()) {
+        difference.changed.clear();
+    }
+    unapproved(&difference)
+}
+
+fn unapproved(difference: &RuleDifference) -> Option<String> {
+    let texts = difference.texts();
+    (!texts.is_empty()).then(|| format!("no person approved it, and it changes: {}", texts.join("; ")))
 }
 
 fn canonical(value: &impl Serialize) -> Vec<u8> {
@@ -220,11 +229,14 @@ mod tests {
         let same: &[(&str, &str)] = &[("tests/a", "1")];
         let approval = |plan: &Plan, reason, files: &[(&str, &str)]| LedgerBody::Approval(Box::new(record(plan, reason, files)));
         let rows = [
-            (approval(&stricter, WeakensNothing, same), None),
-            (approval(&looser, WeakensNothing, same), Some("no person approved it, and it weakens: timeout of the suite")),
-            (approval(&looser, NewTask, same), Some("no person approved it, and it weakens")),
-            (registration(&looser), Some("no person approved it, and it weakens")),
-            (registration(&stricter), None),
+            (approval(&plan, WeakensNothing, same), None),
+            (
+                approval(&stricter, WeakensNothing, same),
+                Some("no person approved it, and it changes: plan: timeout: 5s instead of 10s"),
+            ),
+            (approval(&looser, NewTask, same), Some("no person approved it, and it changes")),
+            (registration(&looser), Some("no person approved it, and it changes")),
+            (registration(&plan), None),
             (approval(&looser, Person, same), Some("it is not signed, and a signature is required")),
             (approval(&plan, WeakensNothing, &[("tests/a", "2")]), Some("protected files are others in it")),
             (approval(&plan, WeakensNothing, &[("tests/a", "1"), ("tests/b", "1")]), Some("protected files are others in it")),

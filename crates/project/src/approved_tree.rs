@@ -1,7 +1,7 @@
 //! The files that a project's tree had when a run was last approved, and which of them have left the tree since (S7).
 //!
-//! A file that leaves the tree is not tested any more: a change of it makes no verdict stale. So a rule of an ignore
-//! file, a setting or a symbolic link that takes a file out of the tree must be approved by a person. A file that was
+//! A file that leaves the tree is not tested any more: a change of it makes no verdict stale. So a run is judged by changed rules where a
+//! rule of an ignore file, a setting or a symbolic link takes a file out of the tree. A file that was
 //! removed from disk, and that still would belong to the tree, has not left it.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,15 @@ use crate::hidden_files::{hidden_files, is_on_disk};
 use crate::request::{ProjectScope, ProjectSettings};
 use proctor_evidence::{Store, read_regular_file};
 use proctor_index as store;
-use proctor_model::{EntryKind, ProjectId, TreePath};
+use proctor_model::{EntryKind, ProjectId, RuleChange, TreePath};
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use proctor_tree::{MAX_RULES_BYTES, TreeIndex, changed_paths};
 
 /// The most files that are named in a question to a person. Further files are only counted.
 const NAMED: usize = 10;
+
+/// The name of the change that files left the tree.
+pub(crate) const TREE: &str = "tree";
 
 /// The trees of the last approved runs, by project.
 #[derive(Default)]
@@ -30,7 +33,7 @@ struct KnownTree {
 }
 
 impl ApprovedTrees {
-    /// Returns which files of the last approved tree have left the tree, in words for people; empty if none has, or if no
+    /// Returns which files of the last approved tree have left the tree; empty if none has, or if no
     /// tree was approved yet.
     pub(crate) fn files_that_left(
         &mut self,
@@ -38,7 +41,7 @@ impl ApprovedTrees {
         scope: &ProjectScope,
         settings: &ProjectSettings,
         now: &TreeIndex,
-    ) -> Vec<String> {
+    ) -> Vec<RuleChange> {
         let known = self.0.get(&scope.project).map(|known| known.index.clone());
         if let Some(known) = known
             && left(&known, now, &scope.root, settings).is_empty()
@@ -81,14 +84,14 @@ impl ApprovedTrees {
     }
 }
 
-/// Returns which files of the approved tree in the store have left the tree `now`, in words for people.
+/// Returns which files of the approved tree in the store have left the tree `now`.
 pub(crate) fn files_that_left_saved(
     store: &Store,
     project: &ProjectId,
     root: &Path,
     settings: &ProjectSettings,
     now: &TreeIndex,
-) -> Vec<String> {
+) -> Vec<RuleChange> {
     saved_tree(store, project, root).map(|saved| texts(&left(&saved, now, root, settings))).unwrap_or_default()
 }
 
@@ -134,11 +137,12 @@ fn with_rules(mut matcher: Matcher, now: &TreeIndex, root: &Path) -> Matcher {
     matcher
 }
 
-fn texts(paths: &[TreePath]) -> Vec<String> {
+fn texts(paths: &[TreePath]) -> Vec<RuleChange> {
     if paths.is_empty() {
         return Vec::new();
     }
     let named: Vec<String> = paths.iter().take(NAMED).map(ToString::to_string).collect();
     let more = paths.len().checked_sub(NAMED + 1).map(|more| format!(" and {} more", more + 1)).unwrap_or_default();
-    vec![format!("these files leave the tree, and are not tested any more: {}{more}", named.join(", "))]
+    let field = format!("without {}{more}", named.join(", "));
+    vec![RuleChange { name: TREE.to_owned(), field, difference: "files that left the tree are not tested any more".to_owned() }]
 }

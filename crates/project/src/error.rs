@@ -141,7 +141,7 @@ pub enum ProjectError {
     /// Only a person may decide where a task continues.
     #[error("task `{task}` waits for a person: only one can go on with it")]
     PersonNeeded { task: TaskId },
-    /// Only a person may approve a plan that weakens something.
+    /// Only a person may approve a plan that has other rules.
     #[error("task `{task}` asks for less than was approved: only a person can approve that")]
     ApprovalNeedsPerson { task: TaskId },
     /// More files are protected than an approval can list.

@@ -3,18 +3,16 @@
 //! The tree is read after the question was asked, and the ledger after the tree. So a verdict is called fresh only for
 //! a tree that was on disk after the question was asked. Nothing is locked and nothing is run.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::Path;
 
 use crate::approval::unapproved_in;
+use crate::approved_tree::files_that_left_saved;
 use crate::checked_index::catch_up;
 use crate::checked_trees::CheckedTrees;
 use crate::error::ProjectError;
 use crate::known_trees::scan_once;
 use crate::registration::{DirectoryOwner, RootDirectory};
 use crate::request::{ProjectScope, ProjectSettings};
-use crate::same_program::ProgramSearch;
 use crate::specifications::Specifications;
 use crate::store_reader::StoreReader;
 use crate::task_error::TaskError;
@@ -25,13 +23,12 @@ use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, FreshnessFacts, LastVerdict, Plan, ProjectId, ProjectStatus,
-    Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
+    RuleChange, Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
 
-/// How often the rows are read again because another process has written to the index meanwhile. Reading takes a millisecond, and a
-/// run writes twice.
+/// How often the rows are read again because another process has written to the index meanwhile.
 const ATTEMPTS: u32 = 100;
 
 /// A project as its files describe it now.
@@ -81,8 +78,6 @@ struct StatusQuestion<'a> {
     asked: FilesRead<'a>,
     /// The tasks to report on. Tasks that are watched or have a history are reported too.
     wanted: &'a [TaskId],
-    /// The environment of proctor itself.
-    ambient: &'a BTreeMap<OsString, OsString>,
 }
 
 /// What the project's configuration files say.
@@ -105,11 +100,6 @@ impl<'a> StatusQuestion<'a> {
     fn lacks_checks(&self) -> bool {
         matches!(&self.asked, FilesRead::Described(Err(planless)) if planless.reason == PlanlessReason::WithoutChecks)
     }
-
-    fn program_search(&self) -> ProgramSearch<'a> {
-        let additions = self.readable().map(|(settings, _)| &settings.environment);
-        ProgramSearch { root: self.root, ambient: self.ambient, additions }
-    }
 }
 
 /// The current tree and plan, as far as they were read.
@@ -125,6 +115,15 @@ struct ScannedState<'a> {
     own: OwnTask,
     /// The current tree, and the trees on which checks had their last results; `None` if the tree was not read.
     trees: Option<(TreeIndex, &'a CheckedTrees)>,
+    /// The files that have left the approved tree.
+    left: Vec<RuleChange>,
+}
+
+impl ScannedState<'_> {
+    /// Returns a state of which nothing was read.
+    fn unread(activity: Activity, wanted: Vec<TaskId>) -> Self {
+        Self { tree: None, activity, wanted, specifications: None, own: OwnTask::Listed, trees: None, left: Vec::new() }
+    }
 }
 
 /// Whether a status has the task of the project's own checks.
@@ -140,6 +139,8 @@ struct PlanFacts {
     now: CurrentPlan,
     approval: Approval,
     problems: Vec<String>,
+    /// Which rules are not the approved ones, and open nothing.
+    changed: Vec<RuleChange>,
 }
 
 impl StoreReader {
@@ -156,10 +157,13 @@ impl StoreReader {
         wanted: &[TaskId],
     ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
-        let ambient = &self.ambient;
-        let question =
-            StatusQuestion { project: project.as_ref(), approval, root, asked: FilesRead::Described(described), wanted, ambient };
-        let look = |settings: &ProjectSettings| scan_once(&self.store, settings, project.as_ref(), root);
+        let asked = FilesRead::Described(described);
+        let question = StatusQuestion { project: project.as_ref(), approval, root, asked, wanted };
+        let look = |settings: &ProjectSettings| {
+            let tree = scan_once(&self.store, settings, project.as_ref(), root)?;
+            let left = project.as_ref().map(|project| files_that_left_saved(&self.store, project, root, settings, &tree));
+            Ok((tree, left.unwrap_or_default()))
+        };
         // Another process ran the checks, so their trees are not known here.
         stand(&self.store, &mut self.index, &mut Specifications::default(), &CheckedTrees::default(), &question, look)
     }
@@ -188,20 +192,8 @@ impl StoreReader {
         wanted: &[TaskId],
         activity: Activity,
     ) -> Result<ProjectStatus, ProjectError> {
-        let question = StatusQuestion { project, approval, root, asked: FilesRead::Unlooked, wanted, ambient: &self.ambient };
-        judge(
-            &self.store,
-            &mut self.index,
-            &question,
-            &ScannedState {
-                tree: None,
-                activity,
-                wanted: wanted.to_vec(),
-                specifications: None,
-                own: OwnTask::Listed,
-                trees: None,
-            },
-        )
+        let question = StatusQuestion { project, approval, root, asked: FilesRead::Unlooked, wanted };
+        judge(&self.store, &mut self.index, &question, &ScannedState::unread(activity, wanted.to_vec()))
     }
 
     /// Returns whether a process is writing the project's evidence at this moment.
@@ -263,9 +255,12 @@ impl Workspace {
             approval: Approval::Approved,
             root: &scope.root,
             asked: FilesRead::Described(described),
-            ambient: &self.runner.ambient,
         };
-        let look = |settings: &ProjectSettings| self.trees.known.scan(&self.evidence.store, settings, scope, hints);
+        let look = |settings: &ProjectSettings| {
+            let tree = self.trees.known.scan(&self.evidence.store, settings, scope, hints)?;
+            let left = self.evidence.approved_trees.files_that_left(&self.evidence.store, scope, settings, &tree);
+            Ok((tree, left))
+        };
         catch_up(&self.evidence.store, &mut self.evidence.index, &scope.project)?;
         stand(
             &self.evidence.store,
@@ -278,7 +273,7 @@ impl Workspace {
     }
 }
 
-/// Reads the tree and judges. The caller has brought the index up to the project's ledger; it is brought up again after the tree was
+/// Reads the tree and judges. `look` returns the tree and the files that have left the approved one. The caller has brought the index up to the project's ledger; it is brought up again after the tree was
 /// read.
 fn stand(
     store: &Store,
@@ -286,7 +281,7 @@ fn stand(
     specifications: &mut Specifications,
     checked_trees: &CheckedTrees,
     question: &StatusQuestion<'_>,
-    look: impl FnOnce(&ProjectSettings) -> Result<TreeIndex, ProjectError>,
+    look: impl FnOnce(&ProjectSettings) -> Result<(TreeIndex, Vec<RuleChange>), ProjectError>,
 ) -> Result<ProjectStatus, ProjectError> {
     let holder =
         question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
@@ -295,14 +290,15 @@ fn stand(
     let watched = readable.map(|(_, configuration)| &configuration.watch.tasks);
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
-    let mut seen = ScannedState { tree: None, activity, wanted, specifications: None, own: OwnTask::Listed, trees: None };
+    let mut seen = ScannedState::unread(activity, wanted);
     let lacks_checks = question.lacks_checks();
     // While a run is under way, the tree is not read. Without a digest of the tree no verdict is called fresh, and
     // the run brings a new verdict.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
     {
-        let tree = look(settings)?;
+        let (tree, left) = look(settings)?;
+        seen.left = left;
         (seen.tree, seen.trees) = (Some(tree.digest()), Some((tree.clone(), checked_trees)));
         let watched = &configuration.watch.tasks;
         if lacks_checks || watched.asks_for_specifications() || needs_specifications(index, question, &seen.wanted)? {
@@ -399,7 +395,8 @@ fn judge_once(
         };
         let freshness = compute_freshness(&facts);
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
-        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems });
+        let rules_changed = RuleChange::in_short(&[look.left.clone(), plan.changed].concat());
+        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems, rules_changed });
     }
     if let Some((specifications, _)) = look.specifications {
         add_what_they_wait_for(&mut tasks, &specifications.listed());
@@ -464,7 +461,7 @@ fn plan_facts(
     task: &TaskId,
     verdict: Option<&LastVerdict>,
 ) -> Result<PlanFacts, ProjectError> {
-    let facts = |now, problems| PlanFacts { now, approval: question.approval, problems };
+    let facts = |now, problems| PlanFacts { now, approval: question.approval, problems, changed: Vec::new() };
     let is_own = own_task(question) == *task;
     let read;
     let plan = match &question.asked {
@@ -488,11 +485,13 @@ fn plan_facts(
     };
     let digest = proctor_plan::spec::plan_digest(plan);
     let unapproved = match question.project {
-        Some(project) => unapproved_in(index, project, plan, digest, question.program_search())?,
+        Some(project) => unapproved_in(index, project, plan, digest)?,
         None => None,
     };
-    let approval = if unapproved.is_some() { Approval::NotApproved } else { question.approval };
-    Ok(PlanFacts { now: CurrentPlan::Known(digest), approval, problems: unapproved.map(|it| it.weakened).unwrap_or_default() })
+    let difference = unapproved.map(|unapproved| unapproved.difference).unwrap_or_default();
+    let approval = if difference.opens.is_empty() { question.approval } else { Approval::NotApproved };
+    let problems = if difference.opens.is_empty() { Vec::new() } else { difference.texts() };
+    Ok(PlanFacts { now: CurrentPlan::Known(digest), approval, problems, changed: difference.changed })
 }
 
 fn plan_of_verdict(verdict: Option<&LastVerdict>) -> CurrentPlan {

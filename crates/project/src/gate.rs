@@ -8,13 +8,14 @@ use std::path::Path;
 use crate::approval::CONFIGURATION_FILE;
 use crate::checked_index::{catch_up, catch_up_and_name};
 use crate::error::ProjectError;
+use crate::settings_approval::rules_digest;
 use crate::store_reader::StoreReader;
 use proctor_evidence::LedgerLookup;
 use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
 use proctor_index::IndexedProject;
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
-    OverallStatus, ProjectId, RunId, RunLine, RunRecord, TreeDigest, TreePath,
+    OverallStatus, ProjectId, RunId, RunLine, RunRecord, Sequence, TreeDigest, TreePath,
 };
 
 /// The most lines of a ledger that are read for the inputs that its runs had.
@@ -257,10 +258,24 @@ impl StoreReader {
                 is_newest = false;
             }
             if record.tree_digest == Some(tree) && record.tree_format.is_computed() {
-                found.push(record.clone());
+                let mut record = record.clone();
+                if self.are_rules_approved(project, &record, line.sequence)? {
+                    record.conditions.iter_mut().for_each(|conditions| conditions.rules_changed = None);
+                }
+                found.push(record);
             }
         }
         Ok((found, has_other_format))
+    }
+
+    /// Returns whether the rules of a run, which has this line of the ledger, were approved after it.
+    fn are_rules_approved(&self, project: &ProjectId, record: &RunRecord, line: Sequence) -> Result<bool, ProjectError> {
+        let changed = record.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref());
+        let Some(changed) = changed.filter(|changed| !changed.lacks_files) else { return Ok(false) };
+        let held = self.index.approval(project, &record.task).map_err(ProjectError::Index)?;
+        Ok(held.filter(|held| held.sequence > line).is_some_and(|held| {
+            held.terms.settings.is_some_and(|settings| rules_digest(held.plan_digest, &settings) == changed.rules)
+        }))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::registration::RootDirectory;
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_index::{self as index, StoreIndex};
 use proctor_model::{
-    ApprovalReason, ApprovalRecord, ApprovedProgram, ApprovingLine, CurrentApproval, JudgedSettings, PlanTerms, ProjectId, TaskId,
+    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, JudgedSettings, PlanTerms, ProjectId, TaskId,
 };
 use proctor_plan::spec::{first_settings, settings_by_rule};
 
@@ -44,7 +44,7 @@ impl Inheritance {
         for task in tasks {
             let Some(held) = index.approval(&former.project, &task).map_err(ProjectError::Index)? else { continue };
             let CurrentApproval { sequence, plan_digest, terms, protected } = held;
-            let terms = inherited_terms(terms, settings.clone());
+            let terms = PlanTerms { settings: settings.clone(), ..terms };
             // The tests of another working tree may rightly be others: its first run approves them.
             let protected = protected.filter(|_| former.likeness.is_same_place());
             let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
@@ -76,14 +76,4 @@ impl Inheritance {
 /// has no person's approval of it cannot say that there was one.
 fn without_openings(settings: &JudgedSettings) -> JudgedSettings {
     settings_by_rule(&first_settings(settings), settings)
-}
-
-/// Returns terms as a new ledger records them. The runs of the former identity are not in it, so it cannot tell which commands never
-/// worked, and no correction of one is free.
-fn inherited_terms(mut terms: PlanTerms, settings: Option<JudgedSettings>) -> PlanTerms {
-    for action in terms.actions.values_mut() {
-        action.approved_on = None;
-        action.program.take_if(|program| *program == ApprovedProgram::Absent);
-    }
-    PlanTerms { settings, ..terms }
 }

@@ -84,7 +84,7 @@ mod waiting_tasks;
 mod workspace;
 
 pub use approval::{ApprovalQuestion, ApprovedBy};
-pub use approval::{CONFIGURATION_FILE, approve_by_rule};
+pub use approval::{CONFIGURATION_FILE, PlanApproval, approve_by_rule};
 pub use approval_request::{approval_counts, approval_faults};
 pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;
@@ -114,7 +114,7 @@ pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use known_commits::{accepted_commit, committed_digests, keep_accepted_commit};
-pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
+pub use ledger_runs::{LedgerRuns, is_as_in_ledger, is_history, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_prerequisites};
 pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};
@@ -136,9 +136,10 @@ pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use run_preparation::park_for_the_next_run;
 pub use runner::Runner;
-pub use same_program::{programs_not_approved, unchanged_since_approval};
+pub use same_program::programs_not_approved;
 pub use selection::Selection;
 pub use selection::{SelectedChecks, path_filter, select_checks};
+pub use settings_approval::rules_digest;
 pub use shared_run::SharedRun;
 pub use snapshot_storage::{
     RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, remove_snapshots, snapshot_usage,

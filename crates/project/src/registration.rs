@@ -22,10 +22,9 @@ use proctor_git as git;
 use proctor_index::{self as store, ProjectDifference, ProjectMatch, ProjectMismatch};
 use proctor_model::{
     Asker, Digest, LedgerBody, PROPOSED_MAX_BYTES, Plan, PlanTerms, ProjectId, RegistrationRecord, RootIdentity, Serving,
-    ServingRecord, TreeDigest,
+    ServingRecord,
 };
 use proctor_sandbox::process::clock;
-use proctor_tree::TreeHints;
 
 /// Whether a directory was registered before, was registered just now, or needs a person's decision.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ impl Workspace {
         asker: &Asker,
         identity: Option<IdentityAnswer>,
     ) -> Result<Registration, ProjectError> {
-        let Self { evidence, trees, runner, .. } = self;
+        let Self { evidence, runner, .. } = self;
         let place = RootDirectory::of(root)?;
         if let DirectoryOwner::Known(project) = place.find_checked(&evidence.store, &mut evidence.index)? {
             return Ok(Registration::Known(linked_scope(&evidence.store, project, &place, asker, settings)));
@@ -107,10 +106,8 @@ impl Workspace {
         let said = match inherited {
             Some(inherited) => write_inherited(evidence, &mut ledger, &scope, &place, plan, inherited)?,
             None => {
-                // Whoever cannot read the tree gets the same error from the first run.
-                let tree = trees.known.scan(&evidence.store, settings, &scope, &TreeHints::Everything);
                 let programs = runner.program_search(&scope, settings);
-                write_first(evidence, &mut ledger, &scope, &place, plan, programs, tree.ok().map(|tree| tree.digest()))?
+                write_first(evidence, &mut ledger, &scope, &place, plan, programs)?
             }
         };
         drop(ledger);
@@ -139,7 +136,7 @@ impl Workspace {
     }
 }
 
-/// Writes a registration that approves the plan, unless it weakens what the project's own ledger has. Returns what is said of that.
+/// Writes a registration that approves the plan, unless its rules are not those that the project's own ledger has. Returns what is said of that.
 fn write_first(
     evidence: &mut Evidence,
     ledger: &mut Ledger,
@@ -147,11 +144,10 @@ fn write_first(
     place: &RootDirectory,
     plan: &Plan,
     programs: ProgramSearch<'_>,
-    tree: Option<TreeDigest>,
 ) -> Result<String, ProjectError> {
     let plan_digest = proctor_plan::spec::plan_digest(plan);
-    let terms = terms_of_registration(&evidence.index, &scope.project, plan, plan_digest, programs, tree)?;
-    let is_approved = unapproved_in(&evidence.index, &scope.project, plan, plan_digest, programs)?.is_none();
+    let terms = terms_of_registration(&evidence.index, &scope.project, plan, plan_digest, programs)?;
+    let is_approved = unapproved_in(&evidence.index, &scope.project, plan, plan_digest)?.is_none();
     evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
     // A plan without actions is that of a project without checks of its own: registering it approves nothing.
     Ok(if is_approved && plan.actions().next().is_some() {

@@ -168,7 +168,7 @@ pub enum RunOutcome {
     Paused(PauseRecord),
     /// Nothing was run, because the task depends on these tasks, which are not complete on this tree.
     Waits(Vec<UnmetDependency>),
-    /// Nothing was run, because the plan weakens the approved one (S7).
+    /// Nothing was run, because the plan opens what a person must approve first (S7).
     NotApproved(UnapprovedPlan),
 }
 

@@ -1,7 +1,7 @@
-//! Whether a command starts the program that was approved, and what an approval records of programs (S7). Reads the file
+//! Whether the search path leads to the program that was approved, and what an approval records of programs (S7). Reads the file
 //! system, and starts nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
@@ -14,9 +14,7 @@ use crate::error::ProjectError;
 use crate::program_way::way_of;
 use crate::request::RunRequest;
 use proctor_index::StoreIndex;
-use proctor_model::{
-    Action, ActionId, ActionTerms, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure, TreeDigest,
-};
+use proctor_model::{Action, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
 use proctor_sandbox::process::resolve_program;
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home};
 
@@ -29,55 +27,20 @@ pub struct ProgramSearch<'a> {
     pub(crate) root: &'a Path,
     /// The environment of proctor itself.
     pub(crate) ambient: &'a BTreeMap<OsString, OsString>,
-    /// What the settings add to the environment of every action; `None` if the settings cannot be read. No two words
-    /// name the same program then.
+    /// What the settings add to the environment of every action; `None` if the settings cannot be read. No program is found
+    /// then.
     pub(crate) additions: Option<&'a EnvironmentAdditions>,
 }
 
 impl ProgramSearch<'_> {
-    /// Returns whether an action of the plan starts the approved action's program by another word: the same file under the
-    /// same path. The new word must be a path. Where a plain name leads depends on the search path of whoever runs proctor
-    /// now, and not of the person who approved it. So for an approved plain name, the path that the approval recorded
-    /// counts, and the file there must still have the content that was approved.
-    ///
-    /// Paths are compared as they are written, not after links are resolved. A Python program finds its packages by its
-    /// path, so another path to the same file may lead to other packages.
-    pub(crate) fn is_same(&self, plan: &Plan, id: &ActionId, approved: &ActionTerms, new: &str) -> bool {
-        let Some(old) = approved.words.as_ref().and_then(|words| words.command.first()) else { return false };
-        let Some(action) = plan.steps.iter().find(|action| action.id == *id) else { return false };
-        let Some(now) = self.resolve(action, new).and_then(Result::ok).filter(|_| new.contains('/')) else { return false };
-        if old.contains('/') {
-            return self.resolve(action, old).and_then(Result::ok) == Some(now);
-        }
-        match &approved.program {
-            Some(ApprovedProgram::Found { path, content: Some(content), .. }) => {
-                *path == now.to_string_lossy() && content_of(&now) == Some(*content)
-            }
-            Some(ApprovedProgram::Found { content: None, .. } | ApprovedProgram::Absent) | None => false,
-        }
-    }
-
-    /// Adds to the terms of a plan what is found of the programs of its checks now, and the tree for which a rule approves
-    /// them; `None` if a person does.
-    pub(crate) fn record(&self, plan: &Plan, tree: Option<TreeDigest>, mut terms: PlanTerms) -> PlanTerms {
+    /// Adds to the terms of a plan what is found of the programs of its checks now.
+    pub(crate) fn record(&self, plan: &Plan, mut terms: PlanTerms) -> PlanTerms {
         for action in &plan.steps {
-            let Some(recorded) = terms.actions.get_mut(&action.id) else { continue };
-            recorded.program = self.approved_program(action);
-            recorded.approved_on = tree;
+            if let Some(recorded) = terms.actions.get_mut(&action.id) {
+                recorded.program = self.approved_program(action);
+            }
         }
         terms
-    }
-
-    /// Returns the checks of a plan of which nothing changed since a rule approved their commands: neither the tree nor the
-    /// program. A usage error of such a check shows that its command is wrong. On another tree, the cause may be a setting of
-    /// the tool, or a directory that was moved.
-    pub fn unchanged_since_approval(&self, plan: &Plan, approved: &PlanTerms, tree: TreeDigest) -> BTreeSet<ActionId> {
-        let is_unchanged = |action: &&Action| {
-            let terms = approved.actions.get(&action.id);
-            let terms = terms.filter(|terms| terms.approved_on == Some(tree) && terms.program.is_some());
-            terms.is_some_and(|terms| self.approved_program(action) == terms.program)
-        };
-        plan.steps.iter().filter(is_unchanged).map(|action| action.id.clone()).collect()
     }
 
     /// Returns, in words for people, the programs of checks that the search path of whoever runs proctor finds by another way than the
@@ -125,23 +88,6 @@ impl ProgramSearch<'_> {
         let environment = ChildEnvironment::build(self.ambient, self.additions?, action, Path::new("/"));
         Some(resolve_program(program, &self.root.join(&action.directory), &environment.search_path()))
     }
-}
-
-/// Returns the checks of a plan of which neither tree nor program changed since a rule approved their commands; none for a
-/// typed command.
-pub fn unchanged_since_approval(
-    index: &StoreIndex,
-    programs: ProgramSearch<'_>,
-    request: &RunRequest<'_>,
-    tree: TreeDigest,
-) -> Result<BTreeSet<ActionId>, ProjectError> {
-    let RunRequest { plan, scope, .. } = request;
-    let approved = match file_of(plan) {
-        Some(_) => index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?,
-        None => None,
-    };
-    let unchanged = approved.map(|held| programs.unchanged_since_approval(plan, &held.terms, tree));
-    Ok(unchanged.unwrap_or_default())
 }
 
 /// Returns, in words for people, the programs of a plan that are found by another way than the approved one; none for a typed command.
@@ -205,7 +151,7 @@ mod tests {
         let mut step = testing::generic_action(ActionPhase::Step);
         step.command.argv = vec!["tool".to_owned()];
         let plan = Plan { steps: vec![step], ..testing::empty_plan() };
-        let approved = |ambient| search(ambient).record(&plan, None, plan_terms(&plan));
+        let approved = |ambient| search(ambient).record(&plan, plan_terms(&plan));
         let others = |ambient, terms: &PlanTerms| search(ambient).found_by_another_way(&plan, terms);
         let nothing = Vec::<String>::new();
         let mut terms = approved(&approved_path);

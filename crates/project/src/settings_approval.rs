@@ -3,22 +3,13 @@
 //! The settings belong to the project, not to a task: the newest approval of any task holds the approved settings.
 //! What the user's own configuration allows needs no approval, and no approval records it.
 
-use proctor_model::{AsksFor, Digest, JudgedSettings, PlanSettings};
-use proctor_plan::config::{ENV_FILE_CONTENT, opens_the_machine};
-use proctor_plan::spec::{
-    WeakerSetting, first_settings, settings_by_rule, stricter_settings, unrecorded_env_file, weaker_settings,
-};
+use proctor_model::{Digest, JudgedSettings, PlanSettings, RuleDifference};
+use proctor_plan::spec::{compare_settings, first_settings, settings_by_rule};
 
 /// How the present settings compare with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingsDecision {
-    /// Where the present settings are weaker, one sentence each. A person must approve them before anything runs.
-    pub(crate) weakened: Vec<String>,
-    /// The settings that `weakened` is about, such as `sandbox.mode`.
-    pub(crate) names: Vec<String>,
-    /// Where the present settings are stricter, one sentence each.
-    pub(crate) strengthened: Vec<String>,
-    pub(crate) asks_for: AsksFor,
+    pub(crate) difference: RuleDifference,
     /// The settings that an approval without a person records; `None` if there are no present settings and none were
     /// approved.
     pub(crate) by_rule: Option<JudgedSettings>,
@@ -34,15 +25,7 @@ pub(crate) struct SettingsDecision {
 pub(crate) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSettings) -> SettingsDecision {
     let PlanSettings { now, allowed } = settings;
     if now.values.is_empty() {
-        let by_rule = held.cloned();
-        return SettingsDecision {
-            weakened: Vec::new(),
-            names: Vec::new(),
-            strengthened: Vec::new(),
-            asks_for: AsksFor::Less,
-            by_rule,
-            is_recorded: true,
-        };
+        return SettingsDecision { difference: RuleDifference::default(), by_rule: held.cloned(), is_recorded: true };
     }
     let first;
     let before = match held {
@@ -52,25 +35,15 @@ pub(crate) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
             &first
         }
     };
-    let mut by_rule = settings_by_rule(before, now);
-    let mut weaker = weaker_settings(before, now, allowed);
-    if let Some(unrecorded) = unrecorded_env_file(before, now, allowed).filter(|_| held.is_some()) {
-        weaker.push(unrecorded);
-        by_rule.values.remove(ENV_FILE_CONTENT);
-    }
-    let opens = |setting: &WeakerSetting| now.values.get(&setting.key).is_some_and(|now| opens_the_machine(&setting.key, now));
-    SettingsDecision {
-        asks_for: match (!weaker.is_empty() && weaker.iter().all(opens), held) {
-            (false, _) => AsksFor::Less,
-            (true, Some(_)) => AsksFor::More,
-            (true, None) => AsksFor::MoreAtFirst,
-        },
-        names: weaker.iter().map(|setting| setting.key.clone()).collect(),
-        weakened: weaker.into_iter().map(|setting| setting.text).collect(),
-        strengthened: if held.is_some() { stricter_settings(before, now) } else { Vec::new() },
-        is_recorded: held == Some(&by_rule),
-        by_rule: Some(by_rule),
-    }
+    let by_rule = settings_by_rule(before, now);
+    let difference = compare_settings(before, now, allowed);
+    SettingsDecision { difference, is_recorded: held == Some(&by_rule), by_rule: Some(by_rule) }
+}
+
+/// Returns the digest of rules: of a plan and of the project's settings.
+pub fn rules_digest(plan: Digest, settings: &JudgedSettings) -> Digest {
+    let bytes = serde_json_canonicalizer::to_vec(&(plan, settings));
+    Digest::of(&bytes.expect("settings hold nothing that JSON cannot"))
 }
 
 /// Returns one digest of a plan and of the settings that are approved together with it.
@@ -83,7 +56,7 @@ pub(crate) fn digest_with_settings(plan: Digest, settings: &PlanSettings) -> Dig
 mod tests {
     use super::*;
     use proctor_model::SettingValue;
-    use proctor_plan::config::{Configuration, ENV_FILE, judged_settings};
+    use proctor_plan::config::{Configuration, ENV_FILE, ENV_FILE_CONTENT, judged_settings};
 
     fn settings(file: &str, content: Option<&str>) -> JudgedSettings {
         let mut settings = judged_settings(&Configuration::default());
@@ -111,11 +84,9 @@ mod tests {
         for (held, now, allowed, is_asked) in rows {
             let settings = PlanSettings { now: now.clone(), allowed: allowed.clone() };
             let decision = decide_settings(held.as_ref(), &settings);
-            assert_eq!(decision.names == [ENV_FILE_CONTENT], is_asked, "{held:?}: {:?}", decision.weakened);
-            assert_eq!(decision.weakened.is_empty(), !is_asked, "{held:?}: {:?}", decision.weakened);
-            let recorded = decision.by_rule.and_then(|by_rule| by_rule.values.get(ENV_FILE_CONTENT).cloned());
-            let before = held.and_then(|held| held.values.get(ENV_FILE_CONTENT).cloned());
-            assert!(!is_asked || recorded == before, "no question is answered by a rule: {recorded:?}");
+            let named: Vec<&str> = decision.difference.changed.iter().map(|change| change.field.as_str()).collect();
+            assert_eq!(named == ["env_file.content"], is_asked, "{held:?}: {:?}", decision.difference);
+            assert_eq!(decision.difference.is_empty(), !is_asked, "{held:?}: {:?}", decision.difference);
         }
     }
 }

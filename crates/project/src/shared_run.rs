@@ -127,6 +127,7 @@ mod tests {
             verdict: Some(verdict),
             checks: Vec::new(),
             problems: Vec::new(),
+            rules_changed: Vec::new(),
         }
     }
 

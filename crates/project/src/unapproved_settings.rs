@@ -1,7 +1,7 @@
 //! Finds settings that nobody approved, for commands that carry out no plan of the project and still rely on its settings
 //! (S7). Nothing is locked, written or run.
 
-use crate::approval::CONFIGURATION_FILE;
+use crate::approval::{CONFIGURATION_FILE, asks_for};
 use crate::checked_index::catch_up;
 use crate::error::ProjectError;
 use crate::settings_approval::decide_settings;
@@ -11,7 +11,7 @@ use proctor_index::StoreIndex;
 use proctor_model::{ApprovalWay, PlanSettings, ProjectId, TaskId, UnapprovedPlan};
 
 impl StoreReader {
-    /// Returns the settings that a person must approve first, as far as their names begin with `prefix`; `None` if there are
+    /// Returns the settings that a person must approve first, as far as the names of their tables begin with `prefix`; `None` if there are
     /// none.
     ///
     /// # Errors
@@ -51,22 +51,20 @@ fn find_unapproved(
     prefix: &str,
 ) -> Result<Option<UnapprovedPlan>, ProjectError> {
     let held = index.approved_settings(project).map_err(ProjectError::Index)?;
-    let decision = decide_settings(held.as_ref().and_then(|held| held.terms.settings.as_ref()), settings);
-    let named = decision.names.into_iter().zip(decision.weakened).filter(|(name, _)| name.starts_with(prefix));
-    let (names, weakened): (Vec<String>, Vec<String>) = named.unzip();
-    if names.is_empty() {
+    let mut difference = decide_settings(held.as_ref().and_then(|held| held.terms.settings.as_ref()), settings).difference;
+    for list in [&mut difference.opens, &mut difference.changed] {
+        list.retain(|change| change.name.starts_with(prefix));
+    }
+    if difference.is_empty() {
         return Ok(None);
     }
-    let needs_signature = held.is_some_and(|held| held.terms.approval.require_signature);
+    let needs_signature = held.as_ref().is_some_and(|held| held.terms.approval.require_signature);
     Ok(Some(UnapprovedPlan {
         task: TaskId::default_task(),
         file: CONFIGURATION_FILE.to_owned(),
-        asks_for: decision.asks_for,
-        weakened,
-        names,
+        asks_for: asks_for(&difference, held.is_none()),
+        difference,
         protected: Vec::new(),
-        strengthened: Vec::new(),
-        neutral: Vec::new(),
         way: if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer },
     }))
 }

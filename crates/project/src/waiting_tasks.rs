@@ -57,6 +57,7 @@ mod tests {
             verdict: None,
             checks: Vec::new(),
             problems: Vec::new(),
+            rules_changed: Vec::new(),
         };
         let mut tasks: Vec<VerdictStatus> = [
             ("T1", fresh(OverallResult::Failed, CommandExit::CodeNeedsWork)),

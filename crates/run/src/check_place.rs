@@ -11,7 +11,9 @@ use crate::seen_layers::SeenLayers;
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::SnapshotV2;
 use proctor_evidence::{ScratchDirectory, Store, read_regular_text};
-use proctor_model::{Action, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp, TreePath};
+use proctor_model::{
+    Action, CachesMode, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp, TreePath,
+};
 use proctor_project::{
     CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
     obstacle_of_settings, try_mount,
@@ -121,12 +123,13 @@ pub(crate) fn place_of_checks(
     runner: &mut Runner,
     request: &RunRequest<'_>,
     copies: CopiesOutcome,
+    caches: CachesMode,
 ) -> Result<CheckPlace, ProjectError> {
     if request.settings.sandbox.snapshot == ProtectionMode::Off {
         return Ok(CheckPlace::Project);
     }
     let place = match copies {
-        CopiesOutcome::Current(base) => try_snapshot(store, runner, request, *base)?,
+        CopiesOutcome::Current(base) => try_snapshot(store, runner, request, *base, caches)?,
         CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
         CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
     };
@@ -161,8 +164,9 @@ fn try_snapshot(
     runner: &mut Runner,
     request: &RunRequest<'_>,
     base: SnapshotBase,
+    caches: CachesMode,
 ) -> Result<CheckPlace, ProjectError> {
-    let mut snapshot = match RunSnapshot::begin(request, base) {
+    let mut snapshot = match RunSnapshot::begin(request, base, caches) {
         Ok(snapshot) => snapshot,
         Err(error) => return Ok(CheckPlace::InPlace(error.reason())),
     };

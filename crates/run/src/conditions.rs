@@ -67,6 +67,7 @@ impl IgnoredBefore {
             inputs: Some(index.digested_inputs().map(|(name, _, _)| name.to_owned()).collect()),
             toolchains_looked: None,
             other_programs,
+            rules_changed: None,
         }
     }
 }

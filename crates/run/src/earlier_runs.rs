@@ -11,7 +11,7 @@ use proctor_evidence::LedgerLookup;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use proctor_index::IndexedRun;
 use proctor_model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
-use proctor_project::{Evidence, LastRuns, RunRequest, is_as_in_ledger};
+use proctor_project::{Evidence, LastRuns, RunRequest, is_history};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
@@ -34,10 +34,11 @@ pub(crate) struct CheckedRows<'a> {
 }
 
 impl<'a> CheckedRows<'a> {
-    /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out.
+    /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out, and runs by rules that
+    /// nobody had approved.
     pub(crate) fn matching(&self, is_wanted: impl Fn(&IndexedRun) -> bool) -> impl Iterator<Item = &'a IndexedRun> {
         let ledger = self.ledger;
-        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_as_in_ledger(ledger, run).unwrap_or(false));
+        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_history(ledger, run).unwrap_or(false));
         self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
     }
 }

@@ -10,8 +10,9 @@ use crate::environment::toolchain_component;
 use crate::exports::write_exports;
 use crate::hidden_inputs::add_input_notes;
 use crate::look_again::ProjectAfter;
-use crate::lowered_verdict::{needs_a_person, note_partial_selection, note_protected_files, note_rewritten_tree};
-use crate::program_records::program_records;
+use crate::lowered_verdict::{
+    needs_a_person, note_changed_rules, note_partial_selection, note_protected_files, note_rewritten_tree,
+};
 use crate::run_context::RunContext;
 use crate::run_record::{inputs, named_checks, prerequisites_met};
 use crate::test_facts::test_result;
@@ -185,6 +186,7 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     note_partial_selection(run_end, &mut verdict);
     note_protected_files(run_end, &mut verdict);
     note_rewritten_tree(run_end, &mut verdict);
+    note_changed_rules(run_end, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
         return RunJudgement { verdict, criteria, route: None, override_of: None, tdd: context.tdd.clone(), ended };
@@ -215,7 +217,8 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp, status: OverallStatus) -> (Option
     let Some((_, result)) = chosen else { return (None, context.tdd.clone()) };
     let settings = &context.request.settings.routing;
     let asked = context.request.phase.filter(|phase| *phase != context.tdd.phase || !context.tdd.started);
-    let advice = asked.or_else(|| context.request.is_typed().then(|| context.phase()));
+    let is_no_step = context.request.is_typed() || context.changed_rules.is_some();
+    let advice = asked.or_else(|| is_no_step.then(|| context.phase()));
     let review = review::missing_review_verdict(&run_end.performed);
     let protected = needs_a_person(run_end);
     let verify = |state| match (review, &protected) {
@@ -225,7 +228,7 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp, status: OverallStatus) -> (Option
     };
     let verified = match advice {
         // A run that asks for another phase than the task's is no step of the cycle, so no attempt is counted (R6). The
-        // same holds for a typed command.
+        // same holds for a typed command, and for a run by rules that nobody approved.
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
             let verified = verify(asked);
@@ -293,6 +296,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         isolation,
         environment: environment(run_end),
         configuration_changed: changed_between(before, &run_end.after.surveyed.configuration),
+        rules_changed: context.changed_rules.as_ref().map(|rules| rules.changed.clone()).unwrap_or_default(),
         tests_modified: run_end.after.protected.as_ref().map(|seen| seen.to_report(request.plan)),
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
         tdd: counts.then(|| tdd_facts(context, decided)),
@@ -362,7 +366,8 @@ fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
 fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
     let context = run_end.context;
     let counts = decided.verdict.overall_status.counts();
-    let is_of_tree = counts && decided.verdict.overall_status != OverallStatus::RewroteTree;
+    // A run by rules that nobody approved leaves no result that another run may use.
+    let is_of_tree = counts && decided.verdict.overall_status != OverallStatus::RewroteTree && context.changed_rules.is_none();
     RunRecord {
         run_id: context.run_id.clone(),
         task: context.request.plan.task.clone(),
@@ -385,7 +390,7 @@ fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement
         configuration: run_end.after.surveyed.configuration.clone(),
         inputs: if is_of_tree { inputs(run_end, actions) } else { BTreeMap::new() },
         results: (counts && !context.request.is_typed()).then(|| check_records(actions)),
-        programs: Some(program_records(actions, &context.unchanged_since_approval)),
+        programs: None,
         conditions: Some(Box::new(run_end.after.conditions.clone())),
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
         started: context.started,

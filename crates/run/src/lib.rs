@@ -56,7 +56,6 @@ mod parallel_steps;
 mod perform;
 mod perform_all;
 mod prerequisite;
-mod program_records;
 mod queue;
 mod records;
 mod refuse;

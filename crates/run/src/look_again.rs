@@ -139,8 +139,8 @@ pub(crate) fn look_again(
     let toolchains_looked = toolchains.as_ref().map(ToolchainSurvey::begun);
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
     let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
-    let left_in_environment = stamps(&request.scope.root, &left);
-    let conditions = RunConditions { left_in_environment, toolchains_looked, ..conditions };
+    let (left_in_environment, rules_changed) = (stamps(&request.scope.root, &left), context.changed_rules.clone());
+    let conditions = RunConditions { left_in_environment, toolchains_looked, rules_changed, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
 }

@@ -1,5 +1,5 @@
 //! Lowers the verdict of a run whose checks passed and that is no full verdict on its tree all the same: checks were left out, protected
-//! files changed, or a check left other content in its copy of the tree.
+//! files changed, a check left other content in its copy of the tree, or nobody approved the rules.
 
 use proctor_model::{ActionPhase, CompletionStatus, OverallResult, OverallStatus, PartialReason, TaskStatus};
 use proctor_plan::verdict::RunVerdict;
@@ -61,6 +61,24 @@ pub(crate) fn note_rewritten_tree(run_end: &RunEnd<'_>, verdict: &mut RunVerdict
         verdict.completion_status = CompletionStatus::Incomplete;
         let files = run_end.after.conditions.rewritten.join(", ");
         verdict.completion_reason = format!("checks left other content in their copies than the tree has: {files}");
+    }
+}
+
+/// Returns why a task is not complete by rules that nobody approved; `None` if all are approved.
+pub(crate) fn changed_rules_text(changed: &[String]) -> Option<String> {
+    (!changed.is_empty()).then(|| format!("judged by changed rules: {}", changed.join("; ")))
+}
+
+/// Keeps a task from being complete by rules that nobody has approved.
+pub(crate) fn note_changed_rules(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    let Some(rules) = &run_end.context.changed_rules else { return };
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::ChangedRules);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        verdict.completion_reason = changed_rules_text(&rules.changed).unwrap_or_default();
     }
 }
 

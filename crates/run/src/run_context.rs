@@ -1,10 +1,12 @@
 //! What a run knows from its beginning to its end.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::guarded_files::GuardedFiles;
 use crate::left_behind::LeftBefore;
-use proctor_model::{Action, ActionId, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue};
+use proctor_model::{
+    Action, ActionId, ChangedRules, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue,
+};
 use proctor_project::{RunRequest, SelectedChecks};
 use proctor_sandbox::process::clock;
 use proctor_tools::ConfiguredFiles;
@@ -33,9 +35,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) left_before: LeftBefore,
     /// The files that decide how the project is judged, if an action of the plan works in the project itself.
     pub(crate) guarded: GuardedFiles,
-    /// The checks of which neither tree nor program changed since a rule approved their commands. Empty if no action ended in a
-    /// usage error, and until the actions have ended.
-    pub(crate) unchanged_since_approval: BTreeSet<ActionId>,
+    /// Which rules of the run nobody has approved; `None` if all are approved.
+    pub(crate) changed_rules: Option<ChangedRules>,
     /// Whether a configuration in the tree may leave files out of a check that does not say how many files it had.
     pub(crate) configured_files: ConfiguredFiles,
 }
@@ -69,6 +70,6 @@ impl RunContext<'_> {
 
     /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's gets advice only.
     pub(crate) fn is_step_of_cycle(&self) -> bool {
-        self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed()
+        self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed() && self.changed_rules.is_none()
     }
 }

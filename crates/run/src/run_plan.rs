@@ -4,7 +4,7 @@
 //! Before anything runs: [`open_ledger`], [`look`], [`select`], [`approve`], [`context_of_run`], [`begin`]. The first four may end the
 //! attempt with an outcome, so that no run begins. Then [`carry_out`]: `perform_all` → `look_again` → `judge_and_seal`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::check_place::{CheckPlace, look_and_copy, place_of_checks};
 use crate::guarded_files::GuardedFiles;
@@ -14,7 +14,6 @@ use crate::look_again::{BackgroundLooks, SecondLook, left_by_stopped_run, look_a
 use crate::order::{last_failed_checks, last_report_path, order_checks, order_setting};
 use crate::perform::{Performer, configured_files};
 use crate::perform_all::{PerformedActions, perform_all};
-use crate::program_records::{ends_in_usage_error, program_records};
 use crate::records;
 use crate::reuse::results_on_this_tree;
 use crate::run_context::RunContext;
@@ -22,11 +21,13 @@ use crate::run_record::prerequisites_met;
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::ActionResult;
 use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Store, remove_half_of_run};
-use proctor_model::{ActionPhase, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp};
+use proctor_model::{
+    ActionPhase, CachesMode, ChangedRules, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp,
+};
 use proctor_project::{
-    CopiesOutcome, Evidence, HeldLedger, LastRuns, Progress, ProjectError, RunOutcome, RunRequest, Runner, SelectedChecks, Trees,
-    Workspace, approve_by_rule, has_link, mend_link, park_for_the_next_run, restore_link, select_checks,
-    unchanged_since_approval, unmet_dependencies, update_task_list,
+    CopiesOutcome, Evidence, HeldLedger, LastRuns, PlanApproval, Progress, ProjectError, RunOutcome, RunRequest, Runner,
+    SelectedChecks, Trees, Workspace, approve_by_rule, has_link, mend_link, park_for_the_next_run, restore_link, select_checks,
+    unmet_dependencies, update_task_list,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
@@ -88,8 +89,8 @@ fn begin_and_carry_out(
     let (mut held, tdd) = open_ledger(evidence, request, show)?;
     let look = look(&evidence.store, trees, runner, request)?;
     let selected = select(evidence, trees, request, &look)?;
-    approve(evidence, runner, last_runs, request, &look, &mut held.ledger, show)?;
-    let context = context_of_run(evidence, request, &held.ledger, &look, tdd, selected)?;
+    let changed_rules = approve(evidence, runner, last_runs, request, &look, &mut held.ledger, show)?;
+    let context = context_of_run(evidence, request, &held.ledger, &look, (tdd, changed_rules), selected)?;
     let run = begin(&evidence.store, runner, last_runs, context, look, &held.lock)?;
     Ok(carry_out(workspace, run, &mut held, show)?)
 }
@@ -144,7 +145,7 @@ fn select(evidence: &Evidence, trees: &Trees, request: &RunRequest<'_>, look: &F
     Ok(selected)
 }
 
-/// Makes sure that the plan is approved.
+/// Makes sure that the plan may be carried out. Returns which of its rules nobody has approved.
 fn approve(
     evidence: &mut Evidence,
     runner: &Runner,
@@ -153,16 +154,20 @@ fn approve(
     look: &FirstLook,
     ledger: &mut Ledger,
     show: &mut dyn FnMut(Progress),
-) -> Result<(), NotBegun> {
+) -> Result<Option<ChangedRules>, NotBegun> {
     let programs = runner.program_search(request.scope, request.settings);
-    let unapproved = approve_by_rule(evidence, programs, request, look.plan_digest, &look.index, ledger, show)?;
-    if let Some(mut unapproved) = unapproved {
-        let before = last_runs.before_stopped_run.get(&request.scope.project).map(GuardedFiles::before);
-        unapproved.weakened.extend(before.and_then(|before| before.changed_in_stopped_run(&request.scope.root)));
-        return Err(RunOutcome::NotApproved(unapproved).into());
+    match approve_by_rule(evidence, programs, request, look.plan_digest, &look.index, ledger, show)? {
+        PlanApproval::Approved => {
+            evidence.approved_trees.keep_first_approved_tree(&evidence.store, request.scope, &look.index);
+            Ok(None)
+        }
+        PlanApproval::ChangedRules(changed) => Ok(Some(changed)),
+        PlanApproval::Refused(mut unapproved) => {
+            let before = last_runs.before_stopped_run.get(&request.scope.project).map(GuardedFiles::before);
+            unapproved.protected.extend(before.and_then(|before| before.changed_in_stopped_run(&request.scope.root)));
+            Err(RunOutcome::NotApproved(unapproved).into())
+        }
     }
-    evidence.approved_trees.keep_first_approved_tree(&evidence.store, request.scope, &look.index);
-    Ok(())
 }
 
 fn context_of_run<'a>(
@@ -170,7 +175,7 @@ fn context_of_run<'a>(
     request: &'a RunRequest<'a>,
     ledger: &Ledger,
     look: &FirstLook,
-    tdd: TddState,
+    (tdd, changed_rules): (TddState, Option<ChangedRules>),
     selected: SelectedChecks,
 ) -> Result<RunContext<'a>, ProjectError> {
     let order = order_setting(request.plan, request.settings.order);
@@ -197,7 +202,7 @@ fn context_of_run<'a>(
         met: evidence.prerequisites_met(&request.scope.project)?,
         left_before: LeftBefore::read(&evidence.store, &request.scope.project, &request.scope.root),
         guarded: GuardedFiles::default(),
-        unchanged_since_approval: BTreeSet::new(),
+        changed_rules,
         configured_files: configured_files(request.plan, &request.scope.root, &look.index),
     })
 }
@@ -213,7 +218,9 @@ fn begin<'a>(
 ) -> Result<BegunRun<'a>, ProjectError> {
     let request = context.request;
     runner.preparation.open(lock)?;
-    let place = place_of_checks(store, runner, request, look.copies)?;
+    // A run by rules that nobody approved finds no caches of other runs, and leaves none.
+    let caches = if context.changed_rules.is_some() { CachesMode::Fresh } else { request.settings.sandbox.caches };
+    let place = place_of_checks(store, runner, request, look.copies, caches)?;
     let guarded = GuardedFiles::find(request, &look.index, &place);
     context.guarded = guarded.since(last_runs.before_stopped_run.remove(&request.scope.project));
     Ok(BegunRun { context, place, index: look.index })
@@ -263,17 +270,12 @@ fn run_in_directory(
     held: &mut HeldLedger,
     show: &mut dyn FnMut(Progress),
 ) -> Result<RunOutcome, ProjectError> {
-    let BegunRun { mut context, mut place, index } = run;
+    let BegunRun { context, mut place, index } = run;
     let request = context.request;
     let mut directory = begin_directory(&workspace.evidence, &held.lock, &context)?;
     let looks = BackgroundLooks::begin(&workspace.evidence.store, request, &place, &index);
     let mut performer = Performer::new(workspace, &held.lock, &context, &mut place, &index, &mut directory, show);
     let PerformedActions { results, stopped, died, known, toolchains, prepared } = perform_all(&context, &mut performer, &index)?;
-    if ends_in_usage_error(&results) {
-        let programs = workspace.runner.program_search(request.scope, request.settings);
-        let approvals = &workspace.evidence.index;
-        context.unchanged_since_approval = unchanged_since_approval(approvals, programs, request, context.before)?;
-    }
     if stopped == Some(StopReason::Superseded) {
         let before = context.guarded.before_if_changed(&request.scope.root);
         let before = before.map(|before| (request.scope.project.clone(), before));
@@ -299,7 +301,9 @@ fn run_in_directory(
     update_task_list(evidence, &mut held.ledger, request.scope, request.settings, show)?;
     if matches!(outcome, RunOutcome::Judged(_)) {
         trees.keep_verdict_tree(&evidence.index, request, context.plan_digest, &run_end.after.tree);
-        evidence.approved_trees.keep_approved_tree(&evidence.store, request.scope, &index);
+        if context.changed_rules.is_none() {
+            evidence.approved_trees.keep_approved_tree(&evidence.store, request.scope, &index);
+        }
         runner.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
     }
     Ok(outcome)
@@ -328,7 +332,7 @@ fn drop_superseded(
         task: context.request.plan.task.clone(),
         tree_digest: context.before,
         prerequisites: prerequisites_met(context, performed),
-        programs: Some(program_records(performed, &context.unchanged_since_approval)),
+        programs: None,
         left_in_environment,
         started: context.started,
     };

@@ -93,15 +93,16 @@ fn conditions_of(base: &SnapshotBase) -> Option<CacheConditions> {
 }
 
 impl RunSnapshot {
-    /// Begins the snapshot of a run on a base, without layers.
-    pub(super) fn begin(request: &RunRequest<'_>, base: SnapshotBase) -> Result<Self, SnapshotError> {
+    /// Begins the snapshot of a run on a base, without layers. `caches` says whether checks find the caches of earlier runs, and leave
+    /// theirs to later ones.
+    pub(super) fn begin(request: &RunRequest<'_>, base: SnapshotBase, caches: CachesMode) -> Result<Self, SnapshotError> {
         let layers = RunLayers::begin(&base.directory)?;
         let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
         let settings = &request.settings.sandbox;
         let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
         let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
         // A cache cannot be moved from memory to the store in one step, so layers in memory have no kept caches.
-        let mode = if layers.memory().is_some() { CachesMode::Fresh } else { settings.caches };
+        let mode = if layers.memory().is_some() { CachesMode::Fresh } else { caches };
         let caches = CheckCaches::new(mode, kept, conditions_of(&base));
         Ok(Self {
             root: request.scope.root.clone(),

@@ -34,7 +34,6 @@ mod linter;
 mod located;
 mod mending;
 mod missing_program;
-mod neutral_words;
 mod no_work;
 mod node_test;
 mod node_tests;
@@ -85,7 +84,6 @@ pub use linter::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
 };
 pub use mending::{is_lock_file, judge_mended, runs_linter};
-pub use neutral_words::differs_in_neutral_words_only;
 pub use npm_settings::{deciding_npm_setting, judge_npm_setting};
 pub use output_so_far::OutputSoFar;
 pub use package_json::{script_name, scripts};

@@ -3,7 +3,6 @@
 
 use crate::discover::{Finder, WrittenFinder};
 use crate::interpret::{Exited, Input, Stopped};
-use crate::neutral_words::{COLOURS, NeutralValues, NeutralWords};
 use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
@@ -22,8 +21,6 @@ pub(super) struct ToolRow {
     pub(super) checks: fn(&str, &[String]) -> bool,
     /// The options and subcommands with which the tool ends with exit code 0 and checks nothing.
     pub(super) no_work: NoWork,
-    /// The words of a command that make no verdict easier.
-    pub(super) neutral: NeutralWords,
     /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments on, such a
     /// tool cannot be asked for its report.
     pub(super) is_asked_by_argument_only: bool,
@@ -65,7 +62,6 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         programs,
         checks: |_, _| true,
         no_work: no_work::NONE,
-        neutral: NeutralWords::NONE,
         is_asked_by_argument_only: false,
         no_colour: None,
         ask: |_, _| {},
@@ -94,23 +90,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         hung: pytest::hung,
         find: Some(pytest::find),
         written: pytest::written,
-        neutral: NeutralWords {
-            valued: &[
-                // `--tb=no` is missing: it hides the message of a failure.
-                ("--tb", NeutralValues::Of(&["auto", "long", "short", "line", "native"])),
-                ("--color", COLOURS),
-                ("--durations", NeutralValues::Number),
-            ],
-            has_verbosity: true,
-            has_quiet: true,
-            lists_by_letters: true,
-            flags: &["-l", "--showlocals"],
-            end_early: &["-x", "--exitfirst", "--maxfail=1"],
-            names_paths: true,
-            // Then the words are modules.
-            no_paths_with: &["--pyargs"],
-            ..NeutralWords::NONE
-        },
         triggers: triggers::PYTHON_TESTS,
         ..row(Tool::Pytest, &["pytest", "py.test"], pytest::interpret)
     },
@@ -164,12 +143,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(tsc::find),
         remark: tsc::remark,
         strictness: Some(StrictnessReader { read: tsc::strictness, typed_option: "noImplicitAny" }),
-        neutral: NeutralWords {
-            flags: &["--pretty"],
-            flags_may_have_values: true,
-            without_value: &["--noEmit"],
-            ..NeutralWords::NONE
-        },
         triggers: triggers::SCRIPT_SOURCES,
         ..row(Tool::Tsc, &["tsc", "tsc.js"], tsc::interpret)
     },
@@ -177,12 +150,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: linter::NO_WORK_OF_MYPY,
         find: Some(linter::find_mypy),
         strictness: Some(StrictnessReader { read: linter::strictness, typed_option: linter::UNTYPED }),
-        neutral: NeutralWords {
-            // `--pretty` is missing: it breaks long messages into lines, and the error's code may stand on the second line.
-            valued: &[("--output", NeutralValues::ReadFormats)],
-            has_verbosity: true,
-            ..NeutralWords::NONE
-        },
         triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
     },
@@ -193,12 +160,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(eslint::find),
         limit_of_command: eslint::max_warnings,
         limit_of_script: eslint::script_max_warnings,
-        neutral: NeutralWords {
-            flags: &["--color", "--no-color"],
-            takes_more_paths: true,
-            names_paths: true,
-            ..NeutralWords::NONE
-        },
         triggers: triggers::SCRIPT_SOURCES,
         ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
     },
@@ -207,46 +168,22 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: linter::NO_WORK_OF_RUFF,
         ask: linter::ask_ruff,
         find: Some(linter::find_ruff),
-        neutral: NeutralWords {
-            valued: &[("--output-format", NeutralValues::ReadFormats)],
-            has_verbosity: true,
-            takes_more_paths: true,
-            names_paths: true,
-            subcommands: &["check", "format"],
-            without_value: &["--check"],
-            ..NeutralWords::NONE
-        },
         triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_FLAKE8,
-        neutral: NeutralWords {
-            valued: &[("--format", NeutralValues::ReadFormats)],
-            has_verbosity: true,
-            takes_more_paths: true,
-            names_paths: true,
-            ..NeutralWords::NONE
-        },
         triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_PYLINT,
-        neutral: NeutralWords { valued: &[("--output-format", NeutralValues::ReadFormats)], ..NeutralWords::NONE },
         triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
         checks: linter::prettier_checks,
         no_work: linter::NO_WORK_OF_PRETTIER,
-        neutral: NeutralWords {
-            flags: &["--color", "--no-color"],
-            takes_more_paths: true,
-            names_paths: true,
-            without_value: &["--check"],
-            ..NeutralWords::NONE
-        },
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },

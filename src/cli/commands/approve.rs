@@ -1,4 +1,4 @@
-//! `proctor approve`: a person approves weaker checks of the project or of a task, or the present content of protected files
+//! `proctor approve`: a person approves the rules of the project or of a task as they are now, or the present content of protected files
 //! (S7). Nothing is run.
 
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
     let plan = &loaded.plan;
     let found = workspace.approval_question(&scope, &settings, plan).map_err(|error| super::from_run_error(&error))?;
     let Some(question) = found else {
-        let text = format!("task `{}` asks for nothing less than was approved: a run approves it by that", plan.task);
+        let text = format!("task `{}` has the rules that were approved", plan.task);
         if options.print {
             render::note(&text)
         } else {
@@ -98,21 +98,20 @@ fn refused(question: &ApprovalQuestion) -> CommandError {
     lines.fold(error, |error, line| error.detail(line.trim_start().to_owned()))
 }
 
-/// Asks the person at the terminal, where there is one, to approve what a run has refused, and returns whether the
+/// Asks the person at the terminal, where there is one, to approve what a run has refused or was judged by, and returns whether the
 /// person did. The person is not asked if only a signature can approve the plan.
 pub(super) fn ask_in_place(
     workspace: &mut Workspace,
     scope: &ProjectScope,
     settings: &ProjectSettings,
     plan: &Plan,
-    unapproved: &UnapprovedPlan,
     (environment, control): (&Environment, &Control),
 ) -> Result<bool, CommandError> {
-    if unapproved.way != ApprovalWay::Answer || !environment::is_person_present(environment) {
+    if !environment::is_person_present(environment) {
         return Ok(false);
     }
     let found = workspace.approval_question(scope, settings, plan).map_err(|error| super::from_run_error(&error))?;
-    let Some(question) = found else { return Ok(false) };
+    let Some(question) = found.filter(|question| question.unapproved.way == ApprovalWay::Answer) else { return Ok(false) };
     if !ask_for_name(&question.unapproved, control) {
         return Ok(false);
     }

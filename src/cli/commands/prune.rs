@@ -16,7 +16,7 @@ use proctor_project::{
 };
 
 /// The beginning of the names of the settings by which evidence is removed.
-const EVIDENCE_SETTINGS: &str = "evidence.";
+const EVIDENCE_SETTINGS: &str = "evidence";
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, options.place.path())?;

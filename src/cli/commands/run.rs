@@ -107,17 +107,19 @@ pub(super) fn run_task(
         }
         MadeRun::Own(carried) => carried,
     };
-    if let RunOutcome::NotApproved(unapproved) = &carried
-        && output == RunOutput::Screen
-    {
+    if matches!(carried, RunOutcome::NotApproved(_)) && output == RunOutput::Screen {
         let RunResources { workspace, scope, settings } = opened;
-        if approve::ask_in_place(workspace, scope, settings, &loaded.plan, unapproved, (environment, control))? {
+        if approve::ask_in_place(workspace, scope, settings, &loaded.plan, (environment, control))? {
             carried = proctor_app::run::run(environment, wish, loaded, (opened, control), &mut show)?;
         }
     }
     Ok(match sealed_of(environment, &loaded.plan.task, carried)? {
         Some(sealed) => {
             let path = show_sealed(loaded, &opened.settings, &sealed, (output, style));
+            if !sealed.report.rules_changed.is_empty() && output == RunOutput::Screen {
+                let RunResources { workspace, scope, settings } = opened;
+                approve::ask_in_place(workspace, scope, settings, &loaded.plan, (environment, control))?;
+            }
             RunEnd { exit: sealed.exit, report: Some((Box::new(sealed.report), path)) }
         }
         None => RunEnd { exit: CommandExit::NoFreshVerdict, report: None },

@@ -9,7 +9,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment, indented};
-use proctor_model::{ApprovalWay, CommandExit, ProjectId, TaskId, UnapprovedPlan, quote_word};
+use proctor_model::{ApprovalWay, CommandExit, ProjectId, RuleChange, TaskId, UnapprovedPlan, quote_word};
 use proctor_project::{RegisteredProject, StoreReader, WaitingApprovals};
 
 /// The document of `proctor approve --list --json`.
@@ -35,8 +35,8 @@ struct WaitingProject {
 struct WaitingPlan {
     task: TaskId,
     file: String,
-    /// What differs from what was approved, one sentence each, by its effect: `weakened`, `protected`, `strengthened` and
-    /// `neutral`.
+    /// What differs from what was approved, one sentence each: what `opens` more of the machine, the other rules that are `changed`,
+    /// and `protected` files.
     differences: BTreeMap<&'static str, Vec<String>>,
     /// Whether only a signature approves it.
     needs_signature: bool,
@@ -114,16 +114,16 @@ fn approve_command_in(root: &Path, task: &TaskId) -> String {
 }
 
 fn to_document(project: RegisteredProject, root: &Path, waiting: WaitingApprovals) -> WaitingProject {
+    let texts = |changes: &[RuleChange]| changes.iter().map(ToString::to_string).collect();
     let to_plan = |unapproved: UnapprovedPlan| WaitingPlan {
         command: approve_command_in(root, &unapproved.task),
         needs_signature: unapproved.way == ApprovalWay::Signature,
         task: unapproved.task,
         file: unapproved.file,
         differences: BTreeMap::from([
-            ("weakened", unapproved.weakened),
+            ("opens", texts(&unapproved.difference.opens)),
+            ("changed", texts(&unapproved.difference.changed)),
             ("protected", unapproved.protected),
-            ("strengthened", unapproved.strengthened),
-            ("neutral", unapproved.neutral),
         ]),
     };
     let plans = waiting.unapproved.into_iter().map(to_plan).collect();

@@ -33,8 +33,8 @@ use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, Tests
 use proctor_git::read_git_index;
 use proctor_model::{
     ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PlanNote,
-    PruneReason, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command, plan_subject,
-    quoted_text,
+    PruneReason, RuleDifference, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command,
+    plan_subject, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -164,10 +164,19 @@ pub(crate) fn notes(report: &ExecutionReportV2, told: &[PlanNote]) -> Vec<String
         let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
     }
+    lines.extend(changed_rules(&report.rules_changed, &report.test_specification.task_id));
     lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
     lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).map(snapshot_lines).unwrap_or_default());
     lines.extend(report.isolation.as_ref().and_then(unenforced_limits_line));
     lines
+}
+
+/// Returns the line about rules that nobody has approved; `None` if all are approved.
+pub(crate) fn changed_rules(changed: &[String], task: &TaskId) -> Option<String> {
+    let named = changed.join("; ");
+    let approve = approve_command(task);
+    (!changed.is_empty())
+        .then(|| format!("  judged by changed rules: {named} · no proof until a person approves them (`{approve}`)"))
 }
 
 /// Returns the line about limits of `[sandbox]` that were not enforced; `None` if all were.
@@ -331,31 +340,21 @@ pub(crate) fn run_line(run: &RecordedRun) -> String {
     format!("run {} · task {} · {}", run.run_id, run.task, run.started)
 }
 
-/// Returns the lines for the person who approves a plan: which changes are neither weaker nor stricter, what is stricter, which
-/// protected files changed, and what is weaker. What is weaker stands last, beside the question, so that nothing pushes it off the
-/// screen.
+/// Returns the lines for the person who approves a plan: where its rules and the protected files are not what was approved. What opens
+/// more of the machine stands last, beside the question, so that nothing pushes it off the screen.
 pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let first = if unapproved.weakened.is_empty() {
+    let RuleDifference { opens, changed } = &unapproved.difference;
+    let first = if unapproved.difference.is_empty() {
         format!("protected files of {subject} are not what was approved")
     } else {
         format!("{subject} {}", unapproved.asks_for.words())
     };
-    let mut lines = vec![first];
-    for (word, texts, most) in [
-        ("neutral", &unapproved.neutral, SHOWN_HARMLESS),
-        ("strengthened", &unapproved.strengthened, SHOWN_HARMLESS),
-        ("protected", &unapproved.protected, usize::MAX),
-        ("weakened", &unapproved.weakened, usize::MAX),
-    ] {
-        lines.extend(texts.iter().take(most).map(|text| format!("  {word}: {text}")));
-        lines.extend(texts.len().checked_sub(most).filter(|more| *more > 0).map(|more| format!("  {word}: and {more} more")));
-    }
-    lines
+    let protected = unapproved.protected.iter().map(|text| format!("  protected: {text}"));
+    let changed = changed.iter().map(|change| format!("  changed: {change}"));
+    let opens = opens.iter().map(|change| format!("  opens: {change}"));
+    std::iter::once(first).chain(protected).chain(changed).chain(opens).collect()
 }
-
-/// The most changes of one kind that weaken nothing and are shown in a question; further ones are only counted.
-const SHOWN_HARMLESS: usize = 5;
 
 /// Returns the question under [`difference`], whose answer a person types on the same line.
 pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
@@ -416,26 +415,30 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proctor_model::{ApprovalWay, AsksFor};
+    use proctor_model::{ApprovalWay, AsksFor, RuleChange};
 
-    /// Many harmless changes must not push the one that matters off the screen.
     #[test]
-    fn what_is_weakened_stands_last_and_harmless_changes_are_counted() {
-        let changes = |what: &str, count: usize| (1..=count).map(|number| format!("{what} {number}")).collect::<Vec<_>>();
+    fn what_opens_the_machine_stands_last() {
+        let change = |name: &str| RuleChange { name: name.to_owned(), field: "command".to_owned(), difference: "x".to_owned() };
         let unapproved = UnapprovedPlan {
             task: TaskId::default_task(),
             file: "proctor.toml".to_owned(),
-            asks_for: AsksFor::Less,
-            weakened: changes("w", 7),
-            names: vec!["w".to_owned()],
-            protected: Vec::new(),
-            strengthened: changes("s", 60),
-            neutral: changes("n", 5),
+            asks_for: AsksFor::More,
+            difference: RuleDifference { opens: vec![change("install")], changed: vec![change("tests"), change("lint")] },
+            protected: vec!["a.py was removed".to_owned()],
             way: ApprovalWay::Answer,
         };
         let lines = difference(&unapproved);
-        assert_eq!(lines.len(), 1 + 5 + (5 + 1) + 7);
-        assert_eq!((lines[6].as_str(), lines[11].as_str()), ("  strengthened: s 1", "  strengthened: and 55 more"));
-        assert_eq!(lines.last().map(String::as_str), Some("  weakened: w 7"));
+        assert_eq!(
+            lines[1..],
+            [
+                "  protected: a.py was removed",
+                "  changed: tests: command: x",
+                "  changed: lint: command: x",
+                "  opens: install: command: x",
+            ]
+        );
+        assert_eq!(unapproved.name_to_type(), "install");
+        assert_eq!(RuleChange::in_short(&[change("a"), change("b"), change("a")]), ["a: command", "b: command"]);
     }
 }

@@ -1,5 +1,6 @@
 //! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
+use crate::cli::screen::changed_rules;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use proctor_app::indented;
@@ -24,7 +25,8 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
             .flat_map(|sentence| indented(&sentence))
             .map(Line::from);
         let problems: Vec<Line> = task.problems.iter().flat_map(problem_lines).collect();
-        std::iter::once(task_line(name, task, style)).chain(checks).chain(problems).collect::<Vec<_>>()
+        let changed = changed_rules(&task.rules_changed, &task.task).map(Line::from);
+        std::iter::once(task_line(name, task, style)).chain(checks).chain(changed).chain(problems).collect::<Vec<_>>()
     };
     let health = project.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)).map(Line::from);
     project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
@@ -150,7 +152,7 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::NeedsHuman => "a person decides how it goes on: `proctor tdd resolve`".to_owned(),
         StateV1::NotApproved if !task.problems.is_empty() => {
             format!(
-                "it asks for less than was approved: `{}` says who may approve it; or take it back",
+                "it asks for more than was approved: `{}` says who may approve it; or take it back",
                 approve_command(&task.task)
             )
         }
@@ -226,6 +228,7 @@ mod tests {
             verdict: Some(verdict),
             checks: Vec::new(),
             problems: Vec::new(),
+            rules_changed: Vec::new(),
             failures: None,
         }
     }

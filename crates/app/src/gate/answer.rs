@@ -161,6 +161,9 @@ impl GateAnswer {
                 "run the checks with the search path that leads to the approved programs; or let a person approve the others: `proctor approve`"
                     .to_owned()
             }
+            GateReason::ChangedRules { .. } => {
+                "take the rules back and run the checks again; or let a person approve them: `proctor approve`".to_owned()
+            }
             GateReason::UntrackedInputs { .. } => {
                 "`proctor gate --run` runs the checks without these files, and `ignored_inputs` of the trusted `[gate]` accepts some; \
                  or commit them"

@@ -109,6 +109,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::TreeRewritten { .. }
         | GateReason::Weaker { .. }
         | GateReason::OpenWorld { .. }
+        | GateReason::ChangedRules { .. }
         | GateReason::PersonNeeded { .. }
         | GateReason::OnPlatform { .. } => false,
     }

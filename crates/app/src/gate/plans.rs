@@ -10,7 +10,7 @@ use proctor_git::{GitReadError, GitStorage, ObjectId};
 use proctor_model::{Digest, GatePolicy, Plan, TaskId};
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
-use proctor_plan::spec::{self, DiskFiles, ProjectFiles, plan_digest, plan_terms, weaker_actions};
+use proctor_plan::spec::{self, DiskFiles, ProjectFiles, changed_actions, plan_digest, plan_terms};
 use proctor_plan::verdict::RequiredPlan;
 use proctor_project::{CommittedFiles, ProjectRepository, Specifications};
 use proctor_tree::ignore::{IgnoredClass, class_of};
@@ -181,7 +181,7 @@ pub(super) fn plans_digest(
     Ok(Digest::of(parts.join("\n").as_bytes()))
 }
 
-/// Returns the checks and prerequisites that the commit does not have, or with which it asks for less.
+/// Returns the checks that the commit does not have, or has with other rules.
 fn lowered_checks(
     (trusted, before): (&dyn ProjectFiles, &Configuration),
     (commit, now): (&dyn ProjectFiles, &Configuration),
@@ -191,8 +191,8 @@ fn lowered_checks(
     let Some(now) = plan(now, commit) else { return vec!["the checks: no plan can be made of the commit".to_owned()] };
     // Prerequisites and the clean-up are always written in the configuration, which is compared by itself.
     let is_check = |name: &String| before.steps.iter().any(|step| step.name == *name || step.id.as_str() == name);
-    let weaker = weaker_actions(&plan_terms(&before), &plan_terms(&now));
-    weaker.into_iter().filter(is_check).map(|name| format!("check `{name}`")).collect()
+    let changed = changed_actions(&plan_terms(&before), &plan_terms(&now));
+    changed.into_iter().filter(is_check).map(|name| format!("check `{name}`")).collect()
 }
 
 fn plan(configuration: &Configuration, files: &dyn ProjectFiles) -> Option<Plan> {

@@ -85,8 +85,8 @@ fn begin(state: TurnState, standing: &HookStanding, now: Timestamp, is_session: 
     let result = result_of(standing);
     let start = start_of_turn(&state, standing, now);
     let session_begun = state.session_begun.or(Some(now));
-    let ToldState { failed_before, person, .. } = state.told;
-    let told = ToldState { failed_before, person, ..ToldState::default() };
+    let ToldState { failed_before, person, rules, .. } = state.told;
+    let told = ToldState { failed_before, person, rules, ..ToldState::default() };
     let is_news = result.is_some() && (is_session || state.last_result.is_some() && state.last_result != result);
     let last_result = result.or(state.last_result);
     let state = TurnState { start: Some(start), session_begun, goes_on: true, last_result, told, ..TurnState::default() };
@@ -210,12 +210,27 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             state.blocks = 0;
             state.side_blocks = 0;
             state.told.limit = false;
-            let is_known = standing.missing.iter().all(|test| state.told.missing.contains(test));
-            if is_known || event == HookEvent::SubagentEnd {
+            if event == HookEvent::SubagentEnd {
                 return silent(state, HookOutcome::Green);
             }
-            state.told.missing.clone_from(&standing.missing);
-            let text = missing_tests_text(&standing.missing);
+            let rules = &standing.rules_changed;
+            let are_rules_told = rules.is_empty() || state.told.rules.as_ref() == Some(rules) || changed != Some(true);
+            let is_missing_told = standing.missing.iter().all(|test| state.told.missing.contains(test));
+            let text = match (is_missing_told, are_rules_told) {
+                (true, true) => return silent(state, HookOutcome::Green),
+                (false, _) => {
+                    state.told.missing.clone_from(&standing.missing);
+                    missing_tests_text(&standing.missing)
+                }
+                // It is said once of each difference.
+                (true, false) => {
+                    state.told.rules = Some(rules.clone());
+                    format!(
+                        "proctor: green, and judged by changed rules: {rules}. That is no proof: tell the user, or take it back. \
+                         A person approves it with `proctor approve`."
+                    )
+                }
+            };
             HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked }
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {

@@ -71,6 +71,8 @@ pub struct HookStanding {
     pub last_run: Option<RunId>,
     /// The tests that ran before the turn, and are gone or skipped now. Read only for a turn that ends green.
     pub missing: Vec<String>,
+    /// The rules by which it was judged and that nobody approved, in short; empty if all are approved.
+    pub rules_changed: String,
 }
 
 impl HookStanding {
@@ -83,8 +85,17 @@ impl HookStanding {
     /// How a project stands whose directory is not there any more.
     pub fn gone() -> Self {
         let judgement = HookJudgement::RootGone;
-        let (failing, missing) = (Vec::new(), Vec::new());
-        Self { judgement, tree: None, verdict: None, failing, failing_total: 0, last: None, last_run: None, missing }
+        Self {
+            judgement,
+            tree: None,
+            verdict: None,
+            failing: Vec::new(),
+            failing_total: 0,
+            last: None,
+            last_run: None,
+            missing: Vec::new(),
+            rules_changed: String::new(),
+        }
     }
 
     /// Reads how a project stands. Where the project has checks of its own, they are what counts; where it has none, all its tasks
@@ -113,6 +124,7 @@ impl HookStanding {
             judgement,
             failing,
             failing_total,
+            rules_changed: tasks.iter().flat_map(|task| task.rules_changed.clone()).collect::<Vec<_>>().join("; "),
         }
     }
 }
@@ -274,9 +286,9 @@ fn judgement_of(task: &TaskStatusV1) -> HookJudgement {
         // A moved tree is tested again by itself.
         StateV1::Running | StateV1::Queued | StateV1::Stale | StateV1::Moved | StateV1::NoVerdict => HookJudgement::Pending,
         StateV1::Unstable => HookJudgement::CannotJudge(format!("files change while they are tested: {}", task.paths.join(", "))),
-        StateV1::NotApproved => HookJudgement::CannotJudge(why(
-            "the checks were made weaker than the approved ones; undo that, or a person approves it",
-        )),
+        StateV1::NotApproved => {
+            HookJudgement::CannotJudge(why("the checks ask for more than was approved; undo that, or a person approves it"))
+        }
         StateV1::ConfigurationWrong => {
             HookJudgement::CannotJudge(why("the configuration is wrong: `proctor check` names the place"))
         }

@@ -91,6 +91,8 @@ pub struct ToldState {
     pub person: Option<String>,
     /// The missing tests that kept the agent from stopping.
     pub missing: Vec<String>,
+    /// The rules of which it was said that nobody approved them.
+    pub rules: Option<String>,
 }
 
 /// How a project stood when a turn began.

@@ -9,7 +9,7 @@ use crate::project::opening;
 use crate::project::setup::{self, LoadedProject, Planless};
 use proctor_model::{CommandExit, TaskId};
 use proctor_plan::config::{Configuration, judged_settings};
-use proctor_plan::spec::{self, first_settings, specification::SPECIFICATION_SUFFIX, weaker_settings};
+use proctor_plan::spec::{self, compare_settings, first_settings, specification::SPECIFICATION_SUFFIX};
 use proctor_project::{PlanlessReason, ProjectError, SPECIFICATION_SEARCH, Specifications, TaskError};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
@@ -66,11 +66,11 @@ pub fn load_for_approval(environment: &Environment, directory: &Path) -> Result<
         return Ok(LoadedProject { root, configuration, plan });
     }
     let now = judged_settings(&configuration);
-    let wider = weaker_settings(&first_settings(&now), &now, &configuration.allowed);
+    let wider = compare_settings(&first_settings(&now), &now, &configuration.allowed).opens;
     let error = error.detail("so nothing is run, and nothing waits for an approval");
     let Some(first) = wider.first() else { return Err(error) };
-    let rest = wider.iter().skip(1).map(|setting| format!("  {}", setting.text));
-    let error = error.detail("the first run will ask for these settings:").detail(format!("  {}", first.text));
+    let rest = wider.iter().skip(1).map(|setting| format!("  {setting}"));
+    let error = error.detail("the first run will ask for these settings:").detail(format!("  {first}"));
     Err(rest.fold(error, CommandError::detail))
 }
 

@@ -244,6 +244,7 @@ pub(super) mod tests {
                 inputs: None,
                 toolchains_looked: None,
                 other_programs: Vec::new(),
+                rules_changed: None,
             }),
         }
     }

@@ -81,6 +81,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         isolation: facts.isolation.as_ref().map(|isolation| build_isolation(facts, isolation)),
         environment: Some(build_environment(facts)),
         configuration_changed: facts.configuration_changed.clone(),
+        rules_changed: facts.rules_changed.clone(),
         tests_modified: facts.tests_modified.clone(),
         custody: CustodyV2::SameUser,
         limit: facts.actions.iter().filter_map(ActionResult::judgement).find_map(|judgement| judgement.classification.limit),

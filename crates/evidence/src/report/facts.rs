@@ -56,6 +56,8 @@ pub struct RunFacts {
     pub environment: EnvironmentV2,
     /// Configuration files that changed since the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
+    /// Which rules of the run nobody had approved when it began.
+    pub rules_changed: Vec<String>,
     /// The comparison of the protected files with the approved ones; `None` if no files are protected.
     pub tests_modified: Option<TestsModifiedV2>,
     /// Where the task goes next; `None` if the run was not routed.

@@ -373,6 +373,7 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             path: "pyproject.toml".to_owned(),
             change: FileChangeKind::Modified,
         }],
+        rules_changed: vec!["tests: timeout".to_owned()],
         tests_modified: Some(TestsModifiedV2 {
             modified: true,
             protect: vec!["tests/**".to_owned()],

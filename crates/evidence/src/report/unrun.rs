@@ -54,6 +54,7 @@ pub(super) fn unrun_report(
         isolation: None,
         environment: None,
         configuration_changed: Vec::new(),
+        rules_changed: Vec::new(),
         tests_modified: None,
         custody: CustodyV2::SameUser,
         limit: None,

@@ -71,7 +71,6 @@ fn whatever_another_program_changes_of_what_decides_is_noticed() {
         "UPDATE seals SET signature = 'x'",
         "DELETE FROM seals",
         "DELETE FROM checks",
-        "DELETE FROM programs",
         // A text that is not UTF-8.
         "UPDATE runs SET task = CAST(x'ff' AS TEXT) WHERE sequence = 20",
         "UPDATE runs SET result = CAST(x'ff' AS TEXT) WHERE sequence = 20",

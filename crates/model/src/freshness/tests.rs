@@ -230,6 +230,7 @@ fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
         verdict: None,
         checks: Vec::new(),
         problems: Vec::new(),
+        rules_changed: Vec::new(),
     };
     let tasks = ["default", "T1", "T2", "T3"].map(task).to_vec();
     let standing = ProjectStatus { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new() };

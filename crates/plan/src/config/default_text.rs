@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::config::keys::{KeyKind, kind_of};
+use crate::config::keys::{Asked, KeyKind, kind_of};
 use crate::config::policy::strategy_word;
 use proctor_model::{FindingFacts, PolicyOptions, Tool};
 
@@ -41,11 +41,11 @@ fn with_questions(text: &str) -> String {
 /// change.
 fn question(path: &str) -> String {
     match kind_of(path) {
-        Some(KeyKind::Weakening { when, opens_the_machine }) => {
-            let first = if opens_the_machine { "; more than the default at the first run, too" } else { "" };
-            format!("# Asked for: {}{first}.\n", when.words())
+        Some(KeyKind::Rule { when, asked: Asked::BeforeRun }) => format!("# Asked for: {}.\n", when.words()),
+        Some(KeyKind::Rule { when, asked: Asked::AtFirstRun }) => {
+            format!("# Asked for: {}; more than the default at the first run, too.\n", when.words())
         }
-        Some(KeyKind::Table | KeyKind::Never(_)) | None => String::new(),
+        Some(KeyKind::Rule { asked: Asked::AfterRun, .. } | KeyKind::Table | KeyKind::Never(_)) | None => String::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::config::duration::duration_text;
-use crate::config::keys::{KeyKind, kind_of};
+use crate::config::keys::{Asked, KeyKind, kind_of};
 use crate::config::settings::Configuration;
 use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
 use proctor_model::{
@@ -98,7 +98,7 @@ pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
         return Some(WeakerWhen::OtherContent);
     }
     match kind_of(key)? {
-        KeyKind::Weakening { when, .. } => Some(when),
+        KeyKind::Rule { when, .. } => Some(when),
         KeyKind::Table | KeyKind::Never(_) => None,
     }
 }
@@ -107,9 +107,15 @@ pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
 /// must agree to more than the default of such a setting, even at the first run.
 pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
     match kind_of(key) {
-        Some(KeyKind::Weakening { opens_the_machine, .. }) => opens_the_machine || names_a_place_outside(key, value),
+        Some(KeyKind::Rule { asked, .. }) => asked == Asked::AtFirstRun || names_a_place_outside(key, value),
         Some(KeyKind::Table | KeyKind::Never(_)) | None => false,
     }
+}
+
+/// Returns whether a person is asked about a setting before anything runs, if it changes in the direction that its row names.
+pub fn is_asked_first(key: &str, value: &SettingValue) -> bool {
+    let asked = matches!(kind_of(key), Some(KeyKind::Rule { asked: Asked::BeforeRun | Asked::AtFirstRun, .. }));
+    asked || opens_the_machine(key, value)
 }
 
 /// Returns whether the setting `env_file` names a file outside of the project.
@@ -221,7 +227,7 @@ mod tests {
         for known in TABLES.iter().filter(|known| !OF_THE_PLAN.contains(&known.name.split('.').next().unwrap_or_default())) {
             for row in &known.rows {
                 let path = if known.name.is_empty() { row.key.to_owned() } else { format!("{}.{}", known.name, row.key) };
-                if let KeyKind::Weakening { .. } = row.kind {
+                if let KeyKind::Rule { .. } = row.kind {
                     expected.push(path);
                 }
             }
@@ -266,8 +272,8 @@ mod tests {
                 match row.kind {
                     KeyKind::Table => assert!(TABLES.iter().any(|table| table.name == path), "{path} is no table"),
                     KeyKind::Never(reason) => assert!(reason.len() > 20, "{path}: {reason}"),
-                    KeyKind::Weakening { when: WeakerWhen::Later(words), .. } => assert!(words.len() > 1, "{path}"),
-                    KeyKind::Weakening { .. } => {}
+                    KeyKind::Rule { when: WeakerWhen::Later(words), .. } => assert!(words.len() > 1, "{path}"),
+                    KeyKind::Rule { .. } => {}
                 }
             }
         }

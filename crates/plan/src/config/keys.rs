@@ -30,16 +30,27 @@ pub(super) struct KeyRow {
 pub(super) enum KeyKind {
     /// A table, whose keys have rows of their own.
     Table,
-    /// A setting that can make the project's verdicts easier to reach, or that opens more of the machine to actions.
-    Weakening {
+    /// A setting that decides how the project is judged, or that opens more of the machine to actions.
+    Rule {
+        /// The change that opens more, or that may make a commit easier to prove.
         when: WeakerWhen,
-        /// Whether a person must agree to more than the default even at a project's first run, because the setting
-        /// opens files or variables of the user that have nothing to do with the project.
-        opens_the_machine: bool,
+        asked: Asked,
     },
     /// A setting that can neither make the project's verdicts easier to reach nor open more of the machine to actions.
     /// The text is the reason.
     Never(&'static str),
+}
+
+/// When a person is asked about a change of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Never before a run. The run is judged by changed rules, and proves nothing until a person approves them.
+    AfterRun,
+    /// Before a run: what it changes, later runs use, or nobody can take back.
+    BeforeRun,
+    /// Before a run, and about more than the default even at a project's first run, because the setting opens files or variables of
+    /// the user that have nothing to do with the project.
+    AtFirstRun,
 }
 
 impl KnownTable {
@@ -49,11 +60,15 @@ impl KnownTable {
 }
 
 const fn key(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Weakening { when, opens_the_machine: false } }
+    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::AfterRun } }
 }
 
 const fn wide(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Weakening { when, opens_the_machine: true } }
+    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::AtFirstRun } }
+}
+
+const fn first(key: &'static str, when: WeakerWhen) -> KeyRow {
+    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::BeforeRun } }
 }
 
 const fn never(key: &'static str, reason: &'static str) -> KeyRow {
@@ -119,7 +134,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
     (
         "check",
         &[
-            never("name", "an action with another name is found by what it does"),
+            never("name", "it names the check to people, and another name is another check"),
             key("tool", Changed),
             key("command", Changed),
             key("shell", Changed),
@@ -130,7 +145,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("max_output", Higher),
             never("grace", AFTER_THE_RESULT),
             key("paths", Removed),
-            key("writes", Added),
+            first("writes", Added),
             never("after", "it decides the order of the checks; what a check must reach stays the same"),
             key("retries", Higher),
             key("reuse", REUSE),
@@ -140,7 +155,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("expected_exit_codes", Added),
             key("on_survivors", ON_SURVIVORS),
             key("control", Later(&["true", "false"])),
-            key("snapshot", Later(&["auto", "off"])),
+            first("snapshot", Later(&["auto", "off"])),
             table("policy"),
         ],
     ),
@@ -149,42 +164,42 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
     (
         "prerequisite",
         &[
-            never("name", "an action with another name is found by what it does"),
-            key("command", Changed),
-            key("shell", Changed),
-            key("directory", Changed),
-            key("environment", Changed),
+            never("name", "it names the check to people, and another name is another check"),
+            first("command", Changed),
+            first("shell", Changed),
+            first("directory", Changed),
+            first("environment", Changed),
             key("timeout", Higher),
             key("idle_timeout", Higher),
             key("max_output", Higher),
             never("grace", AFTER_THE_RESULT),
             key("expected_exit_codes", Added),
             key("on_survivors", ON_SURVIVORS),
-            key("when_changed", Changed),
-            key("creates", Changed),
-            key("service", Changed),
+            first("when_changed", Changed),
+            first("creates", Changed),
+            first("service", Changed),
             table("ready"),
         ],
     ),
     (
         "prerequisite.ready",
         &[
-            key("url", Changed),
-            key("port", Changed),
-            key("command", Changed),
-            key("timeout", Changed),
-            key("interval", Changed),
-            key("attempt_timeout", Changed),
+            first("url", Changed),
+            first("port", Changed),
+            first("command", Changed),
+            first("timeout", Changed),
+            first("interval", Changed),
+            first("attempt_timeout", Changed),
         ],
     ),
     (
         "cleanup",
         &[
-            never("name", "an action with another name is found by what it does"),
-            key("command", Changed),
-            key("shell", Changed),
-            key("directory", Changed),
-            key("environment", Changed),
+            never("name", "it names the check to people, and another name is another check"),
+            first("command", Changed),
+            first("shell", Changed),
+            first("directory", Changed),
+            first("environment", Changed),
             key("timeout", Higher),
             key("idle_timeout", Higher),
             key("max_output", Higher),
@@ -235,14 +250,14 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
         &[
             never("link", "the evidence stays where it is, with or without a link to it"),
             never("lock_wait", WHEN_A_RUN_STARTS),
-            key("keep_runs", Lower),
-            key("keep_days", Lower),
-            key("max_bytes", Lower),
+            first("keep_runs", Lower),
+            first("keep_days", Lower),
+            first("max_bytes", Lower),
             never("archive_days", "archived runs are kept whole"),
             never("also", "the files are made from the report, and nothing is judged by them"),
         ],
     ),
-    ("tasks", &[never("file", "a file that leaves the tree is asked for, whichever setting takes it out")]),
+    ("tasks", &[never("file", "a file that leaves the tree is named, whichever setting takes it out")]),
     ("queue", &[never("max_parallel", WHEN_A_RUN_STARTS), never("wait", WHEN_A_RUN_STARTS)]),
     ("environment", &[wide("pass_environment", Added), key("env_file", Changed)]),
     (
@@ -259,7 +274,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("limits", Later(&["require", "auto"])),
             wide("system_call_filter", Later(&["require", "auto", "off"])),
             wide("package_credentials", Later(&["hidden", "prerequisites"])),
-            key("snapshot", Later(&["require", "auto", "off"])),
+            first("snapshot", Later(&["require", "auto", "off"])),
             key("max_snapshot_bytes", Lower),
             key("caches", Later(&["fresh", "kept"])),
         ],
@@ -280,7 +295,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("protect", Removed),
             key("on_protected_change", Later(&["human-review", "show"])),
             key("require_signature", Later(&["true", "false"])),
-            key("allowed_signers", Changed),
+            first("allowed_signers", Changed),
         ],
     ),
     (
@@ -315,7 +330,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
     (
         "specification",
         &[
-            never("values", "what they fill is part of each task's plan, and a plan that asks for less is asked for"),
+            never("values", "what they fill is part of each task's plan, and a plan that differs is named"),
             wide("from_environment", Added),
         ],
     ),
@@ -420,12 +435,15 @@ pub(super) fn header(table: &str) -> String {
     }
 }
 
-/// Returns the dotted paths of all keys that have a change to which a person must agree.
+/// Returns the dotted paths of all keys that are rules, and when a person is asked about each.
 #[cfg(test)]
-pub(crate) fn keys_that_weaken() -> Vec<String> {
+pub(crate) fn keys_of_rules() -> Vec<(String, Asked)> {
     let rows = TABLES.iter().flat_map(|known| known.rows.iter().map(move |row| (known, row)));
-    let weakening = rows.filter(|(_, row)| matches!(row.kind, KeyKind::Weakening { .. }));
-    weakening.map(|(known, row)| format!("{}.{}", known.name, row.key)).collect()
+    let rule = |(known, row): (&KnownTable, &KeyRow)| match row.kind {
+        KeyKind::Rule { asked, .. } => Some((format!("{}.{}", known.name, row.key), asked)),
+        KeyKind::Table | KeyKind::Never(_) => None,
+    };
+    rows.filter_map(rule).collect()
 }
 
 /// Returns what the key at a dotted path holds, such as `sandbox.mode`; `None` if there is no such key.

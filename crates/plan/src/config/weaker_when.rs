@@ -1,8 +1,8 @@
-//! Which change of a setting makes a verdict easier to reach, or opens more of the machine to actions (S7).
+//! Which change of a setting opens more of the machine to actions, or may make a commit easier to prove (S7).
 
 use proctor_model::SettingValue;
 
-/// The change of a setting that a person is asked about before anything runs.
+/// The change of a setting for which a person may have to be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeakerWhen {
     /// The number becomes lower. No limit, which is written as `off`, is higher than every number.
@@ -34,14 +34,6 @@ impl WeakerWhen {
             Self::Removed => !missing(before, now).is_empty(),
             Self::Changed | Self::OtherContent => before != now,
             Self::Later(words) => rank(words, now) > rank(words, before),
-        }
-    }
-
-    /// Returns whether every change weakens, in whichever direction it goes.
-    pub fn is_symmetric(self) -> bool {
-        match self {
-            Self::Changed | Self::OtherContent => true,
-            Self::Lower | Self::Higher | Self::Added | Self::Removed | Self::Later(_) => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Proposes which saves start a check, from which runs its result may be taken, and the order of the checks, for the
 //! `proctor.toml` that `proctor init` writes.
 
-use proctor_model::{ActionTerms, CheckOrder, Plan, Reuse, ToolClass};
+use proctor_model::{CheckOrder, Plan, Reuse, ToolClass};
 use proctor_tools::proposed_paths;
 
 /// Adds `paths` and `reuse = "watch"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
@@ -22,12 +22,4 @@ pub fn propose_order(plan: &Plan) -> CheckOrder {
     let of_class = |class: ToolClass| plan.steps.iter().filter(|step| step.class == class).count();
     let are_independent = of_class(ToolClass::Test) <= 1 && of_class(ToolClass::Generic) == 0;
     if are_independent && plan.steps.len() > 1 { CheckOrder::FailedFirst } else { CheckOrder::Plan }
-}
-
-/// Returns whether a check that every save started before is now started by the files that `proctor init` proposes, or more.
-/// A person is not asked about that: the task stays stale after any other change, until the check has run on it.
-pub(super) fn has_proposed_triggers(terms: &ActionTerms) -> bool {
-    let Some(words) = &terms.words else { return false };
-    let proposed = proposed_paths(words.tool);
-    !proposed.is_empty() && !terms.in_place && proposed.iter().all(|glob| terms.paths.contains(glob))
 }

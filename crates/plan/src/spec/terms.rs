@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::spec::digest::canonical;
-use crate::spec::word_difference::{VARIABLE, YES};
 use proctor_model::{
     Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
     TaskCriteria, ToolPolicy,
@@ -13,19 +12,23 @@ use proctor_model::{
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.
 const SHOWN: usize = 120;
+/// What the name of a part begins with if the part is a variable of the environment.
+pub(super) const VARIABLE: &str = "environment.";
+/// The value of a part that is on.
+const YES: &str = "yes";
 /// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;
 
 /// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
-/// plan with the record of a new plan shows where the plan became weaker. The project's settings are left out:
-/// `settings_weakening` compares them. What is found of the programs is left out too, because nothing is searched here.
+/// plan with the record of a new plan shows where the rules differ. The project's settings are left out:
+/// `settings_changes` compares them. What is found of the programs is left out too, because nothing is searched here.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<proctor_model::TaskCondition>>| -> Vec<String> {
         conditions.into_iter().flatten().map(|condition| condition.condition.clone()).collect()
     };
     PlanTerms {
-        actions: plan.actions().map(|action| (action.id.clone(), action_terms(action, naming(plan)))).collect(),
+        actions: plan.actions().map(|action| (action.id.clone(), action_terms(action, plan))).collect(),
         timeout_ms: plan.timeout.map(millis),
         success: conditions(criteria.map(|criteria| &criteria.success)),
         failure: conditions(criteria.map(|criteria| &criteria.failure)),
@@ -74,13 +77,14 @@ fn naming(plan: &Plan) -> Naming {
     if plan.specification.is_some() { Naming::Ids } else { Naming::Names }
 }
 
-fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
+fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
+    let naming = naming(plan);
     ActionTerms {
         name: (naming == Naming::Names).then(|| action.name.clone()),
         does: does(action, naming),
         does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
             // The path of the discovered interpreter may change, for example when `.venv` is created. That must not
-            // count as a weakening.
+            // count as a change.
             let mut found = action.clone();
             found.command.argv.first_mut().into_iter().for_each(String::clear);
             does(&found, naming)
@@ -102,8 +106,15 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         control: action.control,
         paths: action.paths.clone(),
         writes: action.writes.clone(),
+        after: Some(action.after.iter().map(|id| name_of(id, plan, naming)).collect()),
         reuse: action.reuse,
     }
+}
+
+/// Returns the name by which an action is matched with one of another plan.
+fn name_of(id: &ActionId, plan: &Plan, naming: Naming) -> String {
+    let named = plan.actions().find(|action| action.id == *id).filter(|_| naming == Naming::Names);
+    named.map_or_else(|| id.as_str().to_owned(), |action| action.name.clone())
 }
 
 /// Returns the digest of the parts of an action that have no field of their own in `ActionTerms`. Texts for people and

@@ -356,6 +356,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::ToolchainNotHashed { .. }
         | GateReason::ToolchainChanged { .. }
         | GateReason::OtherProgram { .. }
+        | GateReason::ChangedRules { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
@@ -444,6 +445,9 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     }
     if let Some(conditions) = origin.conditions.as_ref().filter(|conditions| !conditions.other_programs.is_empty()) {
         return Some(GateReason::OtherProgram { run: run(), programs: conditions.other_programs.clone() });
+    }
+    if let Some(changed) = origin.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref()) {
+        return Some(GateReason::ChangedRules { run: run(), changed: changed.changed.clone() });
     }
     if let Some(reason) = toolchain_objection(rules, origin) {
         return Some(reason);

@@ -49,6 +49,8 @@ pub enum GateReason {
     ToolchainChanged { run: RunId, paths: Vec<String> },
     /// The search path led to other programs than the approved ones.
     OtherProgram { run: RunId, programs: Vec<String> },
+    /// The run was judged by rules that nobody has approved.
+    ChangedRules { run: RunId, changed: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// A result was reused, and the run that carried the check out is not known.
@@ -103,6 +105,9 @@ impl fmt::Display for GateReason {
                 write!(formatter, "toolchains have another content than {run} names, or were written since: {}", listed(paths, 0))
             }
             Self::OtherProgram { run, programs } => write!(formatter, "in {run} {}", programs.join("; ")),
+            Self::ChangedRules { run, changed } => {
+                write!(formatter, "{run} was judged by changed rules: {}", changed.join("; "))
+            }
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -142,6 +147,7 @@ impl GateReason {
             Self::ToolchainNotHashed { .. } => "toolchain-not-hashed",
             Self::ToolchainChanged { .. } => "toolchain-changed",
             Self::OtherProgram { .. } => "other-program",
+            Self::ChangedRules { .. } => "changed-rules",
             Self::KeptCaches { .. } => "kept-caches",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",

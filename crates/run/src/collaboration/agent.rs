@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 
+use crate::lowered_verdict::changed_rules_text;
 use proctor_evidence::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use proctor_evidence::{self as evidence, LedgerLookup, Store};
 use proctor_index::StoreIndex;
@@ -235,7 +236,16 @@ pub fn completion(
         CompletionStatus::Complete if !other_programs.is_empty() => (CompletionStatus::Incomplete, CommandExit::PersonNeeded),
         status @ (CompletionStatus::Complete | CompletionStatus::Incomplete) => (status, exit),
     };
-    let reasons = other_programs.into_iter().chain(own).collect();
+    let changed = task.map(|task| task.rules_changed.as_slice()).unwrap_or_default();
+    // The report of a run by rules that nobody had approved says this in place of COMPLETE.
+    let is_lowered = own.is_some() && own == changed_rules_text(&report.rules_changed);
+    let (status, exit, own) = match (is_lowered, changed.is_empty()) {
+        (true, true) => (CompletionStatus::Complete, exit, None),
+        (_, false) if exit == CommandExit::Proceed => (CompletionStatus::Incomplete, CommandExit::PersonNeeded, own),
+        (_, _) => (status, exit, own),
+    };
+    let own = own.filter(|_| !is_lowered);
+    let reasons = other_programs.into_iter().chain(changed_rules_text(changed)).chain(own).collect();
     Ok(TaskCompletion { task: name, status, reasons, open, run_id, rests_on_kept_caches, exit })
 }
 

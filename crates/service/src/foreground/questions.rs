@@ -122,7 +122,7 @@ impl<S: Screen> Foreground<'_, S> {
 
     fn may_ask(&self, unapproved: &UnapprovedPlan) -> bool {
         let is_declined =
-            |declined: &UnapprovedPlan| (&declined.task, &declined.weakened) == (&unapproved.task, &unapproved.weakened);
+            |declined: &UnapprovedPlan| (&declined.task, &declined.difference) == (&unapproved.task, &unapproved.difference);
         unapproved.way == ApprovalWay::Answer && self.screen.can_ask() && !self.questions.declined.iter().any(is_declined)
     }
 }

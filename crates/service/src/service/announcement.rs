@@ -38,7 +38,7 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
             (RunOutcomeV1::Waits, CommandExit::CodeNeedsWork, None, problems)
         }
         Ok(RunOutcome::NotApproved(unapproved)) => {
-            (RunOutcomeV1::NotApproved, CommandExit::PersonNeeded, None, unapproved.weakened.clone())
+            (RunOutcomeV1::NotApproved, CommandExit::PersonNeeded, None, unapproved.texts())
         }
         Err(RunFailure::Configuration(lines)) => {
             (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())

@@ -31,7 +31,6 @@ pub(super) use mypy_strictness::{UNTYPED, strictness};
 pub(super) use no_work::{NO_WORK_OF_FLAKE8, NO_WORK_OF_MYPY, NO_WORK_OF_PRETTIER, NO_WORK_OF_PYLINT, NO_WORK_OF_RUFF};
 pub(super) use prettier::prettier_checks;
 use proctor_model::{CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
-pub(super) use rows::readable_formats;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
 

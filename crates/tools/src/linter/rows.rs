@@ -187,11 +187,6 @@ pub(super) fn linter_of(tool: Tool) -> &'static Linter {
     ROWS.iter().find(|row| row.tool == tool).expect("the interpreter hands over what has a row here")
 }
 
-/// Returns the output formats of a linter that proctor can read; empty for a tool that is no linter.
-pub(crate) fn readable_formats(tool: Tool) -> &'static [&'static str] {
-    ROWS.iter().find(|row| row.tool == tool).map_or(&[], |row| row.readable_formats)
-}
-
 impl Linter {
     /// Returns whether an exit code means that there are findings.
     pub(super) fn is_finding_code(&self, code: i32) -> bool {

@@ -48,6 +48,7 @@ fn judged(name: &str, judgement: HookJudgement, failing: Vec<FailingItem>) -> Ho
         tree: Some(tree(name)),
         failing_total: failing.len() as u64,
         failing,
+        rules_changed: String::new(),
     }
 }
 
@@ -548,4 +549,19 @@ fn the_state_survives_a_later_and_an_earlier_version() {
     let read: TurnState = serde_json::from_str(other).expect("unknown keys are left alone");
     let told = ToldState { limit: true, ..ToldState::default() };
     assert_eq!(read, TurnState { blocks: 2, told, ..TurnState::default() });
+}
+
+#[test]
+fn changed_rules_are_said_once_and_then_let_go() {
+    let state = decide(HookEvent::Prompt, &HookInput::default(), &TurnState::default(), &green("before"), time(0)).state;
+    let other = |rules: &str| HookStanding { rules_changed: rules.to_owned(), ..green("after") };
+    let end = |state: &TurnState, rules: &str| decide(HookEvent::TurnEnd, &HookInput::default(), state, &other(rules), time(9));
+    let said = end(&state, "unit: command");
+    assert!(
+        matches!(&said.answer, HookAnswer::Block(text) if text.contains("judged by changed rules: unit: command")),
+        "{said:?}"
+    );
+    assert_eq!(end(&said.state, "unit: command").answer, HookAnswer::Silence);
+    assert!(matches!(end(&said.state, "unit: timeout").answer, HookAnswer::Block(_)), "another difference is said");
+    assert_eq!(end(&state, "").answer, HookAnswer::Silence);
 }

@@ -67,6 +67,10 @@ pub struct ExecutionReportV2 {
     /// Configuration files that changed since the last sealed run of the task (S7).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub configuration_changed: Vec<ConfigurationChangeV2>,
+    /// Which rules of the run nobody had approved when it began, such as `pytest: command, timeout`: the run proves nothing until a
+    /// person approves them (S7).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub rules_changed: Vec<String>,
     /// The protected files as approved and as tested; absent if no files are protected (S7).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests_modified: Option<TestsModifiedV2>,

@@ -36,6 +36,7 @@ fn origin(number: u64) -> ClaimOrigin {
         inputs: None,
         toolchains_looked: None,
         other_programs: Vec::new(),
+        rules_changed: None,
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),

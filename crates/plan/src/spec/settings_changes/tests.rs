@@ -1,5 +1,5 @@
-//! Every key of `proctor.toml` whose row in `crates/plan/src/config/keys.rs` names a weakening, tried as a person would write it:
-//! the change to the weaker value needs an approval, and the change back does not.
+//! Every key of `proctor.toml` that `crates/plan/src/config/keys.rs` calls a rule, tried as a person would write it: a change in either
+//! direction is named, and the change that the row asks for first is asked for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +7,8 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::config::{Configuration, WeakerWhen, keys_that_weaken, read};
-use crate::spec::{DiskFiles, plan, plan_terms, weakenings};
+use crate::config::{Asked, Configuration, keys_of_rules, read};
+use crate::spec::{DiskFiles, compare_terms, plan, plan_terms};
 use proctor_model::Plan;
 
 const CHECK: &str = "[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n";
@@ -199,32 +199,33 @@ fn planned(root: &TempDir, text: &str) -> Plan {
     plan(&configuration, &DiskFiles::new(root.path()), "shop").unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
 }
 
-/// Returns everything that a person must approve when the plan `now` replaces the plan `before`.
-fn asked(before: &Plan, now: &Plan) -> Vec<String> {
-    let settings = weaker_settings(&before.settings.now, &now.settings.now, &now.settings.allowed);
-    let plan = weakenings(&plan_terms(before), &plan_terms(now));
-    settings.into_iter().map(|setting| setting.text).chain(plan).collect()
+/// Returns where the rules of `now` differ from those of `before`.
+fn differing(before: &Plan, now: &Plan) -> RuleDifference {
+    let mut found = compare_settings(&before.settings.now, &now.settings.now, &now.settings.allowed);
+    found.extend(compare_terms(&plan_terms(before), &plan_terms(now)));
+    found
 }
 
 #[test]
-fn the_weaker_value_of_every_setting_is_asked_for_and_the_stricter_one_is_not() {
+fn a_change_of_every_setting_is_named_and_asked_for_first_where_its_row_says_so() {
     let root = project();
+    let asked: std::collections::BTreeMap<String, Asked> = keys_of_rules().into_iter().collect();
     for Row(key, before, strict, weak) in ROWS {
         let [strict, weak] = [strict, weak].map(|lines| planned(&root, &format!("{before}{lines}\n")));
-        assert!(!asked(&strict, &weak).is_empty(), "{key}: nothing was asked");
-        let is_either_way = weaker_when(key) == Some(WeakerWhen::Changed);
-        assert_eq!(!asked(&weak, &strict).is_empty(), is_either_way, "{key}: {:?}", asked(&weak, &strict));
+        let (there, back) = (differing(&strict, &weak), differing(&weak, &strict));
+        assert!(!there.is_empty() && !back.is_empty(), "{key}: nothing was named");
+        assert_eq!(!there.opens.is_empty(), asked[*key] != Asked::AfterRun, "{key}: {there:?}");
     }
 }
 
 #[test]
-fn every_key_that_can_weaken_has_a_row_here() {
+fn every_key_of_a_rule_has_a_row_here() {
     let tried: BTreeSet<&str> = ROWS.iter().map(|Row(key, ..)| *key).collect();
     // The policies of all tools are compared by the same rules, so only the keys of eslint's policy have rows.
     let is_other_tool =
         |key: &str| key.starts_with("policy.") && key.matches('.').count() == 2 && !key.starts_with("policy.eslint.");
-    let missing: Vec<String> =
-        keys_that_weaken().into_iter().filter(|key| !is_other_tool(key) && !tried.contains(key.as_str())).collect();
+    let all = keys_of_rules().into_iter().map(|(key, _)| key);
+    let missing: Vec<String> = all.filter(|key| !is_other_tool(key) && !tried.contains(key.as_str())).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
@@ -239,8 +240,9 @@ fn without_approved_settings_only_what_opens_the_machine_is_asked_for() {
          [environment]\npass_environment = [\"TOKEN\"]\nenv_file = \".env\"\n",
     );
     let before = first_settings(&now);
-    let keys: Vec<String> = weaker_settings(&before, &now, &Default::default()).into_iter().map(|one| one.key).collect();
-    assert_eq!(keys, ["environment.pass_environment", "sandbox.mode", "sandbox.visible"]);
+    let found = compare_settings(&before, &now, &Default::default());
+    assert_eq!(found.changed, []);
+    assert_eq!(RuleChange::in_short(&found.opens), ["environment: pass_environment", "sandbox: mode, visible"]);
     let recorded = settings_by_rule(&before, &now);
     assert_eq!(recorded.values["sandbox.mode"].to_string(), "\"auto\"", "what was asked for is not approved by a rule");
     assert_eq!(recorded.values["sandbox.snapshot"].to_string(), "\"off\"");
@@ -253,8 +255,8 @@ fn what_the_user_allows_is_not_asked_for_and_not_recorded() {
     let mut allowed = JudgedSettings::default();
     allowed.values.insert("sandbox.mode".to_owned(), SettingValue::Text("off".to_owned()));
     allowed.values.insert("sandbox.visible".to_owned(), SettingValue::List(vec!["~/.aws/*".to_owned()]));
-    let asked: Vec<String> = weaker_settings(&before, &now, &allowed).into_iter().map(|one| one.text).collect();
-    assert_eq!(asked, ["sandbox.visible: asks for more: [\"~/.ssh\"]"]);
+    let asked = compare_settings(&before, &now, &allowed).texts();
+    assert_eq!(asked, ["sandbox: visible: [\"~/.aws/a\", \"~/.ssh\"] instead of []"]);
     assert_eq!(settings_by_rule(&before, &now), before);
 }
 
@@ -264,7 +266,7 @@ fn a_pattern_of_the_user_allows_only_what_lies_where_it_says() {
     let asked = |pattern: &str, entry: &str| {
         let now = settings(&format!("[sandbox]\nwritable = [{entry:?}]\n"));
         let allowed = [("sandbox.writable".to_owned(), SettingValue::List(vec![pattern.to_owned()]))];
-        !weaker_settings(&settings(""), &now, &JudgedSettings { values: allowed.into() }).is_empty()
+        !compare_settings(&settings(""), &now, &JudgedSettings { values: allowed.into() }).is_empty()
     };
     for entry in ["~/.cache/../.config", "~/.cache/x/../../.config", "~/.cache/a/b", "~/.cache/..", "~/.cache/.", "~/.cache/"] {
         assert!(asked("~/.cache/*", entry), "{entry}");
@@ -282,14 +284,11 @@ fn a_pattern_of_the_user_allows_only_what_lies_where_it_says() {
 }
 
 #[test]
-fn approvals_of_before_a_setting_was_there_hold_its_default() {
+fn approvals_of_before_a_setting_was_there_hold_its_default_where_it_opens_the_machine() {
     let before = JudgedSettings::default();
-    assert_eq!(weaker_settings(&before, &settings(""), &Default::default()), []);
-    let keys: Vec<String> = weaker_settings(&before, &settings("[sandbox]\nhome = \"overlay\"\n"), &Default::default())
-        .into_iter()
-        .map(|one| one.key)
-        .collect();
-    assert_eq!(keys, ["sandbox.home"]);
+    assert!(compare_settings(&before, &settings("[watch]\nignore = [\"src/\"]\n"), &Default::default()).is_empty());
+    let found = compare_settings(&before, &settings("[sandbox]\nhome = \"overlay\"\n"), &Default::default());
+    assert_eq!(RuleChange::in_short(&found.opens), ["sandbox: home"]);
 }
 
 #[test]
@@ -301,14 +300,14 @@ fn sizes_are_shown_as_a_person_writes_them() {
             "sandbox.max_snapshot_bytes",
             SettingValue::Number(2 << 30),
             SettingValue::Number(1 << 20),
-            "sandbox.max_snapshot_bytes: \"1MiB\" instead of \"2GiB\"",
+            "sandbox: max_snapshot_bytes: \"1MiB\" instead of \"2GiB\"",
         ),
-        ("sandbox.memory", SettingValue::Number(256 << 20), off(), "sandbox.memory: \"off\" instead of \"256MiB\""),
-        ("evidence.max_bytes", off(), SettingValue::Number(1), "evidence.max_bytes: \"1B\" instead of \"off\""),
-        ("sandbox.processes", SettingValue::Number(64), off(), "sandbox.processes: \"off\" instead of 64"),
+        ("sandbox.memory", SettingValue::Number(256 << 20), off(), "sandbox: memory: \"off\" instead of \"256MiB\""),
+        ("evidence.max_bytes", off(), SettingValue::Number(1), "evidence: max_bytes: \"1B\" instead of \"off\""),
+        ("sandbox.processes", SettingValue::Number(64), off(), "sandbox: processes: \"off\" instead of 64"),
     ];
     for (key, before, now, expected) in rows {
-        let found = weaker_settings(&settings(key, before), &settings(key, now), &JudgedSettings::default());
-        assert_eq!(found.iter().map(|one| one.text.as_str()).collect::<Vec<_>>(), [expected]);
+        let found = compare_settings(&settings(key, before), &settings(key, now), &JudgedSettings::default());
+        assert_eq!(found.texts(), [expected]);
     }
 }

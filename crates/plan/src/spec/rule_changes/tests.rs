@@ -1,0 +1,77 @@
+//! Tests which differences between two plans are named, which are free, and which are asked for first.
+
+use super::*;
+use crate::config::read;
+use crate::spec::{DiskFiles, plan, plan_terms};
+
+const CHECKS: &str = "[[check]]\nname = \"unit\"\ncommand = [\"pytest\", \"tests\"]\ntimeout = \"1m\"\n\
+                      [[check]]\nname = \"lint\"\ncommand = [\"ruff\", \"check\"]\n";
+
+fn terms(text: &str) -> PlanTerms {
+    let configuration = read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+    let root = tempfile::tempdir().expect("a directory");
+    plan_terms(
+        &plan(&configuration, &DiskFiles::new(root.path()), "shop").unwrap_or_else(|problems| panic!("{text}: {problems:?}")),
+    )
+}
+
+fn difference(before: &str, now: &str) -> (Vec<String>, Vec<String>) {
+    let found = compare_terms(&terms(before), &terms(now));
+    (RuleChange::in_short(&found.opens), RuleChange::in_short(&found.changed))
+}
+
+#[test]
+fn what_differs_is_named_by_check_and_field_whichever_is_stricter() {
+    for (old, new, expected) in [
+        ("\"pytest\", \"tests\"", "\"pytest\", \"-q\", \"tests\"", "unit: command"),
+        ("\"1m\"", "\"59s\"", "unit: timeout"),
+        ("\"1m\"", "\"61s\"", "unit: timeout"),
+        ("timeout", "retries = 1\ntimeout", "unit: retries"),
+        ("timeout", "idle_timeout = \"1m\"\ntimeout", "unit: idle_timeout"),
+        ("timeout", "paths = [\"a\"]\ntimeout", "unit: paths"),
+        ("timeout", "after = [\"lint\"]\ntimeout", "unit: after"),
+        ("timeout", "environment = { A = \"secret\" }\ntimeout", "unit: environment.A"),
+        ("\"unit\"", "\"other\"", "unit: removed"),
+    ] {
+        let now = CHECKS.replace(old, new);
+        assert_eq!(difference(CHECKS, &now), (Vec::new(), vec![expected.to_owned()]), "{new}");
+    }
+    let found = compare_terms(&terms(CHECKS), &terms(&CHECKS.replace("timeout", "environment = { A = \"secret\" }\ntimeout")));
+    assert!(!found.texts().join(" ").contains("secret"), "{found:?}");
+}
+
+#[test]
+fn comments_order_and_further_checks_are_free() {
+    let (unit, lint) = CHECKS.split_once("[[check]]\nname = \"lint\"").expect("both");
+    let lint = format!("[[check]]\nname = \"lint\"{lint}");
+    let further = "[[check]]\nname = \"new\"\ncommand = [\"false\"]\nenvironment = { A = \"b\" }\n";
+    for now in [format!("# why\n{CHECKS}"), format!("{lint}{unit}"), format!("{further}{CHECKS}"), format!("{CHECKS}{further}")] {
+        assert_eq!(difference(CHECKS, &now), (Vec::new(), Vec::new()), "{now}");
+    }
+}
+
+#[test]
+fn what_later_runs_use_is_asked_for_first() {
+    let install = "[[prerequisite]]\nname = \"install\"\ncommand = [\"npm\", \"ci\"]\n";
+    let cleanup = "[[cleanup]]\nname = \"down\"\ncommand = [\"make\", \"down\"]\n";
+    let opens = |before: &str, now: &str| difference(before, now).0;
+    assert_eq!(opens(CHECKS, &format!("{install}{CHECKS}")), ["install: added"]);
+    assert_eq!(opens(&format!("{install}{CHECKS}"), &format!("{install}{CHECKS}").replace("ci", "i")), ["install: command"]);
+    assert_eq!(opens(CHECKS, &format!("{cleanup}{CHECKS}")), ["down: added"]);
+    let writes = "[[check]]\nname = \"new\"\ncommand = [\"make\"]\nwrites = [\"out/**\"]\n";
+    assert_eq!(opens(CHECKS, &format!("{CHECKS}{writes}")), ["new: added"]);
+    assert_eq!(opens(CHECKS, &CHECKS.replace("timeout", "writes = [\"out/**\"]\ntimeout")), ["unit: writes"]);
+    assert_eq!(opens(CHECKS, &CHECKS.replace("timeout", "snapshot = \"off\"\ntimeout")), ["unit: snapshot"]);
+    // A limit of a prerequisite is a limit like any other, and without it nothing new is done.
+    let shorter = format!("{install}timeout = \"1m\"\n{CHECKS}");
+    assert_eq!(difference(&format!("{install}{CHECKS}"), &shorter), (Vec::new(), vec!["install: timeout".to_owned()]));
+    assert_eq!(difference(&shorter, CHECKS), (Vec::new(), vec!["install: removed".to_owned()]));
+}
+
+#[test]
+fn an_approval_that_did_not_record_what_a_check_waits_for_is_not_compared_in_that() {
+    let now = terms(&CHECKS.replace("timeout", "after = [\"lint\"]\ntimeout"));
+    let mut before = now.clone();
+    before.actions.values_mut().for_each(|action| action.after = None);
+    assert!(compare_terms(&before, &now).is_empty());
+}

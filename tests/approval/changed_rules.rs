@@ -1,0 +1,265 @@
+//! Edits of the rules through the program: everything but what opens the machine runs at once, says what it changed, and proves nothing
+//! until a person approves it or it is taken back.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::{APPROVAL_QUESTION, Project};
+use crate::gate::{commit, gate, git, reasons};
+
+/// An edit of one place of [`FILE`]: the text before, the text now, and what the run says of it; nothing for a free edit. With an
+/// empty text before, the new text is added at the end.
+type Edit = (&'static str, &'static str, &'static str);
+
+/// A whole `proctor.toml`, with settings of most tables.
+const FILE: &str = "\
+[project]
+name = \"shop\"
+
+[[check]]
+name = \"unit\"
+command = [\".venv/bin/pytest\", \"tests\"]
+timeout = \"60s\"
+paths = [\"src/**\", \"tests/**\"]
+retries = 1
+
+[[check]]
+name = \"lint\"
+command = [\".venv/bin/ruff\", \"check\", \"src\"]
+
+[[prerequisite]]
+name = \"packages\"
+command = [\"true\"]
+
+[defaults]
+on_survivors = \"fail\"
+
+[run]
+order = \"plan\"
+
+[watch]
+quiet = \"20ms\"
+include = [\"generated/**\"]
+
+[evidence]
+keep_runs = 100
+
+[sandbox]
+memory = \"4GiB\"
+caches = \"fresh\"
+
+[tdd]
+max_attempts = 5
+
+[approval]
+protect = [\"tests/**\"]
+on_protected_change = \"human-review\"
+
+[policy]
+linting = \"errors-and-warnings\"
+";
+
+/// What people change on any day, and what switches checks off. Nothing is compared by its meaning.
+const EDITS: &[Edit] = &[
+    ("\"tests\"]\ntimeout", "\"-v\", \"tests\"]\ntimeout", "unit: command"),
+    ("\"tests\"]\ntimeout", "\"-q\", \"tests\"]\ntimeout", "unit: command"),
+    ("\"tests\"]\ntimeout", "\"--cov=src\", \"tests\"]\ntimeout", "unit: command"),
+    ("\".venv/bin/pytest\", \"tests\"", "\"./.venv/bin/pytest\", \"tests\"", "unit: command"),
+    ("[\".venv/bin/pytest\", \"tests\"]", "[\"sh\", \"-c\", \"exit 0\"]", "unit: command, class, tool"),
+    ("\"check\", \"src\"]", "\"check\", \"src\", \"tests\"]", "lint: command"),
+    ("[\".venv/bin/ruff\", \"check\", \"src\"]", "[\".venv/bin/pytest\", \"tests\"]", "lint: command, class, tool, policy"),
+    ("timeout = \"60s\"", "timeout = \"61s\"", "unit: timeout"),
+    ("timeout = \"60s\"", "timeout = \"30s\"", "unit: timeout"),
+    ("timeout = \"60s\"\n", "", "unit: timeout"),
+    ("retries = 1\n", "", "unit: retries"),
+    ("retries = 1", "retries = 5", "unit: retries"),
+    ("[\"src/**\", \"tests/**\"]", "[\"tests/**\"]", "unit: paths"),
+    ("retries = 1", "retries = 1\ndirectory = \"src\"", "unit: directory"),
+    ("retries = 1", "retries = 1\nenvironment = { TZ = \"UTC\" }", "unit: environment.TZ"),
+    ("retries = 1", "retries = 1\nafter = [\"lint\"]", "unit: after"),
+    ("retries = 1", "retries = 1\nidle_timeout = \"30s\"", "unit: idle_timeout"),
+    ("retries = 1", "retries = 1\nmax_output = \"1MB\"", "unit: max_output"),
+    ("name = \"unit\"", "name = \"tests\"", "unit: removed"),
+    ("[[check]]\nname = \"lint\"\ncommand = [\".venv/bin/ruff\", \"check\", \"src\"]\n", "", "lint: removed"),
+    ("order = \"plan\"", "order = \"plan\"\nreuse = \"always\"", "unit: reuse; lint: reuse"),
+    ("command = [\"true\"]", "command = [\"true\"]\nexpected_exit_codes = [0, 1]", "packages: expected_exit_codes"),
+    ("[[prerequisite]]\nname = \"packages\"\ncommand = [\"true\"]\n", "", "packages: removed"),
+    ("quiet = \"20ms\"", "quiet = \"20ms\"\nignore = [\"docs/\"]", "watch: ignore"),
+    ("[\"generated/**\"]", "[\"generated/**\", \"more/**\"]", "watch: include"),
+    ("memory = \"4GiB\"", "memory = \"1GiB\"", "sandbox: memory"),
+    ("\"fresh\"", "\"kept\"", "sandbox: caches"),
+    ("memory = ", "mode = \"require\"\nmemory = ", "sandbox: mode"),
+    ("max_attempts = 5", "max_attempts = 50", "tdd: max_attempts"),
+    ("keep_runs = 100", "keep_runs = 500", "evidence: keep_runs"),
+    ("protect = [\"tests/**\"]", "protect = [\"tests/**\", \"conftest.py\"]", "approval: protect"),
+    ("on_protected_change = \"human-review\"\n", "", "approval: on_protected_change"),
+    ("\"errors-and-warnings\"", "\"never\"", "lint: policy"),
+    ("", "[environment]\nenv_file = \".env\"\n", "environment: env_file"),
+    ("[project]", "# The checks of the shop.\n[project]", ""),
+    ("\"60s\"", "\"1m\"", ""),
+    ("quiet = \"20ms\"", "quiet = \"200ms\"\nnotify = true\nclear = true", ""),
+    ("\"shop\"", "\"store\"", ""),
+    ("order = \"plan\"", "order = \"failed-first\"", ""),
+    ("order = \"plan\"", "order = \"plan\"\nparallel = false", ""),
+    ("[[check]]\nname = \"unit\"", "[[check]]\nname = \"new\"\ncommand = [\"true\"]\n\n[[check]]\nname = \"unit\"", ""),
+];
+
+/// What opens the machine, or makes what later runs use.
+const OPENINGS: &[(&str, &str, &str)] = &[
+    ("keep_runs = 100", "keep_runs = 1", "evidence: keep_runs"),
+    ("memory = ", "mode = \"off\"\nmemory = ", "sandbox: mode"),
+    ("memory = ", "snapshot = \"off\"\nmemory = ", "sandbox: snapshot"),
+    ("memory = ", "visible = [\"~/.ssh\"]\nmemory = ", "sandbox: visible"),
+    ("memory = ", "writable = [\"~/.config\"]\nmemory = ", "sandbox: writable"),
+    ("memory = ", "home = \"overlay\"\nmemory = ", "sandbox: home"),
+    ("memory = ", "system_call_filter = \"off\"\nmemory = ", "sandbox: system_call_filter"),
+    ("retries = 1", "retries = 1\nwrites = [\"src/**\"]", "unit: writes"),
+    ("retries = 1", "retries = 1\nsnapshot = \"off\"", "unit: snapshot"),
+    ("name = \"packages\"\ncommand = [\"true\"]", "name = \"packages\"\ncommand = [\"sh\", \"evil.sh\"]", "packages: command"),
+    ("", "[[prerequisite]]\nname = \"evil\"\ncommand = [\"true\"]\n", "evil: added"),
+    ("", "[[cleanup]]\nname = \"evil\"\ncommand = [\"true\"]\n", "evil: added"),
+    ("", "[[check]]\nname = \"evil\"\ncommand = [\"true\"]\nsnapshot = \"off\"\n", "evil: added"),
+    ("", "[environment]\npass_environment = [\"PYTEST_ADDOPTS\"]\n", "environment: pass_environment"),
+];
+
+/// Returns a project of [`FILE`] whose tools are there, of a user who allows nothing, after its first run.
+fn project_of_file() -> Project {
+    let project =
+        Project::new().allowing_nothing().toml(FILE).file("src/a.py", "").file("tests/test_a.py", "").file(".env", "A=b\n");
+    let tools = [".venv/bin/pytest", ".venv/bin/ruff"];
+    let project = tools.into_iter().fold(project, |project, path| project.executable(path, "#!/bin/sh\nexit 1\n"));
+    let first = project.proctor(["run"]).any_status();
+    assert_ne!(first.status, 3, "{}", first.snapshot());
+    project
+}
+
+#[track_caller]
+fn save_edit(project: &Project, before: &str, now: &str) {
+    let edited = if before.is_empty() { format!("{FILE}\n{now}") } else { FILE.replacen(before, now, 1) };
+    assert_ne!(edited, FILE, "{now}: the place is there");
+    project.save("proctor.toml", &edited);
+}
+
+#[test]
+fn everyday_edits_run_at_once_and_say_what_they_change() {
+    let project = project_of_file();
+    let mut others = Vec::new();
+    for (before, now, expected) in EDITS {
+        save_edit(&project, before, now);
+        let run = project.proctor(["run", "--json"]).any_status();
+        assert!([0, 1].contains(&run.status), "{now}: {}", run.snapshot());
+        let report = run.json();
+        let changed: Vec<&str> = report["rulesChanged"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if changed.join("; ") != *expected {
+            others.push(format!("{before} -> {now}: {}", changed.join("; ")));
+        }
+        assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE", "{now}");
+    }
+    assert_eq!(others, Vec::<String>::new());
+}
+
+#[test]
+fn what_opens_the_machine_is_asked_for_before_anything_runs() {
+    let project = project_of_file();
+    let runs = project.store().committed_runs().len();
+    for (before, now, expected) in OPENINGS {
+        save_edit(&project, before, now);
+        let refused = project.proctor(["run"]).status(3);
+        assert!(refused.stderr.contains(&format!("  {expected}: ")), "{now}: {}", refused.snapshot());
+        assert!(refused.stderr.contains("asks for more than was approved: nothing was run"), "{now}: {}", refused.snapshot());
+        assert_eq!(project.store().committed_runs().len(), runs, "{now}: nothing was run");
+    }
+}
+
+const SHOP: &str = "[[check]]\nname = \"good\"\ncommand = [\"grep\", \"-q\", \"good\", \"shop.txt\"]\n";
+
+/// A project in a git repository whose check succeeded on its one commit.
+fn proved() -> Project {
+    let project = Project::new().toml(SHOP);
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run", "--fresh-caches"]).success();
+    gate(&project, &[], 0);
+    project.proctor(["request", "status", "COMPLETE"]).success();
+    project
+}
+
+/// Commits broken code with a check that does not see it, and runs it.
+fn weakened() -> Project {
+    let project = proved();
+    project.save("shop.txt", "bad\n");
+    commit(&project, "proctor.toml", &SHOP.replace("\"good\", \"shop", "\"bad\", \"shop"));
+    let run = project.proctor(["run", "--fresh-caches"]).success();
+    assert!(run.stdout.contains("judged by changed rules: good: command · no proof until"), "{}", run.snapshot());
+    project
+}
+
+#[track_caller]
+fn is_no_proof(project: &Project) {
+    let document = gate(project, &[], 3);
+    assert_eq!(document["required"][0]["words"], json!(["changed-rules"]), "{document}");
+    assert!(reasons(&document)[0].contains("was judged by changed rules: good: command"), "{document}");
+    let complete = project.proctor(["request", "status", "COMPLETE"]).status(3);
+    assert!(complete.stdout.contains("judged by changed rules: good: command"), "{}", complete.snapshot());
+    project.proctor(["attest"]).status(3);
+}
+
+#[test]
+fn a_run_by_changed_rules_proves_nothing_and_the_old_rules_prove_again() {
+    let project = weakened();
+    is_no_proof(&project);
+    let status = project.proctor(["status", "--json"]).success().json();
+    let task = &status["projects"][0]["tasks"][0];
+    assert_eq!(
+        (&task["state"], &task["exitCode"], &task["rulesChanged"]),
+        (&json!("fresh"), &json!(0), &json!(["good: command"]))
+    );
+    let waited = project.proctor(["wait", "--fresh"]).success();
+    assert!(waited.stdout.contains("judged by changed rules: good: command"), "{}", waited.snapshot());
+    // The first run that was approved decides, and not the last one.
+    project.proctor(["run", "--fresh-caches"]).success();
+    is_no_proof(&project);
+    project.save("shop.txt", "good\n");
+    commit(&project, "proctor.toml", SHOP);
+    let back = project.proctor(["run", "--fresh-caches"]).success();
+    assert!(!back.stdout.contains("changed rules"), "{}", back.snapshot());
+    gate(&project, &[], 0);
+    project.proctor(["request", "status", "COMPLETE"]).success();
+}
+
+#[test]
+fn what_a_person_approves_afterwards_counts() {
+    let project = weakened();
+    let shown = project.approve();
+    assert!(shown.contains("changed: good: command: grep -q bad shop.txt instead of grep -q good shop.txt"), "{shown}");
+    gate(&project, &[], 0);
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0].get("rulesChanged"), None, "{status}");
+    project.proctor(["run", "--fresh-caches"]).success();
+    project.proctor(["request", "status", "COMPLETE"]).success();
+}
+
+#[test]
+fn a_run_at_a_terminal_offers_the_approval_after_its_result() {
+    let project = weakened();
+    let mut run = project.proctor(["run"]).at_terminal();
+    run.wait_for(APPROVAL_QUESTION, Duration::from_secs(60));
+    run.press("good\n");
+    assert_eq!(run.ended().status, 0);
+    gate(&project, &[], 0);
+}
+
+#[test]
+fn a_file_that_leaves_the_tree_is_named_and_no_approval_makes_its_run_count() {
+    let project = proved();
+    git(&project, &["rm", "--quiet", "--cached", "shop.txt"]);
+    commit(&project, ".gitignore", "shop.txt\n");
+    let run = project.proctor(["run", "--json", "--fresh-caches"]).any_status();
+    assert_eq!(run.json()["rulesChanged"], json!(["tree: without shop.txt"]), "{}", run.snapshot());
+    let status = project.proctor(["status", "--json"]).success().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["rulesChanged"], json!(["tree: without shop.txt"]), "{status}");
+    project.approve();
+    let again = project.proctor(["run", "--json", "--fresh-caches"]).any_status();
+    assert_eq!(again.json().get("rulesChanged"), None, "{}", again.snapshot());
+}
