@@ -41,11 +41,11 @@ fn with_questions(text: &str) -> String {
 /// change.
 fn question(path: &str) -> String {
     match kind_of(path) {
-        Some(KeyKind::Rule { when, asked: Asked::BeforeRun }) => format!("# Asked for: {}.\n", when.words()),
-        Some(KeyKind::Rule { when, asked: Asked::AtFirstRun }) => {
+        Some(KeyKind::Rule { when, asked: Asked::Before }) => format!("# Asked for: {}.\n", when.words()),
+        Some(KeyKind::Rule { when, asked: Asked::AtFirst }) => {
             format!("# Asked for: {}; more than the default at the first run, too.\n", when.words())
         }
-        Some(KeyKind::Rule { asked: Asked::AfterRun, .. } | KeyKind::Table | KeyKind::Never(_)) | None => String::new(),
+        Some(KeyKind::Rule { asked: Asked::After, .. } | KeyKind::Table | KeyKind::Never(_)) | None => String::new(),
     }
 }
 

@@ -107,14 +107,14 @@ pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
 /// must agree to more than the default of such a setting, even at the first run.
 pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
     match kind_of(key) {
-        Some(KeyKind::Rule { asked, .. }) => asked == Asked::AtFirstRun || names_a_place_outside(key, value),
+        Some(KeyKind::Rule { asked, .. }) => asked == Asked::AtFirst || names_a_place_outside(key, value),
         Some(KeyKind::Table | KeyKind::Never(_)) | None => false,
     }
 }
 
 /// Returns whether a person is asked about a setting before anything runs, if it changes in the direction that its row names.
 pub fn is_asked_first(key: &str, value: &SettingValue) -> bool {
-    let asked = matches!(kind_of(key), Some(KeyKind::Rule { asked: Asked::BeforeRun | Asked::AtFirstRun, .. }));
+    let asked = matches!(kind_of(key), Some(KeyKind::Rule { asked: Asked::Before | Asked::AtFirst, .. }));
     asked || opens_the_machine(key, value)
 }
 

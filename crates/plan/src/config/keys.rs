@@ -45,12 +45,12 @@ pub(super) enum KeyKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// Never before a run. The run is judged by changed rules, and proves nothing until a person approves them.
-    AfterRun,
+    After,
     /// Before a run: what it changes, later runs use, or nobody can take back.
-    BeforeRun,
+    Before,
     /// Before a run, and about more than the default even at a project's first run, because the setting opens files or variables of
     /// the user that have nothing to do with the project.
-    AtFirstRun,
+    AtFirst,
 }
 
 impl KnownTable {
@@ -60,15 +60,15 @@ impl KnownTable {
 }
 
 const fn key(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::AfterRun } }
+    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::After } }
 }
 
 const fn wide(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::AtFirstRun } }
+    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::AtFirst } }
 }
 
 const fn first(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::BeforeRun } }
+    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::Before } }
 }
 
 const fn never(key: &'static str, reason: &'static str) -> KeyRow {

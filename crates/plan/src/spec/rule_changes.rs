@@ -174,10 +174,8 @@ fn differing(name: &str, before: &Map<String, Value>, now: &Map<String, Value>) 
 
 /// Returns the fields of a record, as the ledger has them.
 fn fields(record: &impl Serialize) -> Map<String, Value> {
-    match serde_json::to_value(record).expect("terms hold nothing that JSON cannot") {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    }
+    let value = serde_json::to_value(record).expect("terms hold nothing that JSON cannot");
+    value.as_object().cloned().unwrap_or_default()
 }
 
 /// Returns the name of a field as `proctor.toml` has it.

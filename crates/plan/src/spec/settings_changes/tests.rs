@@ -214,7 +214,7 @@ fn a_change_of_every_setting_is_named_and_asked_for_first_where_its_row_says_so(
         let [strict, weak] = [strict, weak].map(|lines| planned(&root, &format!("{before}{lines}\n")));
         let (there, back) = (differing(&strict, &weak), differing(&weak, &strict));
         assert!(!there.is_empty() && !back.is_empty(), "{key}: nothing was named");
-        assert_eq!(!there.opens.is_empty(), asked[*key] != Asked::AfterRun, "{key}: {there:?}");
+        assert_eq!(!there.opens.is_empty(), asked[*key] != Asked::After, "{key}: {there:?}");
     }
 }
 
