@@ -204,6 +204,8 @@ fn another_environment_is_another_question() {
     let project = project.env("TZ", "UTC");
     assert!(!is_reused(&project) && is_reused(&project), "a variable");
     project.save("proctor.toml", &toml.replace("reuse", "timeout = \"3m\"\nreuse"));
+    assert!(!is_reused(&project) && !is_reused(&project), "changed rules, by which nothing is kept for others");
+    project.approve();
     assert!(!is_reused(&project) && is_reused(&project), "the check's own settings");
 }
 

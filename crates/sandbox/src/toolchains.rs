@@ -96,7 +96,6 @@ const PYTHON: Use = language(
         "ipython",
         "mamba",
         "micromamba",
-        "mypy",
         "nox",
         "pdm",
         "pip*",
