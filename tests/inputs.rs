@@ -212,7 +212,7 @@ fn an_input_outside_of_the_repository_is_asked_for_and_is_a_condition_of_the_gat
     let Some(project) = repository("namespace", "[project]\ninputs = [\"../shared\", \"~/settings\"]\n") else { return };
     fs::write(project.root().join("home/settings"), "x").expect("it is ours");
     let refused = in_app(&project, &["run"]).status(3);
-    assert!(refused.stderr.contains("project.inputs"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("project: inputs"), "{}", refused.stderr);
     let text = "[[allow]]\nprojects = [\"/**\"]\nproject.inputs = [\"~/settings\"]\n";
     fs::create_dir_all(project.root().join("config/proctor")).expect("it is ours");
     fs::write(project.root().join("config/proctor/config.toml"), text).expect("it is ours");
@@ -229,7 +229,7 @@ fn what_holds_the_project_the_home_or_the_store_is_no_input() {
         let project =
             Project::new().toml(&format!("[[check]]\nname = \"c\"\ncommand = \"true\"\n[project]\ninputs = [{name:?}]\n"));
         let refused = project.proctor(["run"]).status(4);
-        assert!(refused.stderr.contains("project: inputs") && refused.stderr.contains(reason), "{name}: {}", refused.stderr);
+        assert!(refused.stderr.contains("project.inputs[1]") && refused.stderr.contains(reason), "{name}: {}", refused.stderr);
     }
     let project = Project::new();
     let state = project.root().join("state");

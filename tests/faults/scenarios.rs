@@ -72,10 +72,14 @@ fn an_anchor_a_log_and_an_export_may_die_and_fail_at_every_operation() {
 const APPROVAL: Scenario = Scenario {
     command: &["approve", "--signature", "../shared/approval.json.sig"],
     prepare: |project| {
-        let lead = if project.shared("lead").exists() { project.shared("lead") } else { key(project, "lead") };
+        let is_first = !project.shared("lead").exists();
+        let lead = if is_first { key(project, "lead") } else { project.shared("lead") };
         project.save("allowed_signers", &allowed(&lead));
         project.save("proctor.toml", &format!("{}{LINT}{SETTINGS}", check()));
         project.proctor(["run"]).success();
+        if is_first {
+            project.approve();
+        }
         project.save("proctor.toml", &format!("{}{SETTINGS}", check()));
         sign(project, &lead, "proctor-approval");
     },

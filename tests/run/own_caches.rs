@@ -18,7 +18,7 @@ const POISON: &str = "exec 2>/dev/null\n\
     done\n\
     echo poison >> \"$XDG_CACHE_HOME/huggingface/1.0/model\" 2>/dev/null && echo 'wrote through a link'\n\
     cat \"$XDG_CACHE_HOME/huggingface/1.0/model\"\n\
-    rm \"$PIP_CACHE_DIR/http-v2/entry\" && echo poison > \"$PIP_CACHE_DIR/http-v2/entry\"\n\
+    mkdir -p \"$PIP_CACHE_DIR/http-v2\" && echo poison > \"$PIP_CACHE_DIR/http-v2/entry\"\n\
     mkdir -p \"$npm_config_cache\" && echo poison > \"$npm_config_cache/poison\" && echo wrote own caches\n";
 
 const READ: &str = "exec 2>/dev/null\n\
@@ -77,11 +77,11 @@ fn what_a_project_writes_to_its_caches_no_other_project_reads_and_the_home_stays
         assert_eq!(log(&poisoner), "model\nwrote own caches\n", "{level}");
         assert_eq!(files_below(&home), before, "{level}");
         let reader = project(READ, &home, &state, level);
-        assert_eq!(log(&reader), "of the home\nmodel\n2\nwrote\n", "{level}");
+        assert_eq!(log(&reader), "model\n2\nwrote\n", "{level}");
         assert_eq!(files_below(&home), before, "{level}");
         // Without layers, the project that wrote the poison finds it again in its own cache.
-        poisoner.save("script.sh", "cat \"$PIP_CACHE_DIR/http-v2/entry\"\n");
-        let found = if level == "namespace" { "of the home\n" } else { "poison\n" };
+        poisoner.save("script.sh", "cat \"$PIP_CACHE_DIR/http-v2/entry\" 2>/dev/null\nexit 0\n");
+        let found = if level == "namespace" { "" } else { "poison\n" };
         assert_eq!(log(&poisoner), found, "{level}");
     }
 }

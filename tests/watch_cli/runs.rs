@@ -242,7 +242,7 @@ fn the_offered_ignore_line_makes_it_stable() {
     watch.wait_for_line("the end of it", LATE, |line| line.starts_with("unstable: src changed again"));
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &format!("{settings}[watch]\nignore = [\"/src\"]\n"));
-    watch.wait_for_line("what decides differently", LATE, |line| line.contains("judged by changed rules: watch.ignore"));
+    watch.wait_for_line("what decides differently", LATE, |line| line.contains("judged by changed rules: watch: ignore"));
     watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
     wait_until_it_watches(&mut watch);
     let before = lines_of(&project, "superseded").len();

@@ -250,6 +250,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test copies a store as a person does")]
     fn a_link_to_another_store_is_right_only_if_that_store_verifies_and_has_every_line() {
         let test = crate::testing::TestStore::new();
         test.run(1, &["a.log"], OverallStatus::Success);

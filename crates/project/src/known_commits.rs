@@ -100,6 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test damages its own file")]
     fn a_value_is_found_again_by_its_key_and_the_oldest_gives_way() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("of-commits");

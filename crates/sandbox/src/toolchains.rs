@@ -90,22 +90,7 @@ const PYTHON: Use = language(
         "setup.cfg",
         "tox.ini",
     ],
-    &[
-        "conda",
-        "hatch",
-        "ipython",
-        "mamba",
-        "micromamba",
-        "nox",
-        "pdm",
-        "pip*",
-        "poetry",
-        "py*",
-        "ruff",
-        "tox",
-        "uv",
-        "uvx",
-    ],
+    &["conda", "hatch", "ipython", "mamba", "micromamba", "nox", "pdm", "pip*", "poetry", "py*", "ruff", "tox", "uv", "uvx"],
 );
 const CONDA: Use = language(
     &["conda-lock.yml", "environment.yaml", "environment.yml", "meta.yaml", "pixi.toml"],
