@@ -24,6 +24,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("CycleRequest", "TddVerb", "the command line has defaults, and a verb that only shows"),
     ("ExchangeRecordV1", "FileRecordV1", "each stored record says whose it is, and its keys lie flat"),
     ("ExpectedOutput", "RawExpectedOutput", "in a specification nearly everything may be left out"),
+    ("GateChange", "GateChangeV1", "the document says whether it is asked about"),
     ("GatePolicy", "GatePolicyV1", "the document has words, and says where the policy comes from"),
     ("RunOutcome", "RunOutcomeV1", "the socket's form, a word without the run"),
     ("TestCounts", "TestTotalsV2", "the report's form has sum and rate beside them, and its keys lie flat"),

@@ -18,7 +18,7 @@ struct Attack {
     path: &'static str,
     /// What keeps a check that works in the project itself from the attack at the level `namespace`.
     in_namespace: InNamespace,
-    /// What the refusal of the next run says; empty if the change weakens nothing, so that the next run is not refused.
+    /// What the next run says, as a refusal or as changed rules; empty if the change is none of the rules.
     asked: &'static str,
 }
 
@@ -34,13 +34,13 @@ enum InNamespace {
 use InNamespace::{Holds, Names};
 
 const ATTACKS: &[Attack] = &[
-    attack("sed -i 's/^\\[sandbox\\]$/&\\nmode = \"off\"/' proctor.toml", "proctor.toml", Holds, "sandbox.mode: \"off\""),
-    attack("sed -i 's/\"check.sh\"/\"-c\", \"true\"/' proctor.toml", "proctor.toml", Holds, "check: does something else"),
+    attack("sed -i 's/^\\[sandbox\\]$/&\\nmode = \"off\"/' proctor.toml", "proctor.toml", Holds, "sandbox: mode: \"off\""),
+    attack("sed -i 's/\"check.sh\"/\"-c\", \"true\"/' proctor.toml", "proctor.toml", Holds, "check: command"),
     attack(
         "sed 's,../shared,~/.config,' proctor.toml > ../shared/new && cat ../shared/new > proctor.toml",
         "proctor.toml",
         Holds,
-        "sandbox.writable",
+        "sandbox: writable",
     ),
     attack("mv proctor.toml other.toml && ln -s other.toml proctor.toml", "proctor.toml", Holds, ""),
     attack("echo src/ >> .gitignore", ".gitignore", Holds, "src/calc.py"),
@@ -48,7 +48,7 @@ const ATTACKS: &[Attack] = &[
     attack("echo src/ > .ignore", ".ignore", Names, "src/calc.py"),
     attack("echo x >> T1-test-specification.json", "T1-test-specification.json", Holds, ""),
     attack("echo x > src/T2-test-specification.json", "src/T2-test-specification.json", Names, ""),
-    attack("cat ../shared/evil.pub >> allowed_signers", "allowed_signers", Holds, "these keys may approve now"),
+    attack("cat ../shared/evil.pub >> allowed_signers", "allowed_signers", Holds, "approval: signers"),
     attack("mkdir .git && echo > .git/config", ".git", Names, ""),
     attack("mkdir src/.git && echo > src/.git/config", "src/.git", Names, ""),
     attack("echo 'gitdir: ../web/.git' > src/.git", "src/.git", Names, ""),
@@ -143,8 +143,9 @@ fn attack_in_place(level: &str, holds: fn(&Attack) -> bool) {
         let moved = report["tree"]["moved"].to_string();
         assert!(moved.contains(&format!("\"{path}\"")), "{level}: {script}: {moved}");
         let next = project.proctor(["run"]).any_status();
-        let is_asked = next.status == 3 && next.stderr.contains(attack.asked);
-        assert_eq!(is_asked, !attack.asked.is_empty(), "{level}: {script}: {}", next.snapshot());
+        let is_refused = next.status == 3 && next.stderr.contains(attack.asked);
+        let marked = next.stdout.lines().any(|line| line.contains("judged by changed rules: ") && line.contains(attack.asked));
+        assert_eq!(is_refused || marked, !attack.asked.is_empty(), "{level}: {script}: {}", next.snapshot());
     }
 }
 

@@ -4,6 +4,7 @@
 //! beside the project, are read each time: what is there now decides about them. Both files are no evidence: without them, a commit is
 //! read again, and one that nothing trusted stands beside is compared with nothing.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use proctor_evidence::Store;
@@ -73,10 +74,14 @@ fn key_of((storage, root, below): (&GitStorage, ObjectId, &TreePath), settings: 
     if !matches!(SubmoduleNames::of_commit(storage, root), Ok(None)) {
         return None;
     }
-    let settings = MatcherSettings { inputs: Vec::new(), ..settings.clone() };
     let attributes = storage.common.text("info/attributes", LONGEST_ATTRIBUTES).ok()?.unwrap_or_default();
-    let below = String::from_utf8_lossy(below.as_bytes());
-    Some(Digest::of(format!("{FORM}\n{}\n{below}\n{settings:?}\n{attributes}", root.hex()).as_bytes()))
+    // What checks see of ignored files, and inputs, are no part of the tree alone.
+    let MatcherSettings { ignore, include, own_link, store, task_list, selects: _, outputs: _, inputs: _ } = settings;
+    let own_link = own_link.as_ref().map(|link| link.leads_into.as_os_str().as_bytes());
+    let place = [below.as_bytes(), own_link.unwrap_or_default(), store.as_ref().map_or(&[], TreePath::as_bytes)];
+    let all =
+        serde_json::json!([FORM, root.hex(), place, ignore, include, own_link.is_some(), store.is_some(), task_list, attributes]);
+    Some(Digest::of(all.to_string().as_bytes()))
 }
 
 fn find(path: &Path, key: Digest) -> Option<String> {
