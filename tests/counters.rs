@@ -38,7 +38,6 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("HealthCheckV2", "HealthObservation", "the report's form"),
     ("HealthV1", "ServiceTrouble", "the socket's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
-    ("Matcher", "MatcherSettings", "what is compiled, and what it is compiled from"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
     ("PresentConditions", "ReuseCriteria", "what holds now, and what a result was made under"),
     ("PurgePlan", "PurgeRecord", "the ledger's form, which also names the head before it"),
@@ -49,7 +48,6 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ),
     ("RawLintToolPolicy", "ToolPolicy", "in a specification nearly everything may be left out"),
     ("RawLintingStrategy", "RawTypeCheckingStrategy", "a type checker has no warnings, and the published schema says so"),
-    ("SurveySubject", "ToolchainSubject", "two looks, in threads of their own, that take their parts with them"),
     ("TestCase", "TestRecordV1", "the form of a stored record"),
     ("TreeEntry", "TreeEntryV1", "the printed form"),
 ];
