@@ -54,14 +54,12 @@ fn ignored_files_that_a_run_could_read_are_a_condition_and_files_that_the_commit
     assert!(project.proctor(["gate", "--policy-from", &wrong]).status(4).stderr.contains("ignored_inputs"));
     // In the project itself the same files can be read.
     commit(&project, "proctor.toml", &format!("{CHECKS}[sandbox]\nsnapshot = \"off\"\n[gate]\nignored_inputs = [\".env\"]\n"));
-    project.approve();
     project.proctor(["run"]).success();
     let document = gate(&project, &["--policy-from", "HEAD"], 3);
     assert!(reasons(&document)[0].ends_with(": `local/`"), "{document}");
     // A file that the trusted commit has is never accepted.
     let trusted = "[gate]\nignored_inputs = [\"**\"]\nweakened = \"say\"\n";
     commit(&project, "proctor.toml", &format!("{CHECKS}{trusted}"));
-    project.approve();
     commit(&project, "kept/settings.py", "y = 2");
     with_origin(&project);
     commit(&project, ".gitignore", ".env\n/local/\n__pycache__/\nnode_modules/\n/kept/\n");
@@ -211,7 +209,6 @@ fn the_policy_asks_for_platforms_and_signers() {
     gate(&project, &["--policy-from", &signers], 0);
     // Who may sign is a matter for the trusted side.
     commit(&project, "proctor.toml", &format!("{CHECKS}[gate]\nsigners = \"keys\"\n"));
-    project.approve();
     commit(&project, "keys", &format!("ci@example.org {key}\n"));
     with_origin(&project);
     commit(&project, "keys", &format!("me@example.org {key}\n"));
