@@ -167,7 +167,7 @@ pub use program_record::{ProgramEnding, ProgramRecord};
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
-pub use report_file::ReportFileHistory;
+pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
 pub use retention::{
     ArchiveRecord, PROPOSED_MAX_BYTES, PackedRun, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits,
 };

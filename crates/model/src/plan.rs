@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, Service,
+    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, ReportFile, Service,
     TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
@@ -162,6 +162,9 @@ pub struct Action {
     pub policy: Option<ToolPolicy>,
     /// The required coverage, if the check names a coverage report (E4).
     pub coverage: Option<CoverageTarget>,
+    /// The report that the check's command writes and that decides its result; `None` if the check names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub report: Option<ReportFile>,
     /// The exit codes of a GENERIC command that count as success.
     pub expected_exit_codes: Vec<i32>,
     /// What happens when processes of the action are still running after it has ended.
@@ -385,6 +388,7 @@ impl Action {
             service: None,
             policy: None,
             coverage: None,
+            report: None,
             // Without `expected_exit_codes`, only exit code 0 is success.
             expected_exit_codes: vec![0],
             on_survivors: defaults.on_survivors,

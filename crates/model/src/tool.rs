@@ -39,6 +39,12 @@ pub enum Tool {
     Prettier,
     /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,
+    /// Any command that writes a report of tests, which the check's `report` names.
+    #[serde(rename = "test-report")]
+    TestReport,
+    /// Any command that writes a report of findings, which the check's `report` names.
+    #[serde(rename = "finding-report")]
+    FindingReport,
     /// A reviewer, whose free text is parsed by a grammar (design document seed 003).
     Review,
     /// A command of no known tool, which is judged by its exit code only.
@@ -146,7 +152,7 @@ const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
     }
 }
 
-const ROWS: [Row; 16] = [
+const ROWS: [Row; 18] = [
     Row {
         package: Some(Python("pytest")),
         beside_python: &["py.test", "pytest"],
@@ -281,6 +287,21 @@ const ROWS: [Row; 16] = [
             BlockOn::ErrorsAlways,
         )
     },
+    tests(Tool::TestReport, "test-report", "test-report.txt"),
+    Row {
+        evidence: EvidenceNames {
+            log: "finding-report",
+            findings: Some("reported-findings.json"),
+            tool_report: Some("finding-report.txt"),
+        },
+        ..judged(
+            Tool::FindingReport,
+            "finding-report",
+            finds(FindingKind::Lint, "Report"),
+            "reported-findings.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
     Row {
         judged_by: JudgedBy::Grammar,
         does: "asks for a review",
@@ -324,6 +345,11 @@ impl Tool {
     /// Returns whether proctor knows the tool. Of any other command only the exit code is known.
     pub fn is_known(self) -> bool {
         self != Self::Generic
+    }
+
+    /// Returns whether the check's `report` makes the tool, so that `tool` in `proctor.toml` cannot name it.
+    pub const fn is_of_report(self) -> bool {
+        matches!(self, Self::TestReport | Self::FindingReport)
     }
 
     /// Returns the word by which `proctor.toml` and messages name the tool.

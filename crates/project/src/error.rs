@@ -11,7 +11,7 @@ use nix::libc;
 use crate::retest_refusal::RetestRefusal;
 use proctor_evidence::{EvidenceError, LockError};
 use proctor_index::IndexError;
-use proctor_model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, approve_command};
+use proctor_model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, TreePath, approve_command};
 use proctor_sandbox::SandboxError;
 use proctor_sandbox::process::{ControlError, LauncherError, SuperviseError};
 use proctor_sandbox::snapshot::SnapshotError;
@@ -50,6 +50,9 @@ pub enum ProjectError {
     /// The patterns of `watch.ignore` or `watch.include` are wrong.
     #[error("the configuration is wrong: {0}")]
     Patterns(String),
+    /// The report that a check names is part of the tree, so each run would begin with an old one.
+    #[error("the `report` of `{action}` is part of the tree: `{path}`; nothing was run")]
+    ReportInTree { action: String, path: TreePath },
     /// The launcher, the helper process that starts actions, could not be started.
     #[error("failed to start the launcher")]
     Launcher(#[source] LauncherError),
@@ -225,7 +228,7 @@ impl ProjectError {
             | Self::ApprovalNeedsSignature { .. }
             | Self::ApprovalSignature { .. }
             | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
-            Self::Patterns(_) | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
+            Self::Patterns(_) | Self::ReportInTree { .. } | Self::ProtectedTooMany { .. } => CommandExit::SpecificationWrong,
             Self::Report { .. } => CommandExit::EvidenceWrong,
             Self::Evidence(error) | Self::RunEvidence { source: error, .. } if error.is_changed_evidence() => {
                 CommandExit::EvidenceWrong
@@ -291,6 +294,9 @@ impl ProjectError {
             Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
             Self::ProtectedTooMany { .. } => {
                 "name fewer in `protect` of `[approval]`: the tests, and what runs beside them".to_owned()
+            }
+            Self::ReportInTree { .. } => {
+                "let git ignore it and remove it, or let the command write it to the directory of `PROCTOR_OUT`".to_owned()
             }
             Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
             Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),

@@ -79,7 +79,9 @@ pub(crate) fn look_and_copy(
     for _ in 0..TRIES {
         let unread = trees.known.take_unread_inputs(request.scope);
         let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
-        let made = made.with_configured(&index, outputs_named_in(&index).into_iter());
+        refuse_reports_of_the_tree(request, &index)?;
+        let reports = request.plan.steps.iter().filter_map(place_of_report);
+        let made = made.with_configured(&index, outputs_named_in(&index).into_iter().chain(reports));
         match runner.copies.update(store, request.settings, request.scope, &index, made, unread)? {
             CopiesOutcome::Moved(paths) => {
                 let hints = TreeHints::Only(paths);
@@ -89,6 +91,23 @@ pub(crate) fn look_and_copy(
         }
     }
     Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
+}
+
+/// Returns the file of the project that a check's `report` names, or the directory of a glob.
+fn place_of_report(action: &Action) -> Option<String> {
+    let report = action.report.as_ref().filter(|report| report.in_own_directory().is_none())?;
+    Some(report.directory_of_glob().unwrap_or(&report.file).to_owned())
+}
+
+/// Refuses a report that is part of the tree: on a snapshot the check would begin with the old one.
+fn refuse_reports_of_the_tree(request: &RunRequest<'_>, index: &TreeIndex) -> Result<(), ProjectError> {
+    for action in &request.plan.steps {
+        let place = place_of_report(action).and_then(|place| TreePath::try_from(place.as_str()).ok());
+        if let Some(path) = place.filter(|path| index.lookup(path).is_some()) {
+            return Err(ProjectError::ReportInTree { action: action.name.clone(), path });
+        }
+    }
+    Ok(())
 }
 
 /// Returns the outputs that configuration files of the tree name.

@@ -19,11 +19,12 @@ pub(crate) struct OldReportGuard {
 
 impl OldReportGuard {
     /// Moves an old report out of the way, if there is one.
-    pub(crate) fn move_aside(path: Option<PathBuf>) -> Result<Self, ProjectError> {
+    pub(crate) fn move_aside(path: PathBuf) -> Result<Self, ProjectError> {
         // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and stays. Reading
         // the report will refuse it later.
-        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        let Some(path) = path.filter(is_file) else { return Ok(Self { moved: None }) };
+        if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Ok(Self { moved: None });
+        }
         let mut aside = path.clone().into_os_string();
         aside.push(SUFFIX);
         let aside = PathBuf::from(aside);
@@ -63,7 +64,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("junit.xml");
         write(&path, "old");
-        let aside = OldReportGuard::move_aside(Some(path.clone())).expect("put aside");
+        let aside = OldReportGuard::move_aside(path.clone()).expect("put aside");
         assert!(!path.exists());
         drop(aside);
         assert_eq!(std::fs::read_to_string(&path).expect("it is back"), "old");
@@ -75,7 +76,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", directory.path().join("junit.xml")).expect("a link");
         std::fs::create_dir(directory.path().join("reports")).expect("a directory");
         for name in ["junit.xml", "reports", "missing.xml", "junit.xml/below"] {
-            let aside = OldReportGuard::move_aside(Some(directory.path().join(name))).expect("nothing to do");
+            let aside = OldReportGuard::move_aside(directory.path().join(name)).expect("nothing to do");
             assert!(aside.moved.is_none(), "{name}");
         }
         assert!(directory.path().join("junit.xml").is_symlink());
@@ -86,7 +87,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("junit.xml");
         write(&path, "old");
-        let aside = OldReportGuard::move_aside(Some(path.clone())).expect("put aside");
+        let aside = OldReportGuard::move_aside(path.clone()).expect("put aside");
         write(&path, "new");
         drop(aside);
         assert_eq!(std::fs::read_to_string(&path).expect("it stays"), "new");

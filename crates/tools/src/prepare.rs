@@ -33,6 +33,14 @@ pub enum ReportRequest {
         /// The path as the command spells it, relative to the action's directory.
         path: PathBuf,
     },
+    /// The check names a glob for several files. Old files are moved aside before the run, and the new ones are read after it. The
+    /// evidence calls this `own`.
+    Several {
+        /// The directory below which the files lie, relative to the project.
+        directory: PathBuf,
+        /// The glob, relative to the project.
+        glob: String,
+    },
 }
 
 /// The command, variables and reports of a prepared action.
@@ -89,14 +97,14 @@ impl ReportRequest {
             Self::None => None,
             Self::Ours { channel, .. } => Some(channel),
             Self::Inherited { .. } => Some("inherited"),
-            Self::Own { .. } => Some("own"),
+            Self::Own { .. } | Self::Several { .. } => Some("own"),
         }
     }
 
-    /// Returns the path of the requested report; `None` if the tool's output is read instead.
+    /// Returns the path of the requested report; `None` if the tool's output is read instead, or if there may be several files.
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::None => None,
+            Self::None | Self::Several { .. } => None,
             Self::Ours { path, .. } | Self::Inherited { path } | Self::Own { path } => Some(path),
         }
     }

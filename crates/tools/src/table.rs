@@ -7,7 +7,7 @@ use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
 use crate::strictness::StrictnessReader;
-use crate::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, triggers, tsc};
+use crate::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc};
 use proctor_model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 
 /// The functions and facts for one tool.
@@ -187,6 +187,8 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
+    ToolRow { ask: reports::ask, ..row(Tool::TestReport, &[], reports::interpret) },
+    ToolRow { ask: reports::ask, ..row(Tool::FindingReport, &[], reports::interpret) },
     // The answer of a review is read by the grammar in the folder `review/`. This function runs only if the grammar did
     // not read an answer.
     row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),

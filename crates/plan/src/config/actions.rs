@@ -14,18 +14,40 @@ use crate::config::values::{
 };
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
-    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, ParallelChecks, Reuse, SkipWhileUnchanged, Tool,
+    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, ParallelChecks, ReportFile, ReportFormat, Reuse,
+    SkipWhileUnchanged, Tool,
 };
 
+/// The tools that `tool` can name.
 const TOOLS: &[(&str, Tool)] = &{
-    let mut words = [("", Tool::ALL[0]); Tool::ALL.len()];
-    let mut place = 0;
-    while place < words.len() {
-        words[place] = (Tool::ALL[place].word(), Tool::ALL[place]);
+    const COUNT: usize = {
+        let (mut count, mut place) = (0, 0);
+        while place < Tool::ALL.len() {
+            count += !Tool::ALL[place].is_of_report() as usize;
+            place += 1;
+        }
+        count
+    };
+    let mut words = [("", Tool::ALL[0]); COUNT];
+    let (mut count, mut place) = (0, 0);
+    while place < Tool::ALL.len() {
+        if !Tool::ALL[place].is_of_report() {
+            words[count] = (Tool::ALL[place].word(), Tool::ALL[place]);
+            count += 1;
+        }
         place += 1;
     }
     words
 };
+
+const FORMATS: &[(&str, ReportFormat)] = &[
+    ("junit", ReportFormat::Junit),
+    ("tap", ReportFormat::Tap),
+    ("ctrf", ReportFormat::Ctrf),
+    ("trx", ReportFormat::Trx),
+    ("sarif", ReportFormat::Sarif),
+    ("checkstyle", ReportFormat::Checkstyle),
+];
 
 const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), ("fail", OnSurvivors::Fail)];
 
@@ -131,6 +153,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let prompt = section.optional(document, "prompt", inner_file("\"docs/review.md\""));
     let accept_split_emphasis = section.optional(document, "accept_split_emphasis", boolean);
     let coverage = read_coverage(section, document);
+    let report = read_report(section, document);
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
     let policy = read_override(&section.table(document, "policy"), document);
@@ -150,6 +173,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
         prompt,
         accept_split_emphasis,
         coverage,
+        report,
         control,
         in_place,
         policy,
@@ -275,4 +299,34 @@ fn read_coverage(section: &Section<'_>, document: &mut Document<'_>) -> Option<W
     let (minimum, report) = (minimum?, report?);
     let target = CoverageTarget { minimum_basis_points: minimum.value, report: report.value };
     Some(WrittenValue { value: target, place: minimum.place })
+}
+
+fn read_report(section: &Section<'_>, document: &mut Document<'_>) -> Option<WrittenValue<ReportFile>> {
+    let report = section.table(document, "report");
+    let file = report.optional(document, "file", report_file);
+    let format = report.optional(document, "format", choice(FORMATS)).map_or(ReportFormat::Tests, |format| format.value);
+    if section.has("report") && !report.has("file") {
+        let wrong = WrongValue::new("`file` is missing").hint("for example `file = \"test-results/junit.xml\"`");
+        document.report_absent(&report, "file", wrong);
+    }
+    let WrittenValue { value: file, place } = file?;
+    Some(WrittenValue { value: ReportFile { file, format }, place })
+}
+
+fn report_file(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<String, WrongValue> {
+    const EXAMPLE: &str = "\"test-results/junit.xml\"";
+    let text = filled_text(EXAMPLE)(value)?;
+    if let Some(own) = text.strip_prefix(ReportFile::OUT) {
+        let is_name = !own.is_empty() && !own.contains('/') && own != "." && own != "..";
+        let wrong =
+            || WrongValue::new("a report in `$PROCTOR_OUT` is one file directly below it").example("\"$PROCTOR_OUT/junit.xml\"");
+        return if is_name { Ok(text) } else { Err(wrong()) };
+    }
+    let file = inner_glob(value)?;
+    let report = ReportFile { file, format: ReportFormat::Tests };
+    if report.directory_of_glob() == Some("") {
+        let wrong = WrongValue::new("the files of a glob lie in a directory of their own");
+        return Err(wrong.example("\"target/surefire-reports/TEST-*.xml\""));
+    }
+    Ok(report.file)
 }

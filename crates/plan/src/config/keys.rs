@@ -152,6 +152,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("prompt", Changed),
             key("accept_split_emphasis", Changed),
             table("coverage"),
+            table("report"),
             key("expected_exit_codes", Added),
             key("on_survivors", ON_SURVIVORS),
             key("control", Later(&["true", "false"])),
@@ -160,6 +161,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
         ],
     ),
     ("check.coverage", &[key("minimum", Lower), key("report", Changed)]),
+    ("check.report", &[key("file", Changed), key("format", Changed)]),
     ("check.policy", POLICY_KEYS),
     (
         "prerequisite",

@@ -8,7 +8,7 @@ use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, ExportFormat, GatePolicy,
-    JudgedSettings, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, RetentionLimits, Reuse, RoutingSettings,
+    JudgedSettings, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse, RoutingSettings,
     SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
@@ -130,6 +130,8 @@ pub struct Check {
     /// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, approves in a review. `None` means yes.
     pub accept_split_emphasis: Option<WrittenValue<bool>>,
     pub coverage: Option<WrittenValue<CoverageTarget>>,
+    /// The report that the command writes and that decides the result.
+    pub report: Option<WrittenValue<ReportFile>>,
     /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.

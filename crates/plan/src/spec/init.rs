@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::{Configuration, duration_text, strategy_word};
 use proctor_model::{
     Action, ActionId, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote, PolicySource,
-    ReadyCheck, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
+    ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
@@ -91,6 +91,11 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     if let Some(CoverageTarget { minimum_basis_points, report }) = &action.coverage {
         let minimum = format!("{}.{:02}", minimum_basis_points / 100, minimum_basis_points % 100);
         line(text, "coverage", format!("{{ minimum = {minimum}, report = {} }}", quoted_text(report)));
+    }
+    if let Some(ReportFile { file, format }) = &action.report {
+        let format = Some(format.word()).filter(|word| !word.is_empty());
+        let format = format.map_or_else(String::new, |word| format!(", format = {}", quoted_text(word)));
+        line(text, "report", format!("{{ file = {}{format} }}", quoted_text(file)));
     }
     if action.expected_exit_codes != [0] {
         let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();

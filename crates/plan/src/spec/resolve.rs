@@ -158,6 +158,7 @@ impl<'c> Resolver<'c> {
         let settings = &check.action;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let Some(command) = &settings.command else {
+            self.of_report(check, said.unwrap_or_default());
             let tool = said.unwrap_or_default();
             let findings = before.find_of(tool, self.files);
             let found = self.ours(check, tool, &findings)?;
@@ -173,10 +174,11 @@ impl<'c> Resolver<'c> {
         // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation.
         let is_plain = recognised.tool.gives_way() && settings.expected_exit_codes.is_some();
         let seen = if is_plain { Tool::default() } else { recognised.tool };
-        let tool = said.unwrap_or(seen);
-        if said.is_none() {
+        let of_report = self.of_report(check, seen);
+        let tool = of_report.or(said).unwrap_or(seen);
+        if of_report.is_none() && said.is_none() {
             self.note(&settings.name.value, recognised.note);
-        } else if !seen.gives_way() && seen != tool {
+        } else if of_report.is_none() && !seen.gives_way() && seen != tool {
             let (said, seen) = (tool.word(), seen.word());
             self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
         }
@@ -194,6 +196,20 @@ impl<'c> Resolver<'c> {
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
         let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
+    }
+
+    /// Returns the tool of a check that names its own report. Reports a problem if proctor reads the command's own results, or if the
+    /// check names another tool.
+    fn of_report(&mut self, check: &Check, seen: Tool) -> Option<Tool> {
+        let report = check.report.as_ref()?;
+        let said = check.tool.as_ref().map(|tool| tool.value);
+        let named = said.unwrap_or(seen);
+        if !named.gives_way() {
+            let word = named.word();
+            let hint = "remove `report`; or say `tool = \"generic\"`, if the command is something else";
+            self.problem(check, "report", format!("the results of {word} are read without it"), hint);
+        }
+        Some(if report.value.format.has_findings() { Tool::FindingReport } else { Tool::TestReport })
     }
 
     /// Finds the command of a check that names only its tool, among the checks that the project's files show. Reports a problem
@@ -263,6 +279,7 @@ impl<'c> Resolver<'c> {
             paths,
             writes,
             coverage,
+            report: check.report.as_ref().map(|report| report.value.clone()),
             after,
             control: check.control,
             in_place: check.in_place,

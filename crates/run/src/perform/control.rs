@@ -48,7 +48,7 @@ impl Performer<'_, '_> {
         let ended = self.supervise(action, &mut launch)?;
         self.note_end(action, &ended.end);
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
-        let report = take_report(&request, &output, &self.working_directory(action), None);
+        let report = take_report(&request, &output, &self.working_directory(action), &self.context.request.scope.root, None);
         let report = without_secrets(report, &self.secrets(), output.path());
         let seen = tools::interpret_control(&ended.end, &report, &nonce);
         let mut files = self.keep_streams(action, &ended, &names)?;

@@ -13,7 +13,7 @@ use crate::old_report::OldReportGuard;
 use crate::perform::control::{ControlOutcome, apply_control};
 use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{
-    named_report_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
+    named_report_paths, normalise_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
 };
 use crate::perform::{
     Attempts, JudgedAttempt, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of,
@@ -71,7 +71,7 @@ pub(crate) struct PreparedAttempt {
     /// The observation of the report's file; `None` if proctor did not name the file, or if it cannot be observed.
     report_watch: Option<ReportWatch>,
     coverage: Option<PathBuf>,
-    aside: [OldReportGuard; 2],
+    aside: Vec<OldReportGuard>,
     time_budget: TimeBudget,
 }
 
@@ -133,10 +133,10 @@ impl Performer<'_, '_> {
         let listing = self.perform_listing(action, self.time_budget(action), attempts)?;
         // In a snapshot a report counts only if the attempt itself wrote it, so no old report has to be moved.
         let in_project = self.place.snapshot_for(action).is_none();
-        let named = named_report_path(&report, &self.working_directory(action)).filter(|_| in_project);
-        let old_report = OldReportGuard::move_aside(named)?;
         let root = &self.context.request.scope.root;
-        let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| root.join(path)).filter(|_| in_project))?;
+        let named = named_report_paths(&report, &self.working_directory(action), root).into_iter();
+        let old = named.chain(coverage.as_ref().map(|path| root.join(path))).filter(|_| in_project);
+        let aside = old.map(|path| OldReportGuard::move_aside(normalise_path(&path))).collect::<Result<_, _>>()?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
         let places = OutputPlaces { names: &names, output: &output };
@@ -162,7 +162,7 @@ impl Performer<'_, '_> {
             report,
             report_watch,
             coverage,
-            aside: [old_report, old_coverage],
+            aside,
             time_budget,
         })
     }
@@ -194,8 +194,9 @@ impl Performer<'_, '_> {
         let environment = self.environment(action, nowhere);
         let preparation =
             tools::prepare(&with_command_environment(action, &environment), nowhere, self.evidence_link().as_deref());
-        let own = named_report_path(&preparation.report, &self.working_directory(action));
-        let coverage = preparation.coverage.map(|path| self.context.request.scope.root.join(path));
+        let root = &self.context.request.scope.root;
+        let own = named_report_paths(&preparation.report, &self.working_directory(action), root);
+        let coverage = preparation.coverage.map(|path| root.join(path));
         own.into_iter().chain(coverage).map(|path| normalise_path(&path)).collect()
     }
 
@@ -286,7 +287,7 @@ impl Performer<'_, '_> {
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
         let (mut notes, mut changed) = (Vec::new(), Vec::new());
         let secrets = &launch.secrets;
-        let report = take_report(&report, &output, &self.working_directory(action), mount);
+        let report = take_report(&report, &output, &self.working_directory(action), root, mount);
         let report = without_secrets(report, secrets, output.path());
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
         let coverage = without_secrets(coverage, secrets, output.path());
@@ -441,7 +442,7 @@ impl Performer<'_, '_> {
 fn ours(request: &ReportRequest) -> Option<&Path> {
     match request {
         ReportRequest::Ours { path, .. } => Some(path),
-        ReportRequest::None | ReportRequest::Inherited { .. } | ReportRequest::Own { .. } => None,
+        ReportRequest::None | ReportRequest::Inherited { .. } | ReportRequest::Own { .. } | ReportRequest::Several { .. } => None,
     }
 }
 
@@ -450,14 +451,6 @@ fn was_clock_set(ended: &EndedAction) -> bool {
     let by_clock = ended.ended.as_millis() - ended.started.as_millis();
     by_clock.abs_diff(i64::try_from(ended.duration.0).unwrap_or(i64::MAX)) > CLOCK_TOLERANCE.as_millis() as u64
 }
-
-/// Resolves the links in the path of a file's directory, if the directory exists, so that two spellings of one path are
-/// equal.
-fn normalise_path(path: &Path) -> PathBuf {
-    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
-    directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
-}
-
 /// Returns the action with all environment variables that its command will see. If proctor passes options to a tool in one
 /// of these variables, the options can then be added to its value instead of replacing it.
 pub(super) fn with_command_environment(action: &Action, environment: &ChildEnvironment) -> Action {

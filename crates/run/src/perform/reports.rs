@@ -12,7 +12,7 @@ use proctor_model::{Action, LargeReport, SnapshotMount, ToolReport};
 use proctor_plan::spec::DiskFiles;
 use proctor_sandbox::Secrets;
 use proctor_sandbox::process::mask_stream;
-use proctor_tools::ReportRequest;
+use proctor_tools::{FILE_MARK, ReportRequest};
 
 /// The largest report that is read, in bytes. A larger report is refused.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
@@ -20,13 +20,68 @@ const REPORT_CAP: u64 = 64 * 1024 * 1024;
 const IN_MEMORY: u64 = 2 * 1024 * 1024;
 /// The largest source file that is read to find a test in it, in bytes.
 const SOURCE_CAP: u64 = 1024 * 1024;
+/// The most files that a glob for reports may name.
+const MOST_FILES: usize = 10_000;
 
-/// Returns the path of a report that the command itself names.
-pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
+/// Returns the paths of the reports that the command or the check names: of several files those that are there in the project.
+pub(super) fn named_report_paths(request: &ReportRequest, directory: &Path, root: &Path) -> Vec<PathBuf> {
     match request {
-        ReportRequest::Own { path } => Some(directory.join(path)),
-        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
+        ReportRequest::Own { path } => vec![directory.join(path)],
+        ReportRequest::Several { directory, glob } => {
+            let files = files_of_glob(root, directory, glob).unwrap_or_default();
+            files.into_iter().map(|path| root.join(path)).collect()
+        }
+        ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => Vec::new(),
     }
+}
+
+/// Returns the files below a directory that a glob names, in the order of their names. All paths are relative to `base`.
+fn files_of_glob(base: &Path, directory: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
+    let matcher = globset::Glob::new(glob).map_err(|error| error.to_string())?.compile_matcher();
+    let mut found = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(directory) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(base.join(&directory)) else { continue };
+        for entry in entries {
+            let entry = entry.map_err(|error| error.to_string())?;
+            let path = directory.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(kind) if kind.is_file() && matcher.is_match(&path) => found.push(path),
+                Ok(_) | Err(_) => {}
+            }
+            if found.len() + open.len() > MOST_FILES {
+                return Err(format!("the glob names more than {MOST_FILES} files"));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Reads the files that a glob names into one report, each behind a line with its size and its path.
+fn take_several(base: &Path, directory: &Path, glob: &str) -> ToolReport {
+    let files = match files_of_glob(base, directory, glob) {
+        Ok(files) if files.is_empty() => return ToolReport::Missing,
+        Ok(files) => files,
+        Err(why) => return ToolReport::Refused(why),
+    };
+    let mut all = Vec::new();
+    for path in files {
+        let left = REPORT_CAP - all.len() as u64;
+        match read_artifact(base, &path, left) {
+            Ok(artifact) => {
+                let head = format!("{FILE_MARK}{} {}\n", artifact.bytes.len(), path.display());
+                all.extend_from_slice(head.as_bytes());
+                all.extend_from_slice(&artifact.bytes);
+            }
+            Err(refused) => return ToolReport::Refused(format!("`{}`: {refused}", path.display())),
+        }
+        if all.len() as u64 >= REPORT_CAP {
+            return ToolReport::Refused("all of its files together are larger than 64 MiB".to_owned());
+        }
+    }
+    ToolReport::Fresh(all)
 }
 
 /// Reads the report that the tool was asked for, from the action's output directory or from the path that the command
@@ -35,6 +90,7 @@ pub(super) fn take_report(
     request: &ReportRequest,
     output: &OutputDirectory,
     directory: &Path,
+    root: &Path,
     mount: Option<&SnapshotMount>,
 ) -> ToolReport {
     match request {
@@ -43,8 +99,13 @@ pub(super) fn take_report(
             let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
             take(output.path(), name, output)
         }
+        ReportRequest::Several { directory, glob } => {
+            let written = mount.and_then(|mount| place_of_written(mount, root));
+            let base = written.map_or_else(|| root.to_owned(), |(layer, _)| layer);
+            take_several(&base, directory, glob)
+        }
         ReportRequest::Own { path } => {
-            let full = directory.join(path);
+            let full = normalise_path(&directory.join(path));
             if let Some((layer, path)) = mount.and_then(|mount| place_of_written(mount, &full)) {
                 return take(&layer, &path, output);
             }
@@ -114,6 +175,13 @@ pub(super) fn take_project_report(root: &Path, path: &Path, mount: Option<&Snaps
     let written = mount.and_then(|mount| place_of_written(mount, &root.join(path)));
     let (directory, path) = written.unwrap_or_else(|| (root.to_owned(), path.to_owned()));
     as_report(read_artifact(&directory, &path, REPORT_CAP))
+}
+
+/// Resolves the links in the path of a file's directory, if the directory exists, so that two spellings of one path are
+/// equal.
+pub(super) fn normalise_path(path: &Path) -> PathBuf {
+    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+    directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::junit::{self, Element, MarkKind, ReportTotals};
 use crate::launchers::{Located, locate};
 use crate::prepare::insert_options;
-use crate::pytest::junit::{self, Element, MarkKind};
 use crate::recognise::CommandForm;
 use proctor_model::{Action, ActionEnd, ControlObservation, Tool, ToolReport};
 
@@ -94,7 +94,9 @@ pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> C
     };
     let read = match report {
         ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader() {
-            Some(reader) => junit::read_each(reader, &mut keep).map_err(|error| error.to_string()),
+            Some(reader) => {
+                junit::read_each(reader, &mut keep).and_then(ReportTotals::counted).map_err(|error| error.to_string())
+            }
             None => Err("there is none".to_owned()),
         },
         ToolReport::Missing | ToolReport::NotRequested => Err("there is none".to_owned()),

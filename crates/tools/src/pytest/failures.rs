@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::junit::{Element, Mark, MarkKind};
 use crate::places::Place;
-use crate::pytest::junit::{Element, Mark, MarkKind};
 use crate::pytest::tally::Test;
 use proctor_model::{TestCase, TestFailure, TestOutcome};
 

@@ -14,7 +14,6 @@ mod discover;
 mod failures;
 mod hiding;
 mod hung;
-mod junit;
 mod node_ids;
 mod prepare;
 mod rewriting;

@@ -8,9 +8,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use crate::junit::Element;
 use crate::launchers::locate;
 use crate::places::Place;
-use crate::pytest::junit::Element;
 use crate::recognise::CommandForm;
 use proctor_model::{Action, Tool};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::interpret::Exited;
 use crate::places::Place;
-use crate::pytest::junit::MAX_BYTES;
 use crate::pytest::rules::{RULES, decide};
 use crate::pytest::seen::Seen;
 use crate::samples::{Returned, action};
+use crate::xml::MAX_BYTES;
 use proctor_model::{CategoryCode, CoverageTarget, ReportFileHistory, Timestamp, Tool, ToolReport};
 
 const PASSED: &str = r#"<testcase classname="t" name="a"/>"#;

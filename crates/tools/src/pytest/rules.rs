@@ -5,11 +5,11 @@
 
 use crate::pytest::coverage::MeasuredCoverage;
 use crate::pytest::failures::headline;
-use crate::pytest::junit::JunitError;
 use crate::pytest::seen::{ReportState, Seen};
 use crate::pytest::sessions::SessionProblem;
 use crate::pytest::tally::{Tally, Test};
 use crate::signals;
+use crate::xml::XmlError;
 use proctor_model::CategoryCode;
 
 /// pytest's documented exit codes. Code 6 exists since version 9.1.
@@ -113,14 +113,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "report too large",
-        fits: |seen| seen.report == ReportState::Unreadable(JunitError::TooLarge),
+        fits: |seen| seen.report == ReportState::Unreadable(XmlError::TooLarge),
         category: CategoryCode::OutputTooLarge,
         reason: |seen| {
-            format!(
-                "Exit code {}, but the test report was not read: {}; set `junit_logging = no`",
-                seen.code,
-                JunitError::TooLarge
-            )
+            format!("Exit code {}, but the test report was not read: {}; set `junit_logging = no`", seen.code, XmlError::TooLarge)
         },
     },
     Rule {

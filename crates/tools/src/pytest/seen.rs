@@ -6,12 +6,12 @@ use crate::pytest::collected::selected;
 use crate::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::pytest::failures::exception_lines;
 use crate::pytest::hung::ended_by_plugin;
-use crate::pytest::junit::JunitError;
 use crate::pytest::prepare::PYTEST_ARGUMENTS;
 use crate::pytest::sessions::{self, SessionProblem};
 use crate::pytest::summary::{Printed, printed};
 use crate::pytest::tally::Tally;
 use crate::recognise::CommandForm;
+use crate::xml::XmlError;
 use proctor_model::{Coverage, ReportFileHistory, Timestamp, Tool, ToolReport};
 
 /// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
@@ -25,7 +25,7 @@ pub(super) enum ReportState {
     /// The file exists, but was not accepted as this run's report.
     Refused(String),
     /// The file was accepted, but its content cannot be parsed.
-    Unreadable(JunitError),
+    Unreadable(XmlError),
     Read(Tally),
 }
 

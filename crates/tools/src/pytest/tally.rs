@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::BufRead;
 
+use crate::junit::{self, Element, MarkKind};
 use crate::places::Place;
 use crate::pytest::failures;
-use crate::pytest::junit::{self, Element, JunitError, MarkKind};
 use crate::pytest::node_ids::NodeIds;
+use crate::xml::XmlError;
 use proctor_model::{LISTED_TESTS, TestCounts, TestOutcome};
 
 /// The message of a module that could not be collected.
@@ -224,9 +225,9 @@ impl Builder {
 
 impl Tally {
     /// Reads a report, groups its elements into distinct tests and counts these by outcome.
-    pub(super) fn read(report: impl BufRead) -> Result<Self, JunitError> {
+    pub(super) fn read(report: impl BufRead) -> Result<Self, XmlError> {
         let mut builder = Builder::default();
-        let totals = junit::read_each(report, &mut |element| builder.take(element))?;
+        let totals = junit::read_each(report, &mut |element| builder.take(element))?.counted()?;
         Ok(builder.finish(totals.claimed, totals.nameless))
     }
 

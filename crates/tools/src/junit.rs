@@ -1,33 +1,30 @@
-//! Reads the JUnit XML that pytest writes. Unknown attributes and elements are accepted, but the document itself must
-//! be valid.
+//! Reads the JUnit XML that pytest and many other test runners write. Unknown attributes and elements are accepted, but the document
+//! itself must be valid.
 //!
-//! This file only reads the structure; `rules.rs` decides what counts and exit code mean together. A document is
-//! refused if it has a document type or its own entities, ends early or is nested too deeply. A report that cannot be
-//! read completely proves nothing.
+//! This file only reads the structure. What counts and exit code mean together is decided by `pytest/rules.rs` and `reports/`.
 
-use std::io::{self, BufRead, Read};
+use std::io::BufRead;
 
-use quick_xml::events::{BytesStart, Event};
-use quick_xml::{Reader, XmlVersion};
-
-/// The largest report that is read (64 MiB). Reports with pytest's default settings are far smaller; a report with
-/// `junit_logging = all` may be larger.
-pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
-
-/// The deepest nesting that is accepted. pytest uses five levels: suites, suite, case, properties, property.
-const MAX_DEPTH: usize = 16;
-
-/// The limit for the number of attributes of an element. pytest uses up to eight; finding duplicates takes time
-/// proportional to the square of their number.
-const MAX_ATTRIBUTES: usize = 64;
+use crate::xml::{Attributes, XmlError, XmlReader, read_xml};
 
 /// Numbers about a whole JUnit report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ReportTotals {
     /// The sum of the suites' `tests` attributes. It is only compared with the elements and never shown (E5).
     pub(super) claimed: u64,
+    /// The same sum without the suites that lie in another suite. Some writers count the tests of inner suites in the outer ones too.
+    pub(super) claimed_outside: u64,
+    /// The number of suites without that attribute.
+    pub(super) silent: u64,
     /// The number of `<testcase>` elements without a name: tests that were running when the run was interrupted.
     pub(super) nameless: u64,
+}
+
+impl ReportTotals {
+    /// Refuses a report with a suite that does not say how many tests it holds. pytest always says it.
+    pub(super) fn counted(self) -> Result<Self, XmlError> {
+        if self.silent == 0 { Ok(self) } else { Err(not_junit("a suite does not say how many tests it holds")) }
+    }
 }
 
 /// A `<testcase>` element. A test may have several, for example for a failure and a failed tear-down, or for each
@@ -39,8 +36,10 @@ pub(super) struct Element {
     pub(super) name: String,
     /// The `file` attribute, which only the xunit1 format has.
     pub(super) file: Option<String>,
-    /// The `time` attribute, converted to milliseconds.
+    /// The `time` attribute, in microseconds.
     pub(super) duration: Option<u64>,
+    /// The `status` attribute, with which some writers say that a test did not run.
+    pub(super) status: Option<String>,
     /// The `<failure>`, `<error>` and `<skipped>` elements inside. A test that simply passed has none.
     pub(super) marks: Vec<Mark>,
 }
@@ -71,59 +70,19 @@ pub(super) enum MarkKind {
     Skipped,
 }
 
-/// Why a report cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum JunitError {
-    /// The report is larger than [`MAX_BYTES`].
-    #[error("it is larger than {} MiB", MAX_BYTES / (1024 * 1024))]
-    TooLarge,
-    #[error("it is not UTF-8")]
-    NotUtf8,
-    /// The report is not XML, or it is incomplete.
-    #[error("it is not complete XML: {0}")]
-    Malformed(String),
-    /// The report has a document type or entities of its own, which pytest never writes.
-    #[error("it has a document type or entities of its own")]
-    Entities,
-    /// The report is nested more deeply, or an element has more attributes, than in any report of pytest.
-    #[error("it is not shaped like a report of pytest")]
-    TooDeep,
-    /// The report is XML, but not a JUnit report.
-    #[error("it is not a JUnit report: {0}")]
-    NotJunit(&'static str),
-}
-
 /// Reads a report and passes each `<testcase>` element that has a name to `take`, in order. If the report cannot be read
 /// completely, the error says why, and the elements that were passed before prove nothing.
-pub(super) fn read_each(report: impl BufRead, take: &mut dyn FnMut(Element)) -> Result<ReportTotals, JunitError> {
-    let mut reader = Reader::from_reader(Capped { report, left: MAX_BYTES as u64 });
-    let mut buffer = Vec::new();
-    let mut builder =
-        Builder { take, totals: ReportTotals::default(), open: Vec::new(), suites: 0, elements: 0, case: None, mark: None };
-    loop {
-        buffer.clear();
-        match reader.read_event_into(&mut buffer).map_err(from_xml)? {
-            Event::Start(start) => builder.open(&start)?,
-            Event::Empty(start) => {
-                builder.open(&start)?;
-                builder.close();
-            }
-            Event::End(_) => builder.close(),
-            Event::Text(text) => builder.text(&text.xml10_content())?,
-            Event::CData(data) => builder.text(&data.xml10_content())?,
-            Event::GeneralRef(reference) => {
-                let character = reference.resolve_char_ref().map_err(|error| JunitError::Malformed(error.to_string()))?;
-                match (character, quick_xml::escape::resolve_predefined_entity(&reference)) {
-                    (Some(character), _) => builder.text(character.encode_utf8(&mut [0; 4]))?,
-                    (None, Some(text)) => builder.text(text)?,
-                    (None, None) => return Err(JunitError::Entities),
-                }
-            }
-            Event::DocType(_) => return Err(JunitError::Entities),
-            Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
-            Event::Eof => return builder.finish(),
-        }
+pub(super) fn read_each(report: impl BufRead, take: &mut dyn FnMut(Element)) -> Result<ReportTotals, XmlError> {
+    let mut builder = Builder { take, totals: ReportTotals::default(), open: Vec::new(), suites: 0, case: None, mark: None };
+    read_xml(report, &mut builder)?;
+    if builder.suites == 0 {
+        return Err(not_junit("it holds no suite"));
     }
+    Ok(builder.totals)
+}
+
+fn not_junit(why: &str) -> XmlError {
+    XmlError::Unexpected(format!("it is not a JUnit report: {why}"))
 }
 
 /// The XML elements that the reader distinguishes while they are open.
@@ -136,70 +95,40 @@ enum Open {
     Other,
 }
 
-/// Refuses a report that is longer than [`MAX_BYTES`].
-struct Capped<R> {
-    report: R,
-    left: u64,
-}
-
-impl<R: BufRead> Read for Capped<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let available = self.fill_buf()?;
-        let count = available.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&available[..count]);
-        self.consume(count);
-        Ok(count)
-    }
-}
-
-impl<R: BufRead> BufRead for Capped<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let available = self.report.fill_buf()?;
-        if available.len() as u64 > self.left {
-            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
-        }
-        Ok(available)
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.left = self.left.saturating_sub(count as u64);
-        self.report.consume(count);
-    }
-}
-
-fn from_xml(error: quick_xml::Error) -> JunitError {
-    if matches!(&error, quick_xml::Error::Io(error) if error.kind() == io::ErrorKind::FileTooLarge) {
-        return JunitError::TooLarge;
-    }
-    if matches!(error, quick_xml::Error::Encoding(_)) {
-        return JunitError::NotUtf8;
-    }
-    JunitError::Malformed(error.to_string())
-}
-
 struct Builder<'t> {
     take: &'t mut dyn FnMut(Element),
     totals: ReportTotals,
     open: Vec<Open>,
     suites: u64,
-    /// The number of elements that were passed to `take`.
-    elements: u64,
     case: Option<Element>,
     mark: Option<Mark>,
 }
 
 impl Builder<'_> {
-    fn open(&mut self, start: &BytesStart<'_>) -> Result<(), JunitError> {
-        if self.open.len() >= MAX_DEPTH {
-            return Err(JunitError::TooDeep);
+    fn kind_of(&self, name: &str) -> Result<Open, XmlError> {
+        match (self.open.last(), name) {
+            (None, "testsuites") => Ok(Open::Suites),
+            (None | Some(Open::Suites | Open::Suite), "testsuite") => Ok(Open::Suite),
+            (None, _) => Err(not_junit("its root is neither `testsuites` nor `testsuite`")),
+            (Some(Open::Suite), "testcase") => Ok(Open::Case),
+            (Some(Open::Case), name) if mark_kind(name).is_some() => Ok(Open::Mark),
+            (Some(_), _) => Ok(Open::Other),
         }
-        let kind = self.kind_of(start.name().into_inner())?;
-        let attributes = Attributes::read(start)?;
+    }
+}
+
+impl XmlReader for Builder<'_> {
+    fn open(&mut self, name: &str, attributes: &Attributes) -> Result<(), XmlError> {
+        let kind = self.kind_of(name)?;
         match kind {
             Open::Suite => {
-                let claimed = attributes.get("tests").and_then(|tests| tests.parse().ok());
-                let claimed: u64 = claimed.ok_or(JunitError::NotJunit("a suite does not say how many tests it holds"))?;
-                self.totals.claimed = self.totals.claimed.saturating_add(claimed);
+                let claimed = attributes.get("tests").map(str::parse::<u64>).transpose();
+                let claimed = claimed.map_err(|_| not_junit("a suite says no number of tests"))?;
+                self.totals.claimed = self.totals.claimed.saturating_add(claimed.unwrap_or(0));
+                self.totals.silent += u64::from(claimed.is_none());
+                if !self.open.contains(&Open::Suite) {
+                    self.totals.claimed_outside = self.totals.claimed_outside.saturating_add(claimed.unwrap_or(0));
+                }
                 self.suites += 1;
             }
             Open::Case => {
@@ -208,11 +137,12 @@ impl Builder<'_> {
                     name: attributes.get("name").unwrap_or_default().to_owned(),
                     file: attributes.get("file").map(str::to_owned),
                     duration: attributes.get("time").and_then(microseconds),
+                    status: attributes.get("status").map(str::to_owned),
                     marks: Vec::new(),
                 });
             }
             Open::Mark => {
-                self.mark = mark_kind(start.name().into_inner()).map(|kind| Mark {
+                self.mark = mark_kind(name).map(|kind| Mark {
                     kind,
                     message: attributes.get("message").unwrap_or_default().to_owned(),
                     text: String::new(),
@@ -225,17 +155,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn kind_of(&self, name: &str) -> Result<Open, JunitError> {
-        match (self.open.last(), name) {
-            (None, _) if self.suites > 0 || self.elements > 0 => {
-                Err(JunitError::Malformed("there is something after its end".to_owned()))
-            }
-            (None, "testsuites") => Ok(Open::Suites),
-            (None | Some(Open::Suites | Open::Suite), "testsuite") => Ok(Open::Suite),
-            (None, _) => Err(JunitError::NotJunit("its root is neither `testsuites` nor `testsuite`")),
-            (Some(Open::Suite), "testcase") => Ok(Open::Case),
-            (Some(Open::Case), name) if mark_kind(name).is_some() => Ok(Open::Mark),
-            (Some(_), _) => Ok(Open::Other),
+    fn text(&mut self, text: &str) {
+        if let (Some(Open::Mark), Some(mark)) = (self.open.last(), &mut self.mark) {
+            mark.text.push_str(text);
         }
     }
 
@@ -248,55 +170,11 @@ impl Builder<'_> {
             }
             Some(Open::Case) => match self.case.take() {
                 Some(case) if case.name.is_empty() => self.totals.nameless += 1,
-                Some(case) => {
-                    self.elements += 1;
-                    (self.take)(case);
-                }
+                Some(case) => (self.take)(case),
                 None => {}
             },
             Some(Open::Suites | Open::Suite | Open::Other) | None => {}
         }
-    }
-
-    fn text(&mut self, text: &str) -> Result<(), JunitError> {
-        if self.open.is_empty() && !text.trim().is_empty() {
-            return Err(JunitError::Malformed("there is text outside its root".to_owned()));
-        }
-        if let (Some(Open::Mark), Some(mark)) = (self.open.last(), &mut self.mark) {
-            mark.text.push_str(text);
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<ReportTotals, JunitError> {
-        if !self.open.is_empty() {
-            return Err(JunitError::Malformed("it ends inside an element".to_owned()));
-        }
-        if self.suites == 0 {
-            return Err(JunitError::NotJunit("it holds no suite"));
-        }
-        Ok(self.totals)
-    }
-}
-
-struct Attributes(Vec<(String, String)>);
-
-impl Attributes {
-    fn read(start: &BytesStart<'_>) -> Result<Self, JunitError> {
-        let mut pairs = Vec::new();
-        for attribute in start.attributes() {
-            if pairs.len() == MAX_ATTRIBUTES {
-                return Err(JunitError::TooDeep);
-            }
-            let attribute = attribute.map_err(|error| JunitError::Malformed(error.to_string()))?;
-            let value = attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|_| JunitError::Entities)?;
-            pairs.push((attribute.key.into_inner().to_owned(), value.into_owned()));
-        }
-        Ok(Self(pairs))
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
@@ -309,7 +187,8 @@ fn mark_kind(name: &str) -> Option<MarkKind> {
     }
 }
 
-fn microseconds(seconds: &str) -> Option<u64> {
+/// Reads a number of seconds as microseconds; `None` if no test can take that long.
+pub(super) fn microseconds(seconds: &str) -> Option<u64> {
     let seconds: f64 = seconds.parse().ok()?;
     let sensible = seconds.is_finite() && (0.0..1e12).contains(&seconds);
     sensible.then(|| (seconds * 1e6).round() as u64)
@@ -329,9 +208,9 @@ mod tests {
         nameless: u64,
     }
 
-    fn read(bytes: &[u8]) -> Result<Document, JunitError> {
+    fn read(bytes: &[u8]) -> Result<Document, XmlError> {
         let mut elements = Vec::new();
-        let ReportTotals { claimed, nameless } = read_each(bytes, &mut |element| elements.push(element))?;
+        let ReportTotals { claimed, nameless, .. } = read_each(bytes, &mut |element| elements.push(element))?;
         Ok(Document { claimed, elements, nameless })
     }
 
@@ -351,6 +230,7 @@ mod tests {
             name: "test_x[a&b]".to_owned(),
             file: Some("t.py".to_owned()),
             duration: Some(1500),
+            status: None,
             marks: vec![mark],
         };
         assert_eq!(document, Document { claimed: 1, elements: vec![expected], nameless: 0 });
@@ -381,7 +261,6 @@ mod tests {
             "not xml",
             "<html/>",
             "<testsuites/>",
-            "<testsuite/>",
             r#"<testsuite tests="-1"/>"#,
             r#"<testsuite tests="1"><testcase name="a">"#,
             r#"<testsuite tests="1"><testcase name="a"></testsuite></testcase>"#,
@@ -396,7 +275,7 @@ mod tests {
         ] {
             assert!(read(bad.as_bytes()).is_err(), "{bad}");
         }
-        assert_eq!(read(b"\xff\xfe"), Err(JunitError::NotUtf8));
+        assert_eq!(read(b"\xff\xfe"), Err(XmlError::NotUtf8));
         assert!(read(whole.as_bytes()).is_ok(), "the control");
     }
 

@@ -1,0 +1,99 @@
+//! Reads the Common Test Report Format (<https://ctrf.io>).
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+
+use crate::places::Place;
+use crate::reports::{Contents, read_json};
+use crate::test_run::ReadTest;
+use proctor_model::TestOutcome;
+
+#[derive(Deserialize)]
+struct Document {
+    results: Results,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    summary: Summary,
+    tests: Vec<Test>,
+}
+
+#[derive(Deserialize)]
+struct Summary {
+    tests: u64,
+    passed: u64,
+    failed: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Test {
+    name: String,
+    status: String,
+    /// In milliseconds.
+    #[serde(default)]
+    duration: f64,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    trace: String,
+    file_path: Option<String>,
+    line: Option<u64>,
+    suite: Option<Suite>,
+}
+
+// Older versions of the format have one text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Suite {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Reads a report.
+pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Contents) -> Result<(), String> {
+    let Results { summary, tests } = read_json::<Document>(reader)?.results;
+    let (mut passed, mut failed) = (0, 0);
+    let listed = tests.len() as u64;
+    for test in tests {
+        let outcome = match test.status.as_str() {
+            "passed" => TestOutcome::Passed,
+            "failed" => TestOutcome::Failed,
+            "skipped" | "pending" | "other" => TestOutcome::Skipped,
+            unknown => return Err(format!("it has a test with the status `{unknown}`, which the format does not know")),
+        };
+        passed += u64::from(outcome == TestOutcome::Passed);
+        failed += u64::from(outcome == TestOutcome::Failed);
+        contents.test(outcome, read_test(test, place));
+    }
+    if (summary.tests, summary.passed, summary.failed) != (listed, passed, failed) {
+        contents.contradicts(format!(
+            "its summary is {} test(s), {} passed, {} failed, but it lists {listed}, {passed} and {failed}",
+            summary.tests, summary.passed, summary.failed
+        ));
+    }
+    Ok(())
+}
+
+fn read_test(test: Test, place: Place<'_>) -> ReadTest {
+    let ancestors = match test.suite {
+        Some(Suite::One(suite)) => vec![suite],
+        Some(Suite::Several(suites)) => suites,
+        None => Vec::new(),
+    };
+    let full_name = ancestors.iter().chain([&test.name]).map(String::as_str).collect::<Vec<_>>().join(" > ");
+    let in_microseconds = (test.duration * 1000.0).round();
+    ReadTest {
+        ancestors,
+        title: test.name,
+        full_name,
+        file: test.file_path.map(|file| place.within_project(&file)),
+        line: test.line,
+        duration: (0.0..1e18).contains(&in_microseconds).then_some(in_microseconds as u64),
+        message: if test.trace.is_empty() { test.message.clone() } else { format!("{}\n{}", test.message, test.trace) },
+        error: test.message.lines().next().unwrap_or_default().to_owned(),
+        ..ReadTest::default()
+    }
+}

@@ -1,0 +1,67 @@
+//! Reads JUnit XML of any writer. `junit` reads the structure; this file says what the elements mean.
+
+use std::io::BufRead;
+
+use crate::junit::{Element, MarkKind, read_each};
+use crate::places::Place;
+use crate::reports::Contents;
+use crate::test_run::ReadTest;
+use proctor_model::TestOutcome;
+
+/// The words in `status` with which writers (CTest, GoogleTest) say that a test did not run.
+const NOT_RUN: &[&str] = &["notrun", "disabled", "skipped", "ignored", "suppressed", "pending"];
+/// The words in `status` of a test that failed, with or without an element that says so.
+const FAILED: &[&str] = &["fail", "failed", "failure", "error", "broken"];
+
+/// Reads a report.
+pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Contents) -> Result<(), String> {
+    let mut listed = 0_u64;
+    let mut take = |element: Element| {
+        listed += 1;
+        let outcome = outcome(&element);
+        contents.test(outcome, test(element, outcome, place));
+    };
+    let totals = read_each(reader, &mut take).map_err(|error| error.to_string())?;
+    let listed = listed + totals.nameless;
+    if totals.nameless > 0 {
+        contents.ends_early(format!("{} test(s) of the report have no name", totals.nameless));
+    }
+    // Some writers count the tests of inner suites in the outer ones too.
+    if totals.silent == 0 && listed != totals.claimed && listed != totals.claimed_outside {
+        contents.contradicts(format!("its suites count {} test(s), but list {listed}", totals.claimed_outside));
+    }
+    Ok(())
+}
+
+fn outcome(element: &Element) -> TestOutcome {
+    let status = element.status.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let has = |kind| element.marks.iter().any(|mark| mark.kind == kind);
+    if has(MarkKind::Failure) || FAILED.contains(&status.as_str()) {
+        TestOutcome::Failed
+    } else if has(MarkKind::Error) {
+        TestOutcome::Error
+    } else if has(MarkKind::Skipped) || NOT_RUN.contains(&status.as_str()) {
+        TestOutcome::Skipped
+    } else {
+        TestOutcome::Passed
+    }
+}
+
+fn test(element: Element, outcome: TestOutcome, place: Place<'_>) -> ReadTest {
+    let mark = element.marks.into_iter().find(|mark| mark.kind != MarkKind::Skipped || outcome == TestOutcome::Skipped);
+    let (error, text) = mark.map_or_else(Default::default, |mark| (mark.message, mark.text));
+    let error = error.lines().next().unwrap_or_default().to_owned();
+    let message = if text.trim().is_empty() { error.clone() } else { text };
+    let full_name = [element.class.as_str(), element.name.as_str()];
+    let full_name = full_name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
+    ReadTest {
+        ancestors: Some(element.class).into_iter().filter(|class| !class.is_empty()).collect(),
+        title: element.name,
+        full_name,
+        file: element.file.map(|file| place.within_project(&file)),
+        duration: element.duration,
+        message,
+        error,
+        ..ReadTest::default()
+    }
+}
