@@ -76,6 +76,7 @@ mod real_tools_hanging;
 mod real_tools_judged;
 mod real_tools_specification;
 mod recording;
+mod reports;
 mod retention;
 mod review;
 mod rows;

@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::environment_digest::environments_of_programs;
-use proctor_model::{Plan, TreePath};
+use proctor_model::{Action, Plan, TreePath};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::ShownOutputs;
 
@@ -23,7 +23,7 @@ impl MadeForPlan {
     /// Looks for the environments of the plan's programs. `path_variable` has the directories in which programs are searched.
     pub fn of(plan: &Plan, root: &Path, path_variable: &OsStr) -> Self {
         let environments = environments_of_programs(plan, root, path_variable);
-        Self { outputs: outputs_of_prerequisites(plan), environments }
+        Self { outputs: outputs_of_plan(plan), environments }
     }
 }
 
@@ -38,10 +38,11 @@ impl MadeForPlan {
     }
 }
 
-/// Returns the ignored outputs that checks see because a prerequisite makes them: what `creates` names, and the products of
+/// Returns the reports of checks, which no check sees, and the ignored outputs that checks see because a prerequisite makes them: what `creates` names, and the products of
 /// builds if a prerequisite does not say what it makes.
-pub fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
-    let mut outputs = ShownOutputs::default();
+pub fn outputs_of_plan(plan: &Plan) -> ShownOutputs {
+    let reports = plan.steps.iter().filter_map(|step| place_of_report(step).as_deref().and_then(clean_path)).collect();
+    let mut outputs = ShownOutputs { reports, ..ShownOutputs::default() };
     for action in plan.prerequisites.iter().filter(|action| action.service.is_none()) {
         let created: Vec<TreePath> =
             action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
@@ -49,6 +50,12 @@ pub fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
         outputs.paths.extend(created);
     }
     outputs
+}
+
+/// Returns the file of the project that a check's `report` names, or the directory of a glob.
+pub fn place_of_report(action: &Action) -> Option<String> {
+    let report = action.report.as_ref().filter(|report| report.in_own_directory().is_none())?;
+    Some(report.directory_of_glob().unwrap_or(&report.file).to_owned())
 }
 
 fn clean_path(path: &str) -> Option<TreePath> {

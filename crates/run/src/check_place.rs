@@ -16,7 +16,7 @@ use proctor_model::{
 };
 use proctor_project::{
     CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
-    obstacle_of_settings, try_mount,
+    obstacle_of_settings, place_of_report, try_mount,
 };
 use proctor_sandbox::process::Control;
 use proctor_sandbox::snapshot::clean_up_copy_out;
@@ -80,8 +80,7 @@ pub(crate) fn look_and_copy(
         let unread = trees.known.take_unread_inputs(request.scope);
         let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
         refuse_reports_of_the_tree(request, &index)?;
-        let reports = request.plan.steps.iter().filter_map(place_of_report);
-        let made = made.with_configured(&index, outputs_named_in(&index).into_iter().chain(reports));
+        let made = made.with_configured(&index, outputs_named_in(&index).into_iter());
         match runner.copies.update(store, request.settings, request.scope, &index, made, unread)? {
             CopiesOutcome::Moved(paths) => {
                 let hints = TreeHints::Only(paths);
@@ -91,12 +90,6 @@ pub(crate) fn look_and_copy(
         }
     }
     Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
-}
-
-/// Returns the file of the project that a check's `report` names, or the directory of a glob.
-fn place_of_report(action: &Action) -> Option<String> {
-    let report = action.report.as_ref().filter(|report| report.in_own_directory().is_none())?;
-    Some(report.directory_of_glob().unwrap_or(&report.file).to_owned())
 }
 
 /// Refuses a report that is part of the tree: on a snapshot the check would begin with the old one.

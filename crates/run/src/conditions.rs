@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check_place::CheckPlace;
 use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
-use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_prerequisites};
+use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_plan};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::ShownOutputs;
 
@@ -90,5 +90,5 @@ fn with_those_of_inputs(mut ignored: IgnoredFiles, request: &RunRequest<'_>, ind
 fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<(IgnoredFiles, CachesSeen)> {
     let settings = request.settings;
     let own_link = settings.matcher.own_link.as_ref();
-    ignored_in_project(index, &outputs_of_prerequisites(request.plan), settings.task_list.as_deref(), own_link)
+    ignored_in_project(index, &outputs_of_plan(request.plan), settings.task_list.as_deref(), own_link)
 }

@@ -299,7 +299,7 @@ impl Matcher {
             SurroundingTree::Leading => self.outputs.is_shown(path),
             SurroundingTree::Inside => self.outputs.is_input(path, is_directory),
             // Whoever ignores `vendor` means all of it: the names of outputs, caches and packages say nothing in there.
-            SurroundingTree::Ignored => !is_never_shown(name_of(path)),
+            SurroundingTree::Ignored => !is_never_shown(name_of(path)) && !self.outputs.is_report(path),
         };
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
         let left_out = if leads_to_output { TreeMembership::Leads } else { TreeMembership::Out };

@@ -15,6 +15,8 @@ pub struct ShownOutputs {
     pub products: bool,
     /// The outputs that tools' own configuration files name, whatever they are called. Checks see them as they see `dist`.
     pub configured: Vec<TreePath>,
+    /// The reports that checks name, or the directories in which they lie. A check never sees an old one.
+    pub reports: Vec<TreePath>,
 }
 
 impl ShownOutputs {
@@ -29,6 +31,9 @@ impl ShownOutputs {
     /// Returns whether an ignored entry of a directory that is not ignored itself is an input of checks.
     pub(super) fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
         let name = name_of(path);
+        if self.is_report(path) {
+            return false;
+        }
         match class_of(name) {
             IgnoredClass::Input => self.products || !self.is_configured(path) || self.is_shown(path),
             // Directories of installed packages are not copied: checks see the real ones. A symbolic link or a single
@@ -37,6 +42,11 @@ impl ShownOutputs {
             IgnoredClass::Output if self.products && is_product(name) => true,
             IgnoredClass::Output | IgnoredClass::Cache => self.is_shown(path),
         }
+    }
+
+    /// Returns whether a check names an entry, or a directory that contains it, as its report.
+    pub(super) fn is_report(&self, path: &[u8]) -> bool {
+        self.reports.iter().any(|report| is_at_or_below(path, report.as_bytes()))
     }
 
     /// Returns whether a tool's configuration names an entry, or a directory that contains it, as an output.

@@ -55,6 +55,13 @@ const ROWS: &[Row] = &[
         "coverage = { minimum = 90, report = \"c.json\" }",
         "coverage = { minimum = 90, report = \"d.json\" }",
     ),
+    Row("check.report.file", GENERIC, "report.file = \"out/a.xml\"", "report.file = \"out/b.xml\""),
+    Row(
+        "check.report.format",
+        GENERIC,
+        "report = { file = \"out/a\", format = \"tap\" }",
+        "report = { file = \"out/a\", format = \"junit\" }",
+    ),
     Row("check.policy.enabled", LINTER, "", "policy.enabled = false"),
     Row("check.policy.block_on", LINTER, "", "policy.block_on = \"warn-only\""),
     Row("check.policy.treat_warnings_as_errors", LINTER, "policy.treat_warnings_as_errors = true", ""),
