@@ -44,8 +44,8 @@ pub(super) struct Element {
     pub(super) marks: Vec<Mark>,
 }
 
-/// The `type` of a `<skipped>` element for a test that failed and was expected to fail.
-const EXPECTED_FAILURE: &str = "pytest.xfail";
+/// The end of the `type` of a `<skipped>` element for a test that failed and was expected to fail.
+const EXPECTED_FAILURE: &str = ".xfail";
 
 /// A `<failure>`, `<error>` or `<skipped>` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,7 +146,7 @@ impl XmlReader for Builder<'_> {
                     kind,
                     message: attributes.get("message").unwrap_or_default().to_owned(),
                     text: String::new(),
-                    is_expected: attributes.get("type") == Some(EXPECTED_FAILURE),
+                    is_expected: attributes.get("type").is_some_and(|kind| kind.ends_with(EXPECTED_FAILURE)),
                 });
             }
             Open::Suites | Open::Other => {}

@@ -1,3 +1,5 @@
+//! Reports of all formats and what they amount to.
+
 use proctor_model::{CategoryCode, Interpretation, ReportFile, ReportFormat, TestOutcome, Tool, ToolReport};
 
 use crate::prepare::{ReportRequest, prepare};
@@ -75,7 +77,7 @@ fn a_report_of_tests_decides_together_with_the_exit_code() {
         ),
         (ReportFormat::Tap, 0, "TAP version 14\n1..2\nok 1 - one\nok 2 - two # SKIP why\n".to_owned(), TestsPassed),
         (ReportFormat::Tap, 1, "ok 1 one\nnot ok 2 two\n  ---\n  message: 'no'\n  ...\n1..2\n".to_owned(), TestsFailed),
-        (ReportFormat::Tap, 0, "ok\nnot ok # TODO later\n1..2\n".to_owned(), TestsPassed),
+        (ReportFormat::Tap, 0, "ok\nnot ok # todo later\n1..2\n".to_owned(), TestsPassed),
         (ReportFormat::Tap, 0, "1..0 # SKIP nothing here\n".to_owned(), NoTestsCollected),
         (ReportFormat::Tap, 0, "1..2\nok 1 - one\n".to_owned(), ReportIncomplete),
         (ReportFormat::Tap, 0, "ok 1 - one\n".to_owned(), ReportIncomplete),
