@@ -6,12 +6,11 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 /// Say whether a commit is proved: whether its checks passed on exactly its content
 ///
-/// The tree digest of the commit's content is computed from git's objects, without git and without a checkout, and looked up among the
-/// sealed runs of the project. So a verdict counts that was given before the commit was made, amended, squashed or rebased, if the content
-/// is the same. Without `--run`, nothing is run or recorded.
+/// The tree digest of the commit's content is looked up among the sealed runs. So a verdict counts that was given before the commit was
+/// made, amended or rebased, if the content is the same. Without `--run`, nothing is run or recorded.
 ///
-/// What counts is `[gate]` in the `proctor.toml` of a trusted commit: the upstream of the branch, else, and where that is
-/// the branch's own copy, the default branch of the remote; or what `--policy-from` names; never that of the commit itself. A commit that asks for less than the trusted one is not accepted.
+/// The policy is `[gate]` in the `proctor.toml` of a trusted commit: the branch's upstream or the remote's default branch, or what
+/// `--policy-from` names. A commit that asks for less than the trusted one is not accepted.
 ///
 /// Exit codes: 0 proved; 1 a check failed on this content; 5 not tested; 3 tested, but not as the policy asks, or the commit cannot be
 /// judged; each with what is missing and the command that mends it.

@@ -1,11 +1,10 @@
-//! `proctor api`: prints the page about the control socket.
+//! `proctor generate api`: prints the page about the control socket.
 
 use crate::cli::render;
-use crate::cli::service_arguments::ApiOptions;
 use proctor_app::CommandError;
 use proctor_model::CommandExit;
 
-pub(crate) fn execute(_options: &ApiOptions) -> Result<CommandExit, CommandError> {
+pub(crate) fn execute() -> Result<CommandExit, CommandError> {
     render::text(&proctor_api::routes_page());
     Ok(CommandExit::Proceed)
 }

@@ -1,10 +1,10 @@
-//! `proctor completions`: prints what makes a shell complete commands and options.
+//! `proctor generate completions`: prints what makes a shell complete commands and options.
 
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
 
 use crate::cli::arguments::Arguments;
-use crate::cli::package_arguments::{CompletionsOptions, ShellName};
+use crate::cli::generate_arguments::{CompletionsOptions, ShellName};
 use crate::cli::render;
 use proctor_app::CommandError;
 use proctor_model::CommandExit;

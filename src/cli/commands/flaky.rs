@@ -1,4 +1,4 @@
-//! `proctor flaky`: names the tests that passed and failed on equal trees.
+//! `proctor history flaky`: names the tests that passed and failed on equal trees.
 
 use crate::cli::history_arguments::FlakyOptions;
 use crate::cli::render;

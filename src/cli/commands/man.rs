@@ -1,11 +1,11 @@
-//! `proctor man`: writes a manual page for every command.
+//! `proctor generate man`: writes a manual page for every command.
 
 use std::fs;
 
 use clap::CommandFactory as _;
 
 use crate::cli::arguments::Arguments;
-use crate::cli::package_arguments::ManOptions;
+use crate::cli::generate_arguments::ManOptions;
 use crate::cli::render;
 use proctor_app::CommandError;
 use proctor_model::CommandExit;

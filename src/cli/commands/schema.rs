@@ -1,8 +1,8 @@
-//! `proctor schema`: prints the JSON Schemas of what proctor reads and writes.
+//! `proctor generate schema`: prints the JSON Schemas of what proctor reads and writes.
 
+use crate::cli::generate_arguments::{SchemaOptions, SchemaSubject};
 use crate::cli::render;
 use crate::cli::schemas;
-use crate::cli::specification_arguments::{SchemaOptions, SchemaSubject};
 use proctor_app::CommandError;
 use proctor_model::CommandExit;
 use proctor_plan::spec::specification::SCHEMA_TEXT;

@@ -1,4 +1,4 @@
-//! `proctor slow`: names the tests that became slower, and those that take the longest.
+//! `proctor history slow`: names the tests that became slower, and those that take the longest.
 
 use crate::cli::history_arguments::SlowOptions;
 use crate::cli::render;
