@@ -75,7 +75,7 @@ fn bash_completes_commands_options_and_values() {
     let script = Project::new().proctor(["generate", "completions", "bash"]).success().stdout;
     assert_eq!(completed(&script, &["proctor", "verif"]), "verify\n");
     assert!(completed(&script, &["proctor", "run", "--fr"]).contains("--fresh-caches"));
-    assert_eq!(completed(&script, &["proctor", "completions", "zs"]), "zsh\n");
+    assert_eq!(completed(&script, &["proctor", "generate", "completions", "zs"]), "zsh\n");
 }
 
 /// Every crate that the program is built from is named in the packages, with the text of its licence.

@@ -85,7 +85,7 @@ pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
 /// Returns the commands that a help text lists between its usage and its options: one on each line, with a description, and below
 /// `Further commands:` several on each line, with the name of their group.
 fn subcommands(help: &str) -> Vec<String> {
-    let behind_usage = help.lines().skip_while(|line| !line.starts_with("Usage: ")).skip(1);
+    let behind_usage = help.lines().skip_while(|line| !line.starts_with("Usage: ")).skip_while(|line| !line.is_empty());
     let mut names = Vec::new();
     let mut is_grouped = false;
     for line in behind_usage.take_while(|line| !matches!(*line, "Options:" | "Arguments:")) {
