@@ -296,7 +296,7 @@ pub(crate) struct DoctorOptions {
     pub(crate) apparmor_profile: bool,
 }
 
-/// Say which rule decides whether a path belongs to the tree, so that a save of it starts a run
+/// Say which rule decides whether a path belongs to the tree, and so whether a save of it starts a run
 ///
 /// The path need not exist. Where the service watches the project, it also says what it heard of the path last and what came of that.
 ///

@@ -35,14 +35,13 @@ pub(crate) struct VerifyOptions {
     /// Every project of the store
     #[arg(long)]
     pub(crate) all: bool,
-    /// The public key a directory and anchors must be signed with (PEM, an OpenSSH line or an allowed_signers file); your own keys
-    /// otherwise
+    /// The public key that signed a directory or anchor (PEM, OpenSSH or allowed_signers); your own keys otherwise
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// A file with a checkpoint that the ledger must go on from; can be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Vec<PathBuf>,
-    /// The ledger must go on from every checkpoint that is a git note: those of `proctor anchor --git`, or of another reference
+    /// The ledger must go on from every checkpoint of `proctor anchor --git`, or of another reference of notes
     #[arg(long, value_name = "REF", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "all")]
     pub(crate) git: Option<String>,
     /// The project's directory
@@ -83,8 +82,7 @@ pub(crate) struct ExportOptions {
     /// Write nothing and end with 5 unless the run is about the present tree and plan
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// The directory to make, or the file where it ends in `.tar.zst`; otherwise the run's id in the current directory,
-    /// or beside the project where that is inside of it
+    /// The directory to make, or the file if it ends in `.tar.zst`; otherwise the run's id here, or beside the project
     #[arg(long, visible_alias = "output", value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
     /// The project's directory

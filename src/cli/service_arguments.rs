@@ -67,7 +67,7 @@ pub(crate) struct WaitOptions {
     pub(crate) verdict: AwaitedVerdict,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// How long to wait for the verdict, 1h at most. When the time is over, a run that this command started itself is stopped. With 0 nothing is run or waited for
+    /// How long to wait, 1h at most; then a run that this command started is stopped. With 0 nothing is run or waited for
     #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
     pub(crate) timeout: Duration,
     /// Print one JSON document, as `GET /v1/projects/{id}/verdict` of the control socket answers
@@ -81,8 +81,7 @@ pub(crate) struct AwaitedVerdict {
     /// For a fresh verdict: the only thing that can be waited for
     #[arg(long, required = true)]
     pub(crate) fresh: bool,
-    /// Of this task of a test specification instead of the project's own checks; `*` is every task. Without it, a project that has
-    /// no checks of its own waits for every task
+    /// Of this task of a test specification instead of the project's own checks; `*` is every task
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
 }
