@@ -45,7 +45,6 @@ mod watch_screen;
 use std::process::ExitCode;
 
 use crate::cli::arguments::{Arguments, Command, ErrorAudience};
-use crate::cli::generate_arguments::GenerateVerb;
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
@@ -131,12 +130,6 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Check(options) => commands::check::execute(&options, environment),
         Command::Approve(options) => commands::approve::execute(&options, environment),
         Command::Plan(options) => commands::plan::execute(&options, environment),
-        Command::Generate(options) => match options.verb {
-            GenerateVerb::Tree(options) => commands::tree::execute(&options, environment),
-            GenerateVerb::Schema(options) => commands::schema::execute(&options),
-            GenerateVerb::Api => commands::api::execute(),
-            GenerateVerb::Completions(options) => commands::completions::execute(&options),
-            GenerateVerb::Man(options) => commands::man::execute(&options),
-        },
+        Command::Generate(options) => commands::generate::execute(&options, environment),
     }
 }
