@@ -264,12 +264,12 @@ fn a_run_is_proven_against_the_checkpoint_that_somebody_has() {
 fn a_colleague_follows_a_ledger_by_proofs_alone() {
     let project = with_runs(1);
     let (kept, key, progress) = (project.shared("kept"), project.shared("key"), project.shared("progress"));
-    fs::write(&kept, project.proctor(["checkpoint"]).success().stdout).expect("the root is ours");
+    fs::write(&kept, project.proctor(["key", "checkpoint"]).success().stdout).expect("the root is ours");
     fs::write(&key, project.proctor(["key", "export"]).success().stdout).expect("the root is ours");
     let saved = project.root().join("saved");
     copy_state(&project, &project.root().join("state"), &saved);
     project.proctor(["run"]).success();
-    let tell = || project.proctor(["checkpoint", "--since", &text(&kept)]);
+    let tell = || project.proctor(["key", "checkpoint", "--since", &text(&kept)]);
     fs::write(&progress, tell().success().stdout).expect("the root is ours");
     let verify = |extra: &[&str]| {
         let arguments = [text(&progress), "--key".to_owned(), text(&key)];
@@ -279,7 +279,7 @@ fn a_colleague_follows_a_ledger_by_proofs_alone() {
     assert_eq!(verify(&["--anchor", &text(&kept)]), [] as [&str; 0]);
     assert_eq!(verify(&[]), ["proofElsewhere"]);
     let newer = project.shared("newer");
-    fs::write(&newer, project.proctor(["checkpoint"]).success().stdout).expect("the root is ours");
+    fs::write(&newer, project.proctor(["key", "checkpoint"]).success().stdout).expect("the root is ours");
     assert_eq!(verify(&["--anchor", &text(&newer)]), ["proofWrong"]);
     let genuine = fs::read_to_string(&progress).expect("it is text");
     fs::write(&progress, genuine.replacen("\n3\n", "\n2\n", 1)).expect("the root is ours");
@@ -295,10 +295,10 @@ fn a_program_that_knows_only_the_specifications_reads_checkpoint_proof_and_log()
     let project = with_runs(3);
     let (checkpoint, proof, log, vkey) =
         (project.shared("checkpoint"), project.shared("proof"), project.shared("public/log"), project.shared("vkey"));
-    fs::write(&checkpoint, project.proctor(["checkpoint"]).success().stdout).expect("the root is ours");
-    fs::write(&proof, project.proctor(["checkpoint", "--proof", "3"]).success().stdout).expect("the root is ours");
-    fs::write(&vkey, project.proctor(["checkpoint", "--verifier-key"]).success().stdout).expect("the root is ours");
-    project.proctor(["checkpoint", "--log", &text(&log)]).success();
+    fs::write(&checkpoint, project.proctor(["key", "checkpoint"]).success().stdout).expect("the root is ours");
+    fs::write(&proof, project.proctor(["key", "checkpoint", "--proof", "3"]).success().stdout).expect("the root is ours");
+    fs::write(&vkey, project.proctor(["key", "checkpoint", "--verifier-key"]).success().stdout).expect("the root is ours");
+    project.proctor(["key", "checkpoint", "--log", &text(&log)]).success();
     let run = project.store().committed_runs()[1]["runId"].as_str().expect("it has an id").to_owned();
     let python = python_signatures();
     let arguments = |proof: &Path| {
@@ -319,24 +319,24 @@ fn a_program_that_knows_only_the_specifications_reads_checkpoint_proof_and_log()
     }
     project.command(&python, arguments(&proof)).success();
     project.proctor(["run"]).success();
-    project.proctor(["checkpoint", "--log", &text(&log)]).success();
+    project.proctor(["key", "checkpoint", "--log", &text(&log)]).success();
     assert!(log.join("tile/0/000.p/5").is_file());
-    project.proctor(["checkpoint", "--proof", "99"]).status(2);
-    project.proctor(["checkpoint", "--proof", "3", "--verifier-key"]).status(2);
+    project.proctor(["key", "checkpoint", "--proof", "99"]).status(2);
+    project.proctor(["key", "checkpoint", "--proof", "3", "--verifier-key"]).status(2);
     let other = with_runs(1);
-    other.proctor(["checkpoint", "--log", &text(&log)]).status(6);
+    other.proctor(["key", "checkpoint", "--log", &text(&log)]).status(6);
 }
 
 #[test]
 fn neither_checkpoints_nor_anchors_change_the_store() {
     let project = with_runs(1);
     let before = project.store().ledger();
-    project.proctor(["checkpoint"]).success();
+    project.proctor(["key", "checkpoint"]).success();
     project.proctor(["anchor", "--file", &text(&project.shared("head"))]).success();
     assert_eq!(project.store().ledger(), before);
     project.proctor(["verify"]).success();
     let bare = Project::new().with_program(fake_tool()).toml(GREEN);
-    bare.proctor(["checkpoint"]).status(2);
+    bare.proctor(["key", "checkpoint"]).status(2);
     bare.proctor(["anchor", "--file", "x"]).status(2);
     assert!(!bare.path().join("x").exists());
 }

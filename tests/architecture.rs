@@ -1,4 +1,4 @@
-//! Fails when code imports what it may not import (architecture, Who may import whom).
+//! Fails when code imports what it may not import (architecture, Crates).
 //!
 //! Which crate may import which is what the crates' manifests say, and cargo refuses anything else. The rules within a crate, and
 //! those that hold for every version of the manifests, are in this file.

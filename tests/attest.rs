@@ -136,7 +136,7 @@ fn a_clone_that_ran_nothing_is_proved_by_what_a_trusted_key_attests() {
     assert_eq!(claim["predicateType"], "https://in-toto.io/attestation/test-result/v0.1");
     assert_eq!(claim["predicate"]["passedTests"], json!(["STEP.1 says", "STEP.2 there"]));
     assert_eq!(claim["subject"][0]["digest"]["gitTree"], tree_of(&one));
-    let digest = one.proctor(["tree"]).success().stdout;
+    let digest = one.proctor(["generate", "tree"]).success().stdout;
     assert_eq!(claim["subject"][1]["digest"]["sha256"], digest.trim());
     assert_eq!(claim["subject"].as_array().map(Vec::len), Some(2), "no commit is named");
     let named = one.proctor(["attest", "HEAD", "--dry-run"]).success().json();
@@ -683,7 +683,7 @@ fn the_statements_of_an_export_are_read_strictly_and_name_the_tests() {
         .map(|line| STANDARD.decode(line["payload"].as_str().expect("text")).expect("base64"))
         .map(|payload| serde_json::from_slice(&payload).expect("a statement"))
         .collect();
-    let digest = project.proctor(["tree"]).success().stdout;
+    let digest = project.proctor(["generate", "tree"]).success().stdout;
     for statement in &parsed {
         assert_eq!(statement["subject"], json!([{ "name": "proctor-tree-v2", "digest": { "sha256": digest.trim() } }]));
     }

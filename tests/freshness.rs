@@ -149,7 +149,7 @@ fn a_directory_that_is_only_named_like_the_evidence_link_belongs_to_the_tree() {
 #[test]
 fn proctors_own_link_changes_no_digest_and_a_directory_in_its_place_does() {
     let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n").file("a.txt", "one\n");
-    let digest = || project.proctor(["tree"]).success().stdout.trim().to_owned();
+    let digest = || project.proctor(["generate", "tree"]).success().stdout.trim().to_owned();
     let before = digest();
     project.proctor(["run"]).success();
     let link = project.path().join("evidence");

@@ -54,7 +54,7 @@ fn a_verdict_counts_for_every_commit_with_the_same_content() {
     assert!(untested.stdout.contains("proctor run"), "{}", untested.stdout);
     project.proctor(["run"]).success();
     let proved = gate(&project, &[], 0);
-    let digest = project.proctor(["tree"]).success().stdout;
+    let digest = project.proctor(["generate", "tree"]).success().stdout;
     assert_eq!((proved["state"].as_str(), proved["treeDigest"].as_str()), (Some("proved"), Some(digest.trim())));
     assert!(proved["required"][0]["runs"][0].as_str().is_some_and(|run| run.starts_with("exec-")), "{proved}");
     git(&project, &["commit", "--quiet", "--amend", "-m", "another message"]);

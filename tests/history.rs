@@ -87,8 +87,8 @@ const QUESTIONS: [&[&str]; 8] = [
     &["log", "--test", "flips", "--failed"],
     &["log", "--task", "default", "--since", "1d"],
     &["history", "leaves"],
-    &["flaky"],
-    &["slow"],
+    &["history", "flaky"],
+    &["history", "slow"],
     &["diff", "2", "4"],
 ];
 
@@ -108,7 +108,7 @@ fn each_command_finds_what_it_is_for() {
     assert_eq!(runs[2]["failedTests"].as_array().map(Vec::len), Some(1));
     assert!(runs[0]["duration"].as_u64().is_some(), "{log}");
 
-    let flaky = json(&project, &["flaky"]);
+    let flaky = json(&project, &["history", "flaky"]);
     assert_eq!(ids(&flaky["flaky"]), ["a::flips"], "{flaky}");
     assert_eq!((&flaky["flaky"][0]["failed"], &flaky["flaky"][0]["passed"]), (&1.into(), &1.into()));
     assert_eq!(flaky["flaky"][0]["message"], "E   broke");
@@ -290,7 +290,7 @@ fn runs_whose_evidence_is_gone_are_known_and_marked() {
     let shown = project.proctor(["history", "flips"]).success().stdout;
     assert_eq!(shown.matches("no longer provable: evidence missing").count(), 1, "{shown}");
     assert!(project.proctor(["log"]).success().stdout.contains("evidence missing"));
-    assert_eq!(ids(&json(&project, &["flaky"])["flaky"]), ["a::flips"], "what was known stays known");
+    assert_eq!(ids(&json(&project, &["history", "flaky"])["flaky"]), ["a::flips"], "what was known stays known");
 
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &format!("{toml}[evidence]\nkeep_runs = 1\n"));
@@ -310,10 +310,10 @@ fn names_of_tests_are_foreign_text() {
     let hostile = "t[\u{202e}&#x9;\u{9b}31m&lt;b&gt;|`$(x)` 'ä\u{200b}]";
     run(&project, &[(hostile, "0.001", Fails), ("plain", "0.001", Passes)]);
     run(&project, &[(hostile, "0.001", Passes), ("plain", "0.001", Passes)]);
-    let flaky = json(&project, &["flaky"]);
+    let flaky = json(&project, &["history", "flaky"]);
     let id = ids(&flaky["flaky"]).pop().expect("it is flaky");
     assert!(id.contains('\u{202e}') && id.contains("<b>"), "the document has the name as it is: {id}");
-    for arguments in [&["log"][..], &["flaky"], &["history", &id], &["diff", "2", "3"], &["slow"]] {
+    for arguments in [&["log"][..], &["history", "flaky"], &["history", &id], &["diff", "2", "3"], &["history", "slow"]] {
         let shown = project.proctor(arguments).success().stdout;
         assert!(!shown.contains(['\u{202e}', '\u{9b}', '\u{200b}']), "{arguments:?}: {shown}");
     }

@@ -64,7 +64,7 @@ fn a_check_sees_named_and_found_inputs_and_cannot_write_them() {
         let seen: Vec<&str> = log.lines().collect();
         assert_eq!(seen, ["SEEN ../shared/rate", "SEEN ../base.json", "SEEN ../pytest.ini"], "{level}");
         assert!(!project.path().join("shared/written").exists());
-        let list = in_app(&project, &["tree", "--list"]).success().stdout;
+        let list = in_app(&project, &["generate", "tree", "--list"]).success().stdout;
         let inputs: Vec<&str> = list.lines().filter_map(|line| line.get(67..)).filter(|name| name.starts_with("../")).collect();
         assert_eq!(inputs, ["../base.json", "../pytest.ini", "../shared"]);
         // What was told once is not told again.
@@ -164,7 +164,7 @@ fn what_a_prerequisite_installs_leads_to_inputs_of_the_same_command() {
     let Some(project) = installing() else { return };
     let run = in_app(&project, &["run", "--fresh-caches"]).success();
     assert!(run.stderr.contains("../lib changed while the checks ran: they are run once more"), "{}", run.snapshot());
-    let list = in_app(&project, &["tree", "--list"]).success().stdout;
+    let list = in_app(&project, &["generate", "tree", "--list"]).success().stdout;
     assert!(list.lines().any(|line| line.ends_with(" ../lib")), "{list}");
     in_app(&project, &["wait", "--fresh", "--timeout", "20s"]).success();
     in_app(&project, &["gate", "HEAD"]).success();
@@ -173,7 +173,7 @@ fn what_a_prerequisite_installs_leads_to_inputs_of_the_same_command() {
     assert!(in_app(&project, &["status"]).any_status().stdout.contains("fresh"));
     project.save("base.json", "{}");
     project.save("app/tsconfig.json", "{\"extends\": \"../base\"}");
-    assert!(in_app(&project, &["tree", "--list"]).success().stdout.contains(" ../base.json"));
+    assert!(in_app(&project, &["generate", "tree", "--list"]).success().stdout.contains(" ../base.json"));
     in_app(&project, &["gate", "HEAD"]).success();
     project.save("lib/rate", "3\n");
     commit(&project);
@@ -189,7 +189,7 @@ fn a_checkout_of_a_commit_has_the_inputs_that_its_own_installation_leads_to() {
         let proved = in_app(&project, &["gate", "--run", "HEAD"]).success();
         assert!(proved.stdout.contains("proved · HEAD"), "{}", proved.stdout);
     }
-    assert!(!in_app(&project, &["tree", "--list"]).success().stdout.contains(" ../lib"));
+    assert!(!in_app(&project, &["generate", "tree", "--list"]).success().stdout.contains(" ../lib"));
     in_app(&project, &["gate", "HEAD"]).success();
     project.save("lib/rate", "3\n");
     commit(&project);

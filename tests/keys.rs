@@ -49,7 +49,7 @@ fn an_export_goes_on_verifying_after_one_two_and_three_rotations() {
     project.proctor(["export", "--output", &text(&archive)]).success();
     let first_key = export_keys(&project, "key-1", &[]);
     let anchor = project.shared("anchor");
-    fs::write(&anchor, project.proctor(["checkpoint"]).success().stdout).expect("the root is ours");
+    fs::write(&anchor, project.proctor(["key", "checkpoint"]).success().stdout).expect("the root is ours");
     for rotation in 1..=3 {
         project.proctor(["key", "rotate"]).success();
         project.proctor(["run"]).success();

@@ -40,18 +40,18 @@ fn every_shell_gets_completions_and_every_command_a_page() {
     let project = Project::new();
     let words = ["verify", "service", "completions"];
     for shell in ["bash", "zsh", "fish"] {
-        let script = project.proctor(["completions", shell]).success().stdout;
+        let script = project.proctor(["generate", "completions", shell]).success().stdout;
         words.iter().for_each(|word| assert!(script.contains(word), "{shell}: no {word}"));
     }
-    project.proctor(["completions", "tcsh"]).status(2);
-    project.proctor(["man", "pages"]).success();
-    project.proctor(["man", "pages"]).success();
+    project.proctor(["generate", "completions", "tcsh"]).status(2);
+    project.proctor(["generate", "man", "pages"]).success();
+    project.proctor(["generate", "man", "pages"]).success();
     let page = |name: &str| fs::read_to_string(project.path().join("pages").join(name)).expect("a page");
     assert!(page("proctor.1").contains("verify"), "the first page names the commands");
     assert!(page("proctor-run.1").contains("seal the evidence"));
     assert!(page("proctor-service-install.1").contains("proctor-service-install"));
     fs::write(project.path().join("file"), "").expect("the project is ours");
-    let refused = project.proctor(["man", "file"]).status(2);
+    let refused = project.proctor(["generate", "man", "file"]).status(2);
     assert!(refused.stderr.contains("failed to write manual pages into `file`"), "{}", refused.stderr);
     assert!(refused.stderr.contains("hint: "), "{}", refused.stderr);
 }
@@ -72,10 +72,10 @@ fn completed(script: &str, words: &[&str]) -> String {
 
 #[test]
 fn bash_completes_commands_options_and_values() {
-    let script = Project::new().proctor(["completions", "bash"]).success().stdout;
+    let script = Project::new().proctor(["generate", "completions", "bash"]).success().stdout;
     assert_eq!(completed(&script, &["proctor", "verif"]), "verify\n");
     assert!(completed(&script, &["proctor", "run", "--fr"]).contains("--fresh-caches"));
-    assert_eq!(completed(&script, &["proctor", "completions", "zs"]), "zsh\n");
+    assert_eq!(completed(&script, &["proctor", "generate", "completions", "zs"]), "zsh\n");
 }
 
 /// Every crate that the program is built from is named in the packages, with the text of its licence.

@@ -1,4 +1,4 @@
-//! The rows C01–C80 and R1–R5 of the decisions on seed 004: each has a test that is named after it, or is listed as a
+//! The rows C01–C80 and J1–J5 of the decisions on seed 004: each has a test that is named after it, or is listed as a
 //! row without behaviour.
 //!
 //! The name of a test begins with its rows (`c12_…`, `c61_c62_…`). The table names one such test for each row. These
@@ -88,11 +88,11 @@ const ROWS: &[(&str, Coverage)] = &[
     ("c78", Tested("c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top")),
     ("c79", Tested("c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone")),
     ("c80", Tested("c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it")),
-    ("r1", Tested("r1_the_first_row_that_matches_decides")),
-    ("r2", Tested("r2_every_captured_output_amounts_to_what_is_claimed")),
-    ("r3", Tested("r3_every_cell_of_the_policy_table_holds")),
-    ("r4", Tested("r4_the_debt_rows_are_those_of_e4")),
-    ("r5", Tested("r5_a_task_is_complete_only_if_everything_holds")),
+    ("j1", Tested("j1_the_first_row_that_matches_decides")),
+    ("j2", Tested("j2_every_captured_output_amounts_to_what_is_claimed")),
+    ("j3", Tested("j3_every_cell_of_the_policy_table_holds")),
+    ("j4", Tested("j4_the_debt_rows_are_those_of_e4")),
+    ("j5", Tested("j5_a_task_is_complete_only_if_everything_holds")),
 ];
 
 /// The numbers that the decisions leave out.
@@ -107,8 +107,7 @@ pub(crate) fn numbers() -> impl Iterator<Item = String> {
 fn carried(name: &str) -> Vec<&str> {
     let is_row = |part: &&str| match part.split_at_checked(1) {
         Some(("c", number)) => number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit()),
-        // R6 and above are rows of the routing decisions.
-        Some(("r", number)) => matches!(number, "1" | "2" | "3" | "4" | "5"),
+        Some(("j", number)) => matches!(number, "1" | "2" | "3" | "4" | "5"),
         Some(_) | None => false,
     };
     name.split('_').take_while(is_row).collect()
@@ -172,7 +171,7 @@ fn every_row_is_in_the_table_once() {
     let listed: Vec<&str> = ROWS.iter().map(|(row, _)| *row).collect();
     let used = (1..=80).filter(|number| !UNUSED.iter().any(|range| range.contains(number)));
     let expected: Vec<String> =
-        used.map(|number| format!("c{number:02}")).chain((1..=5).map(|number| format!("r{number}"))).collect();
+        used.map(|number| format!("c{number:02}")).chain((1..=5).map(|number| format!("j{number}"))).collect();
     assert_eq!(listed, expected);
 }
 

@@ -1,4 +1,4 @@
-//! What proctor writes is what `proctor schema` says: checked by Python's `jsonschema`, which knows nothing of proctor.
+//! What proctor writes is what `proctor generate schema` says: checked by Python's `jsonschema`, which knows nothing of proctor.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,10 +69,11 @@ fn everything_is_valid(many: u64) {
     project.proctor(["tdd", "start"]).success();
     project.proctor(["key", "rotate"]).success();
     project.proctor(["run"]).any_status();
-    let schema = |what: &str| write(&project, &format!("{what}.schema"), &project.proctor(["schema", what]).success().stdout);
+    let schema =
+        |what: &str| write(&project, &format!("{what}.schema"), &project.proctor(["generate", "schema", what]).success().stdout);
     let [report, debt, ledger, verify, status] = ["report", "debt", "ledger", "verify", "status"].map(schema);
     let specification = schema("specification");
-    assert_eq!(fs::read(&specification).ok(), Some(project.proctor(["schema"]).success().stdout.into_bytes()));
+    assert_eq!(fs::read(&specification).ok(), Some(project.proctor(["generate", "schema"]).success().stdout.into_bytes()));
     let state = project.root().join("state/proctor");
     seal_many_runs(&state, many, 10);
     let store = |name: &'static str| files_named(&state.join("evidence"), &move |found: &str| found == name);
@@ -107,7 +108,7 @@ fn a_document_that_is_another_one_is_refused_by_its_schema() {
     let project = Project::new();
     let golden =
         fs::read_to_string(repository().join("crates/evidence/src/report/golden/execution-report.json")).expect("it is there");
-    let schema = write(&project, "schema", &project.proctor(["schema", "report"]).success().stdout);
+    let schema = write(&project, "schema", &project.proctor(["generate", "schema", "report"]).success().stdout);
     for (from, to) in [("\"overallStatus\": \"", "\"overallStatus\": \"X"), ("\"reportVersion\"", "\"reportVersions\"")] {
         assert!(golden.contains(from), "{from}");
         let document = write(&project, "document", &golden.replacen(from, to, 1));

@@ -1,4 +1,4 @@
-//! Tests `proctor check`, `proctor schema` and `proctor plan` through the program: that it finds the files, names the
+//! Tests `proctor check`, `proctor generate schema` and `proctor plan` through the program: that it finds the files, names the
 //! place of an error, and ends with the right exit code. Which error belongs to which specification is tested with
 //! tables beside the code that reads specifications.
 
@@ -136,7 +136,7 @@ fn a_project_without_files_has_nothing_to_check() {
 
 #[test]
 fn the_schema_is_the_one_that_is_committed_and_specifications_are_held_to() {
-    let printed = Project::new().proctor(["schema"]).success();
+    let printed = Project::new().proctor(["generate", "schema"]).success();
     let committed = repository().join("crates/plan/src/spec/specification/schema-2.0.0.json");
     assert_eq!(printed.stdout, fs::read_to_string(committed).expect("the schema is part of the repository"));
     let schema: Value = serde_json::from_str(&printed.stdout).expect("it is JSON");

@@ -210,7 +210,7 @@ fn a_verdict_counts_for_the_commit_of_the_submodule_that_was_checked_out_and_for
     gate::gate(&project, &[], 5);
     project.proctor(["run"]).success();
     let proved = gate::gate(&project, &[], 0);
-    assert_eq!(proved["treeDigest"].as_str(), Some(project.proctor(["tree"]).success().stdout.trim()));
+    assert_eq!(proved["treeDigest"].as_str(), Some(project.proctor(["generate", "tree"]).success().stdout.trim()));
     // Another commit is checked out in the submodule, and its content was tested, before a commit names it.
     let lib = project.path().join("lib");
     write(&lib, b"part.txt", b"bad\n");
@@ -236,7 +236,7 @@ fn a_verdict_counts_for_the_commit_of_the_submodule_that_was_checked_out_and_for
     assert_eq!(run["state"], "proved", "the checkout of the commit has the submodule's files: {run}");
     gate::git(&project, &["submodule", "--quiet", "deinit", "--all", "--force"]);
     gate::gate(&project, &[], 0);
-    let tree = project.proctor(["tree"]).success().stdout;
+    let tree = project.proctor(["generate", "tree"]).success().stdout;
     assert_ne!(run["treeDigest"].as_str(), Some(tree.trim()));
 }
 

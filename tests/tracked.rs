@@ -185,7 +185,7 @@ fn an_index_that_cannot_be_used_is_named_and_the_rules_alone_decide() {
     git(&root, &["add", "-f", "."]);
     let index = root.join(".git/index");
     let sound = fs::read(&index).expect("an index");
-    let listed = || project.proctor(["tree", "--list"]).success();
+    let listed = || project.proctor(["generate", "tree", "--list"]).success();
     assert!(listed().stdout.contains("a.log") && !listed().stderr.contains("index"));
     let mut unknown = sound.clone();
     unknown[7] = 9;
@@ -228,7 +228,7 @@ fn tracked_files_belong_to_the_tree_whatever_ignores_them() {
     let root = project.path();
     git(&root, &["init", "-q"]);
     git(&root, &["add", "-f", "build/deep/a.txt", "docs/a.md", "app.log", "node_modules/p/i.js"]);
-    let list = project.proctor(["tree", "--list"]).success().stdout;
+    let list = project.proctor(["generate", "tree", "--list"]).success().stdout;
     let has = |name: &str| list.lines().any(|line| line.ends_with(&format!(" {name}")));
     for name in ["build", "build/deep", "build/deep/a.txt", "docs/a.md", "app.log"] {
         assert!(has(name), "{name}: {list}");

@@ -6,14 +6,14 @@ use clap::Args;
 
 /// Print the head of the ledger, signed: how many lines it has, and a hash over all of them
 ///
-/// Three lines and a signature (C2SP tlog-checkpoint), small enough to be kept anywhere: whoever has one can tell later that the ledger
-/// was cut or written anew, even with your own key. Nothing is recorded.
+/// Three lines and a signature (C2SP tlog-checkpoint). Whoever keeps one can tell later that the ledger was cut or written anew, even with
+/// your own key.
 ///
 /// Examples:
-///   proctor checkpoint
-///   proctor checkpoint --proof 42 >run-42.tlog-proof
-///   proctor checkpoint --since colleague.checkpoint >progress
-///   proctor checkpoint --log public/proctor
+///   proctor key checkpoint
+///   proctor key checkpoint --proof 42 >run-42.tlog-proof
+///   proctor key checkpoint --since colleague.checkpoint >progress
+///   proctor key checkpoint --log public/proctor
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CheckpointOptions {
@@ -36,9 +36,8 @@ pub(crate) struct CheckpointOptions {
 
 /// Keep the head of the ledger elsewhere, so that a later rewrite of everything shows
 ///
-/// A checkpoint is written to a file or as a git note of the commit that is checked out (`refs/notes/proctor/PROJECT-ID`), and takes the
-/// place of an earlier one only if the ledger goes on from that. Git is not run: the objects are written as git writes them. An anchor
-/// protects from whoever cannot write to it: put the file on another machine, push the notes.
+/// A checkpoint is written to a file, or as a git note of the commit that is checked out (`refs/notes/proctor/PROJECT-ID`). It replaces an
+/// earlier one only if the ledger goes on from that. It protects from whoever cannot write there: use another machine, or push the notes.
 ///
 /// Exit codes: 0 if it is anchored, 6 if the ledger does not go on from what was anchored there.
 ///

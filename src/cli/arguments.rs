@@ -3,25 +3,26 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
+use crate::cli::anchor_arguments::AnchorOptions;
 use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::gate_arguments::GateOptions;
+use crate::cli::generate_arguments::{GenerateOptions, GenerateVerb};
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
-use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, LogOptions, SlowOptions};
+use crate::cli::history_arguments::{DiffOptions, HistoryOptions, LogOptions};
 use crate::cli::hook_arguments::HookOptions;
-use crate::cli::package_arguments::{CompletionsOptions, ManOptions};
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    AddOptions, ApiOptions, DaemonOptions, ListOptions, McpOptions, OpenOptions, RemoveOptions, RequestOptions, ServiceOptions,
+    AddOptions, DaemonOptions, ListOptions, McpOptions, OpenOptions, RemoveOptions, RequestOptions, ServiceOptions,
     StatusOptions, TasksOptions, WaitOptions,
 };
-use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
+use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
 use crate::cli::value_arguments::ValueOptions;
 use proctor_model::{NextNode, Phase};
 use proctor_project::IdentityAnswer;
@@ -45,15 +46,12 @@ pub(crate) enum Command {
     Init(InitOptions),
     Log(LogOptions),
     History(HistoryOptions),
-    Flaky(FlakyOptions),
-    Slow(SlowOptions),
     Diff(DiffOptions),
     Show(ShowOptions),
     Open(OpenOptions),
     Verify(VerifyOptions),
     Export(ExportOptions),
     Key(KeyOptions),
-    Checkpoint(CheckpointOptions),
     Anchor(AnchorOptions),
     Prune(PruneOptions),
     Archive(ArchiveOptions),
@@ -68,31 +66,26 @@ pub(crate) enum Command {
     Add(AddOptions),
     Remove(RemoveOptions),
     List(ListOptions),
-    Api(ApiOptions),
     Service(ServiceOptions),
     Doctor(DoctorOptions),
-    Tree(TreeOptions),
     Why(WhyOptions),
     Check(CheckOptions),
-    Schema(SchemaOptions),
     Plan(PlanOptions),
     Approve(ApproveOptions),
     Review(ReviewOptions),
     Govern(GovernOptions),
     Gate(GateOptions),
     Attest(AttestOptions),
-    Completions(CompletionsOptions),
-    Man(ManOptions),
+    Generate(GenerateOptions),
 }
 
 /// Run the checks once and seal the evidence
 ///
-/// Prerequisites run first, then every check, then the clean-up, always. Without a `proctor.toml` the checks are found from
-/// the project's own files. The first run of a project registers it and approves its plan. A project that has test specifications
-/// and no checks of its own runs their only task; where there are several, this says which.
+/// Prerequisites run first, then every check, then always the clean-up. Without a `proctor.toml` the checks are found from the
+/// project's own files. The first run registers the project and approves its plan.
 ///
-/// `--task '*'` runs every task of every test specification, each after the tasks that it depends on, and shows one summary. Its
-/// exit code is 1 if any task is red, else 4, 3 or 5 if any has that code, and 0 only if every task passed.
+/// `--task '*'` runs every task of every test specification, in the order of their dependencies. The exit code is 1 if any task is red,
+/// else 4, 3 or 5 if any has that code, and 0 only if every task passed.
 ///
 /// Examples:
 ///   proctor run
@@ -106,8 +99,7 @@ pub(crate) enum Command {
 pub(crate) struct RunOptions {
     #[command(flatten)]
     pub(crate) place: ProjectPlace,
-    /// Run this task of a test specification instead of the project's checks; its dependencies must be complete on this tree.
-    /// `*` is every task
+    /// Run this task of a test specification instead of the project's checks; `*` is every task
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
     #[command(flatten)]
@@ -127,8 +119,7 @@ pub(crate) struct RunOptions {
     /// Print the report, and nothing else, on standard output; with `--task '*'`, what each task came to
     #[arg(long)]
     pub(crate) json: bool,
-    /// For a job of GitHub Actions: print an annotation for each failure and finding after the result, and add a summary to the file
-    /// that GITHUB_STEP_SUMMARY names
+    /// In GitHub Actions: annotate each failure and finding, and add a summary to the file that GITHUB_STEP_SUMMARY names
     #[arg(long, conflicts_with = "json")]
     pub(crate) github: bool,
     /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
@@ -138,9 +129,8 @@ pub(crate) struct RunOptions {
 
 /// Run the checks on every save
 ///
-/// A save during a run stops the checks (never prerequisites or clean-up) and starts them again on the new tree; see
-/// `on_change` in `proctor init --print`. On a terminal: Enter runs again (during a run: when it is over), f what failed, a
-/// everything, o opens the page in a browser at the run on the screen, c clears, ? shows the keys, q quits.
+/// A save during a run stops the checks and starts them again on the new tree (`on_change` in `proctor init --print`). Keys on a
+/// terminal: Enter runs again, f what failed, a everything, o opens the page at this run, c clears, ? lists the keys, q quits.
 ///
 /// Examples:
 ///   proctor watch
@@ -172,9 +162,8 @@ pub(crate) struct WatchOptions {
 ///
 /// Policies are taken from the project's own scripts, with the reason beside them. An existing file is never overwritten.
 ///
-/// With `--agents` a section of ten lines for AGENTS.md and CLAUDE.md (those that are there, else AGENTS.md) is shown, and written between two
-/// marking lines: how an agent asks proctor, and what it leaves to a person. The rest of the file stays as it is. A file that is a link, is
-/// read-only or is not UTF-8 is refused (2); without an answer nothing is written (3).
+/// `--agents` shows a section of ten lines for AGENTS.md or CLAUDE.md: how an agent asks proctor, and what it leaves to a person. It is
+/// written between two marking lines after a yes (3 without an answer).
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitOptions {
@@ -193,7 +182,7 @@ pub(crate) struct InitOptions {
 
 /// Show a run: its checks, what they found, and where the evidence lies
 ///
-/// Without RUN the newest sealed run is shown. RUN is a run id or its number.
+/// RUN is a run id or its number; without it the newest sealed run is shown.
 ///
 /// Examples:
 ///   proctor show
@@ -224,8 +213,7 @@ pub(crate) struct ShowOptions {
 
 /// Guide a red, green, refactor cycle
 ///
-/// Inside a started cycle every run is routed by the tests' exit code; limits end loops, and a person decides where
-/// they led. State is in the ledger and survives restarts.
+/// In a started cycle every run is routed by the tests' exit code. Limits end loops; then a person decides. The state is in the ledger.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct TddOptions {
@@ -285,11 +273,10 @@ pub(crate) enum TddVerb {
     },
 }
 
-/// Test how well commands can be isolated here, check limits, disks and tools, and say how to mend what is wrong
+/// Test isolation, limits, disks and tools here, and say how to mend what is wrong
 ///
-/// Every level of isolation is tried by starting a command at it, with the project's `[sandbox]`. For every registered project the
-/// file system, the watches it needs, the times of its files and the tools of its checks are looked at; beside that limits of the
-/// kernel, the place of the evidence, and the service where `proctor service install` was used. Nothing is recorded.
+/// Every level of isolation is tried by starting a command at it. For every registered project the file system, watches, times of files
+/// and tools are looked at; beside that the kernel's limits, the evidence and the service. Nothing is recorded.
 ///
 /// Exit codes: 0 if commands are kept apart by namespaces, or `sandbox.mode` is "off"; 1 if only by something weaker.
 ///
@@ -309,33 +296,9 @@ pub(crate) struct DoctorOptions {
     pub(crate) apparmor_profile: bool,
 }
 
-/// Print the digest of the tree as it is now
+/// Say which rule decides whether a path belongs to the tree, and so whether a save of it starts a run
 ///
-/// Every file that belongs to the tree is read. `docs/reference/tree-digest.md` has a script that computes the same digest without
-/// proctor. Sockets, pipes, devices and what cannot be read are named on standard error. Nothing is recorded.
-///
-/// Examples:
-///   proctor tree
-///   proctor tree --list
-///   proctor tree fixtures/projects/quotes --list --json
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct TreeOptions {
-    #[command(flatten)]
-    pub(crate) place: ProjectPlace,
-    /// Print every entry first: f, x (executable), l (link), d (directory) or u (unreadable), its digest, its path
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Say which rule decides whether a path belongs to the tree, and with it whether a save of it starts a run
-///
-/// The path need not be there. Rules are read as they are now: `.gitignore` and `.ignore` of the project, `watch.ignore` and
-/// `watch.include` of proctor.toml, what git tracks, and the names that are never part of a tree. Where the service watches the project,
-/// it says what it heard of the path last and what came of that.
+/// The path need not exist. Where the service watches the project, it also says what it heard of the path last and what came of that.
 ///
 /// Examples:
 ///   proctor why src/app.py
@@ -408,13 +371,11 @@ impl Command {
             Self::Run(options) => options.json,
             Self::Show(options) => options.json,
             Self::Log(options) => options.json,
-            Self::History(options) => options.json,
-            Self::Flaky(options) => options.json,
-            Self::Slow(options) => options.json,
+            Self::History(options) => options.is_json(),
             Self::Diff(options) => options.json,
             Self::Verify(options) => options.json,
             Self::Doctor(options) => options.json,
-            Self::Tree(options) => options.json,
+            Self::Generate(options) => matches!(&options.verb, GenerateVerb::Tree(options) if options.json),
             Self::Why(options) => options.json,
             Self::Request(options) => options.json,
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
@@ -431,7 +392,6 @@ impl Command {
             | Self::Init(_)
             | Self::Export(_)
             | Self::Key(_)
-            | Self::Checkpoint(_)
             | Self::Anchor(_)
             | Self::Attest(_)
             | Self::Prune(_)
@@ -440,11 +400,7 @@ impl Command {
             | Self::Add(_)
             | Self::Remove(_)
             | Self::Open(_)
-            | Self::Api(_)
-            | Self::Schema(_)
             | Self::Approve(_)
-            | Self::Completions(_)
-            | Self::Man(_)
             | Self::Mcp(_)
             | Self::Tasks(_) => false,
             Self::Hook(options) => options.is_json(),
@@ -456,14 +412,55 @@ impl Command {
 impl Arguments {
     /// Parses the arguments with which this process was started.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        let matches = group_commands(Self::command()).try_get_matches()?;
+        let matches = group_commands(Self::command()).try_get_matches().map_err(name_nested_command)?;
         Self::from_arg_matches(&matches)
     }
+}
+
+/// Returns the error about an unknown command. Where a command below another one has its name, as `flaky` stands below `history`,
+/// the error names that one.
+fn name_nested_command(error: clap::Error) -> clap::Error {
+    let program = Arguments::command();
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let has_nested = |command: &&clap::Command| command.find_subcommand(unknown).is_some();
+    let places: Vec<String> = program
+        .get_subcommands()
+        .filter(has_nested)
+        .map(|command| format!("`proctor {} {unknown}`", command.get_name()))
+        .collect();
+    if places.is_empty() {
+        return error;
+    }
+    let text = format!("there is no command `proctor {unknown}`: write {}", places.join(" or "));
+    program.clone().error(ErrorKind::InvalidSubcommand, text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_command_is_answered_with_the_command_below_another_one_that_has_its_name() {
+        let answer = |words: &[&str]| {
+            let words = std::iter::once("proctor").chain(words.iter().copied());
+            let error = Arguments::command().try_get_matches_from(words).expect_err("there is no such command");
+            name_nested_command(error).to_string()
+        };
+        for (words, place) in [
+            (&["flaky"][..], "`proctor history flaky`"),
+            (&["slow", "--json"], "`proctor history slow`"),
+            (&["tree", "--list"], "`proctor generate tree`"),
+            (&["api"], "`proctor generate api`"),
+            (&["man", "pages"], "`proctor generate man`"),
+            (&["completions", "bash"], "`proctor generate completions`"),
+            (&["schema"], "`proctor generate schema`"),
+            (&["checkpoint", "--proof", "42"], "`proctor key checkpoint`"),
+            (&["install"], "`proctor service install`"),
+        ] {
+            assert!(answer(words).contains(place), "{}", answer(words));
+        }
+        assert!(!answer(&["nothing"]).contains("write"), "{}", answer(&["nothing"]));
+    }
 
     #[test]
     fn the_arguments_are_consistent() {

@@ -6,16 +6,12 @@ use clap::Args;
 
 /// Tell others, signed, what proves a commit: a git note that they verify without running anything
 ///
-/// If `proctor gate` says that the commit is proved, the runs on which that rests are written as signed in-toto statements into a note of the
-/// commit's tree object, under `refs/notes/proctor-attest`. So the note stays when the commit is amended, squashed or rebased. It has the
-/// names of checks and tests, the level of isolation, the platform and the time, and no host, user, absolute path or output. git is not
-/// run: the lines that push and fetch the notes are printed. Others judge it with `proctor gate --from-notes`, by their own policy.
+/// If `proctor gate` says that the commit is proved, the runs on which that rests are written as signed in-toto statements into a note of
+/// the commit's tree object (`refs/notes/proctor-attest`), which outlives an amend or a rebase. They name checks, tests, isolation,
+/// platform and time, and no host, user, absolute path or output. Others judge them with `proctor gate --from-notes`.
 ///
-/// Notes that were fetched are united with the own ones, so that two people who attest at once lose nothing.
-///
-/// A commit that asks for less than the trusted one, by other settings or fewer checks, is not accepted until somebody whose key the trusted
-/// commit's file of `signers` names has accepted that: `--accept-changes` names the changes, asks at the terminal, and writes a signed
-/// statement into the same note. It holds for this content beside this trusted commit. Then it attests what there is.
+/// `--accept-changes` is for a commit that asks for less than the trusted one: somebody whose key the trusted commit's `signers` name
+/// accepts the listed changes at a terminal, for this content beside this trusted commit.
 ///
 /// Exit codes: 0 attested; otherwise those of `proctor gate`, with its answer: 1 red, 5 not tested, 3 not accepted.
 ///

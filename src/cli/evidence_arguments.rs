@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::anchor_arguments::CheckpointOptions;
 use crate::cli::project_place::ProjectPlace;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -9,12 +10,11 @@ use proctor_model::ExportFormat;
 
 /// Hash all evidence again and name every fault
 ///
-/// Without WHAT the project is verified: its ledger line by line, every run, the keys, the index. WHAT is a run (id or number), a task,
-/// a directory, or a file `NAME.tar.zst`: a copied run or what `proctor export` made, for which a public key is all that is needed. Nothing
-/// is changed and nothing is mended.
+/// Without WHAT the project is verified: its ledger, every run, the keys, the index. WHAT is a run (id or number), a task, a directory or
+/// a `.tar.zst` that `proctor export` made, or a proof of `proctor key checkpoint --since`. Nothing is changed.
 ///
-/// With `--anchor` or `--git` the ledger must also go on from a checkpoint that was kept elsewhere (`proctor anchor`, `proctor checkpoint`): that
-/// alone shows a store that was written anew with its own key. WHAT may then be a proof of progress (`proctor checkpoint --since`), too.
+/// With `--anchor` or `--git` the ledger must also go on from a checkpoint kept elsewhere (`proctor anchor`): only that shows a store that
+/// was written anew with its own key.
 ///
 /// Exit codes: 0 if nothing is wrong, 6 if something is.
 ///
@@ -35,14 +35,13 @@ pub(crate) struct VerifyOptions {
     /// Every project of the store
     #[arg(long)]
     pub(crate) all: bool,
-    /// The public key a directory and anchors must be signed with (PEM, an OpenSSH line or an allowed_signers file); your own keys
-    /// otherwise
+    /// The public key that signed a directory or anchor (PEM, OpenSSH or allowed_signers); your own keys otherwise
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
     /// A file with a checkpoint that the ledger must go on from; can be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Vec<PathBuf>,
-    /// The ledger must go on from every checkpoint that is a git note: those of `proctor anchor --git`, or of another reference
+    /// The ledger must go on from every checkpoint of `proctor anchor --git`, or of another reference of notes
     #[arg(long, value_name = "REF", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "all")]
     pub(crate) git: Option<String>,
     /// The project's directory
@@ -55,12 +54,11 @@ pub(crate) struct VerifyOptions {
 
 /// Write a run out, to be verified by somebody else
 ///
-/// A new directory, or a new file `NAME.tar.zst`, gets the run's files, its line of the ledger, the public key, an allowed_signers file, and a README.md with the
-/// commands that check it. A proof that the line is in the ledger comes with it: as the ledger is now, or as it was when the checkpoint
-/// was made that `--anchor` names. Nothing of it is secret but what the checks printed.
+/// A new directory or `.tar.zst` gets the run's files, its line of the ledger with a proof, the public key, and a README.md with the
+/// commands that check it. Nothing in it is secret but what the checks printed.
 ///
-/// With --format, the run is printed in a form that another tool reads, or written to the file that --to names, which is replaced if it is
-/// there. Such a text is no evidence. Where no RUN is named, the newest may be about an older tree or plan: that is said on standard error.
+/// With `--format` the run is printed in a form that another tool reads. Such a text is no evidence. If it is about an older tree or
+/// plan, standard error says so.
 ///
 /// Examples:
 ///   proctor export 42
@@ -84,8 +82,7 @@ pub(crate) struct ExportOptions {
     /// Write nothing and end with 5 unless the run is about the present tree and plan
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// The directory to make, or the file where it ends in `.tar.zst`; otherwise the run's id in the current directory,
-    /// or beside the project where that is inside of it
+    /// The directory to make, or the file if it ends in `.tar.zst`; otherwise the run's id here, or beside the project
     #[arg(long, visible_alias = "output", value_name = "PATH")]
     pub(crate) to: Option<PathBuf>,
     /// The project's directory
@@ -112,9 +109,9 @@ fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
     })
 }
 
-/// Show, replace or hand out the key that signs evidence
+/// Show, replace or hand out the signing key, and sign the ledger's head with it
 ///
-/// The key is made on first use and lies in the store, readable by you alone and hidden from every command that proctor starts.
+/// The key is made on first use. It lies in the store, readable by you alone and hidden from every command that proctor starts.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct KeyOptions {
@@ -126,6 +123,7 @@ pub(crate) struct KeyOptions {
 pub(crate) enum KeyVerb {
     /// List every key there was: its number, id, when it was made, and which lines of each ledger it signed
     Show,
+    Checkpoint(CheckpointOptions),
     /// Make a new key, which signs from now on; the private half of the one before is destroyed, and what it signed goes on verifying
     ///
     /// Waits for processes that write evidence, at most 15 minutes.
@@ -147,11 +145,8 @@ pub(crate) enum KeyVerb {
 
 /// Remove the runs that are over the limits of `[evidence]`
 ///
-/// The ledger says first which runs are removed, with the hash of each manifest, and keeps every verdict. Never removed are the last run of
-/// each task, its last green one, and what waits for a person; those that failed go last. The same is done after every 16th run.
-///
-/// The copies on which checks run are removed as well where nothing needs them: those of projects that are not registered any more, and
-/// what the checks of a killed run wrote. Nothing of a project is touched while a run of it is under way.
+/// The ledger says first which runs are removed, and keeps every verdict. The last run of each task, its last green one and what waits for
+/// a person always stay; failed runs go last. The same happens after every 16th run. Copies for checks that nothing needs go too.
 ///
 /// Examples:
 ///   proctor prune --dry-run
@@ -171,10 +166,8 @@ pub(crate) struct PruneOptions {
 
 /// Keep old runs in one file each
 ///
-/// The directory of a run becomes `RUN.tar.zst` beside where it lay. Before anything is removed the archive is read back and compared with
-/// the manifest, and the ledger says which runs it is, with the SHA-256 of each archive; `show`, `log`, `export`, `verify` and `prune` read
-/// archives as they read directories. Never archived are the last run of each task, its last green one, and what waits for a person.
-/// `archive_days` in `[evidence]` does the same after every 16th run.
+/// The directory of a run becomes `RUN.tar.zst`, which is read back and compared before anything is removed. `show`, `log`, `export`, `verify`
+/// and `prune` read archives too. The last run of each task, its last green one and what waits for a person stay as they are.
 ///
 /// Examples:
 ///   proctor archive --days 30

@@ -6,12 +6,11 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 /// Say whether a commit is proved: whether its checks passed on exactly its content
 ///
-/// The tree digest of the commit's content is computed from git's objects, without git and without a checkout, and looked up among the
-/// sealed runs of the project. So a verdict counts that was given before the commit was made, amended, squashed or rebased, if the content
-/// is the same. Without `--run`, nothing is run or recorded.
+/// The tree digest of the commit's content is looked up among the sealed runs. So a verdict counts that was given before the commit was
+/// made, amended or rebased, if the content is the same. Without `--run`, nothing is run or recorded.
 ///
-/// What counts is `[gate]` in the `proctor.toml` of a trusted commit: the upstream of the branch, else, and where that is
-/// the branch's own copy, the default branch of the remote; or what `--policy-from` names; never that of the commit itself. A commit that asks for less than the trusted one is not accepted.
+/// The policy is `[gate]` in the `proctor.toml` of a trusted commit: the branch's upstream or the remote's default branch, or what
+/// `--policy-from` names. A commit that asks for less than the trusted one is not accepted.
 ///
 /// Exit codes: 0 proved; 1 a check failed on this content; 5 not tested; 3 tested, but not as the policy asks, or the commit cannot be
 /// judged; each with what is missing and the command that mends it.
@@ -33,7 +32,7 @@ pub(crate) struct GateOptions {
     /// Take the policy from this commit, or from a file like `proctor.toml`
     #[arg(long, value_name = "REV|FILE")]
     pub(crate) policy_from: Option<String>,
-    /// Run what is missing on a checkout of the commit that proctor makes for itself; files, index and HEAD of the project stay as they are
+    /// Run what is missing on a checkout of the commit that proctor makes for itself
     #[arg(long)]
     pub(crate) run: bool,
     /// Write a hook of git that gates what is pushed; asks before it replaces one
@@ -42,19 +41,19 @@ pub(crate) struct GateOptions {
     /// Remove the hook that `--install` wrote, and put back the one that it replaced
     #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from", "install"])]
     pub(crate) uninstall: Option<GateHook>,
-    /// Gate everything that a pre-push hook of git is told on standard input, but for notes and what is deleted
+    /// Gate everything that a pre-push hook of git is told on standard input
     #[arg(long, conflicts_with_all = ["revision", "json", "install", "uninstall"])]
     pub(crate) pushed: bool,
-    /// Count what others attested in git notes too (`proctor attest`), if a trusted key signed it
+    /// Count what others attested in git notes too (`proctor attest`)
     #[arg(long, conflicts_with_all = ["install", "uninstall", "pushed"])]
     pub(crate) from_notes: bool,
-    /// Count what others attested in this file too (`proctor attest --bundle FILE`), if a trusted key signed it; can be given repeatedly
+    /// Count what others attested in this file too (`proctor attest --bundle FILE`); repeatable
     #[arg(long, value_name = "FILE", conflicts_with_all = ["install", "uninstall", "pushed"])]
     pub(crate) from_bundle: Vec<PathBuf>,
-    /// Trust the keys of this file, as ssh-keygen has them, and not those that the policy names; it must lie outside of the working tree
+    /// Trust the keys of this file outside of the working tree, and not those that the policy names
     #[arg(long, value_name = "FILE", requires = "attested")]
     pub(crate) signers: Option<PathBuf>,
-    /// With `--pushed`: the remote that is pushed to, the first argument of the hook; its branch that the push goes to has the policy
+    /// With `--pushed`: the remote that is pushed to, the first argument of the hook
     #[arg(long, value_name = "NAME", requires = "pushed")]
     pub(crate) remote: Option<String>,
     /// The project's directory

@@ -6,14 +6,9 @@ use clap::Args;
 
 /// Make a filed issue of a brief, with your word at every gate
 ///
-/// A drafter writes the issue, you read and edit it, a reviewer reviews it, you read and edit that, and what you approve is filed by the
-/// tracker's command line. Nothing a model wrote reaches another model or the tracker without your answer: there is no flag, variable or
-/// default that gives one, and where nobody can be asked the workflow pauses. Commands are set in `[govern]` of proctor.toml (`proctor init
-/// --print`); a drafter reads its prompt on standard input and prints a draft, a reviewer likewise prints a review with a line `APPROVE` or
-/// `BLOCK`. Both are kept apart from the tracker, its tokens, each other and everything outside of their own copy of the last commit.
-///
-/// What happens is kept in `docs/audit/active/SLUG`, and moved to `docs/audit/done/ISSUE-SLUG` and committed once the issue is filed. Where
-/// it stands is written down after every step: go on with `--resume`, also after a crash. Ctrl-C answers nothing: the workflow waits.
+/// A drafter writes the issue, you edit it, a reviewer reviews it, you edit that, and what you approve is filed by the tracker's command
+/// line. Nothing that a model wrote goes on without your answer: no flag, variable or default gives one. The commands are set in `[govern]`
+/// of proctor.toml (`proctor init --print`). What happens is kept in `docs/audit/`. Go on with `--resume`, also after a crash.
 ///
 /// Exit codes: 0 filed, listed, or ended by you at the first question; 1 it cannot begin, or you gave up filing; 3 it waits; 4 no drafter or
 /// reviewer is configured; 130, 143 it waits because of a signal.

@@ -1,48 +1,45 @@
-//! The groups of commands in `proctor --help`. The commands for everyday use come first.
+//! The list of commands in `proctor --help`. The commands for every day come first, with a description; the others are named by group,
+//! so that the list fits a screen.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 
-/// A heading in the help, and the commands below it.
+/// The commands that are listed with their description.
+const EVERY_DAY: &[&str] = &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"];
+
+/// A heading in the help, and the commands that are named beside it.
 struct Group {
     heading: &'static str,
     commands: &'static [&'static str],
 }
 
-/// The groups in the order of the help. A test checks that every command is in exactly one group.
+/// The groups of the other commands. A test checks that every command is either in [`EVERY_DAY`] or in exactly one group.
 const GROUPS: &[Group] = &[
-    Group { heading: "Every day", commands: &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"] },
-    Group { heading: "Past runs and tests", commands: &["open", "history", "flaky", "slow", "diff"] },
-    Group {
-        heading: "Evidence",
-        commands: &["gate", "attest", "verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"],
-    },
-    Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service", "api"] },
-    Group {
-        heading: "Specifications and agents",
-        commands: &["check", "schema", "approve", "tdd", "tasks", "request", "hook", "mcp"],
-    },
+    Group { heading: "Past runs", commands: &["open", "history", "diff"] },
+    Group { heading: "Evidence", commands: &["gate", "attest", "verify", "export", "key", "anchor", "archive", "prune"] },
+    Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service"] },
+    Group { heading: "Tasks, agents", commands: &["check", "approve", "tdd", "tasks", "request", "hook", "mcp"] },
     Group { heading: "Reviews", commands: &["review", "govern"] },
-    Group { heading: "Installation", commands: &["completions", "man"] },
+    Group { heading: "Printed data", commands: &["generate"] },
 ];
 
-/// Replaces the single list of commands in the help by one list for each group.
+/// Replaces clap's list of commands in the help by the commands for every day and the groups of the others.
 pub(crate) fn group_commands(program: Command) -> Command {
-    let names = GROUPS.iter().flat_map(|group| group.commands);
-    let width = names.map(|name| name.len()).max().unwrap_or_default();
-    let mut listed = String::new();
+    let width = EVERY_DAY.iter().map(|name| name.len()).max().unwrap_or_default();
+    let mut listed = String::from("Every day:\n");
+    for name in EVERY_DAY {
+        let about = program.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string).unwrap_or_default();
+        let _never_fails = writeln!(listed, "  {name:width$}  {about}");
+    }
+    listed.push_str("\nFurther commands:\n");
+    let width = GROUPS.iter().map(|group| group.heading.len()).max().unwrap_or_default();
     for group in GROUPS {
-        let _never_fails = writeln!(listed, "{}:", group.heading);
-        for name in group.commands {
-            let about = program.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string).unwrap_or_default();
-            let _never_fails = writeln!(listed, "  {name:width$}  {about}");
-        }
-        listed.push('\n');
+        let _never_fails = writeln!(listed, "  {:width$}  {}", group.heading, group.commands.join(", "));
     }
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}Options:\n{{options}}\n\n\
-         `proctor help COMMAND` says more about one command."
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listed}\nOptions:\n{{options}}\n\n\
+         `proctor COMMAND --help` says more about one command."
     );
     program.help_template(template)
 }
@@ -55,16 +52,22 @@ mod tests {
     use crate::cli::arguments::Arguments;
 
     #[test]
-    fn every_command_is_in_one_group_and_ten_at_most_are_in_the_first() {
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|group| group.commands).copied().collect();
+    fn every_command_is_listed_once_and_ten_at_most_are_for_every_day() {
+        let listed: Vec<&str> = EVERY_DAY.iter().chain(GROUPS.iter().flat_map(|group| group.commands)).copied().collect();
         let program = Arguments::command();
         let mut visible: Vec<&str> =
             program.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name).collect();
-        let mut sorted = grouped.clone();
+        let mut sorted = listed.clone();
         sorted.sort_unstable();
         visible.sort_unstable();
         assert_eq!(sorted, visible);
-        assert!(GROUPS[0].commands.len() <= 10);
+        assert!(EVERY_DAY.len() <= 10 && listed.len() <= 36, "{} commands", listed.len());
+    }
+
+    #[test]
+    fn the_help_fits_35_lines() {
+        let help = group_commands(Arguments::command()).render_long_help().to_string();
+        assert!(help.lines().count() <= 35, "{help}");
     }
 
     #[test]

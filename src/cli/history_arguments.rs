@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use crate::cli::project_place::ProjectPlace;
 
 /// List the runs of a project, newest first
 ///
-/// Each line has the verdict, the tree, how long the run took, how its tests ended, and what failed. `flaky` says that every failure
-/// that made the run red passed on an equal tree. Without a filter the runs are read from the ledger; with one, from the index of tests.
+/// Each line has the verdict, the tree, the run's duration, its tests, and what failed. `flaky` says that every failure that made the run
+/// red passed on an equal tree.
 ///
 /// Examples:
 ///   proctor log --failed --since 2d
@@ -39,19 +39,23 @@ pub(crate) struct LogOptions {
     pub(crate) json: bool,
 }
 
-/// Tell the past of a test: its results, its durations, when it last changed, and on how many equal trees it both passed and failed
+/// Tell the past of a test: its results, its durations, when it last changed, and how often it flipped on an equal tree
 ///
-/// TEST is the tool's own id, the name in the tool's report, the test's key, or a part of an id that no other test has.
+/// TEST is the tool's own id, the name in its report, the test's key, or a part of an id that no other test has.
 ///
 /// Examples:
 ///   proctor history tests/test_cart.py::test_total
 ///   proctor history test_total --limit 50 --json
+///   proctor history flaky
+///   proctor history slow
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct HistoryOptions {
+    #[command(subcommand)]
+    pub(crate) verb: Option<HistoryVerb>,
     /// The test
-    #[arg(value_name = "TEST")]
-    pub(crate) test: String,
+    #[arg(value_name = "TEST", required = true)]
+    pub(crate) test: Option<String>,
     /// How many results to list
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
@@ -66,10 +70,26 @@ pub(crate) struct HistoryOptions {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryVerb {
+    Flaky(FlakyOptions),
+    Slow(SlowOptions),
+}
+
+impl HistoryOptions {
+    /// Returns whether one JSON document is asked for, of a test or of all tests.
+    pub(crate) fn is_json(&self) -> bool {
+        match &self.verb {
+            None => self.json,
+            Some(HistoryVerb::Flaky(options)) => options.json,
+            Some(HistoryVerb::Slow(options)) => options.json,
+        }
+    }
+}
+
 /// Name the tests that passed and failed on equal trees
 ///
-/// A test is flaky if the same files gave two results: in two runs, or in two attempts of one run. The last 1000 results of each check
-/// are looked at. A test that was only ever run once on each tree cannot be told apart from one that somebody broke and mended.
+/// A test is flaky if the same files gave two results, in two runs or in two attempts of one. The last 1000 results of each check are read.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct FlakyOptions {
@@ -82,8 +102,8 @@ pub(crate) struct FlakyOptions {
 
 /// Name the tests that became slower, and those that take the longest
 ///
-/// The middle one of a test's last 10 durations is compared with the middle one of 20 earlier durations, at several times in the past.
-/// A test is named if it takes at least half as long again and 10 ms more, and longer than nine of ten of the earlier durations.
+/// The median of a test's last 10 durations is compared with that of 20 earlier ones, at several times in the past. A test is named if it
+/// takes half as long again and 10 ms more, and longer than nine of ten earlier durations.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct SlowOptions {
@@ -96,8 +116,7 @@ pub(crate) struct SlowOptions {
 
 /// Compare two runs: tests that newly fail, were mended, are gone, are new, or are slower by more than their durations vary
 ///
-/// With one RUN it is compared with the newest run of its task. A check that was left out of one of the runs says nothing about its tests;
-/// for a reused result, the run that carried the check out is read. A renamed test is neither, if its text is the same.
+/// One RUN is compared with the newest run of its task. A check that was left out of one of the runs says nothing about its tests.
 ///
 /// Examples:
 ///   proctor diff 41 42

@@ -6,9 +6,8 @@ use proctor_app::hook::{AGENTS, AgentRow};
 
 /// Keep a coding agent from ending its turn with failing checks
 ///
-/// `install` adds hooks to the settings of an agent. At the end of a turn the agent then asks proctor. It is kept from stopping only if
-/// the files changed in this turn and something fails that did not before, or if its last message says that the tests pass and the
-/// verdict says that they fail; at most three times in a row.
+/// `install` adds hooks to an agent's settings. At the end of a turn the agent is kept from stopping only if files changed in the turn and
+/// something fails that did not before, or if its last message contradicts the verdict; at most three times in a row.
 ///
 /// Examples:
 ///   proctor hook install

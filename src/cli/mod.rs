@@ -17,6 +17,7 @@ mod doctor_snapshots;
 mod environment;
 mod evidence_arguments;
 mod gate_arguments;
+mod generate_arguments;
 mod govern_arguments;
 mod help;
 mod history_arguments;
@@ -24,7 +25,6 @@ mod hook_arguments;
 mod installation;
 mod keyboard;
 mod live_line;
-mod package_arguments;
 mod page_opener;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
@@ -104,15 +104,12 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Init(options) => commands::init::execute(&options, environment),
         Command::Log(options) => commands::log::execute(&options, environment),
         Command::History(options) => commands::history::execute(&options, environment),
-        Command::Flaky(options) => commands::flaky::execute(&options, environment),
-        Command::Slow(options) => commands::slow::execute(&options, environment),
         Command::Diff(options) => commands::diff::execute(&options, environment),
         Command::Open(options) => commands::open::execute(&options, environment),
         Command::Show(options) => commands::show::execute(&options, environment),
         Command::Verify(options) => commands::verify::execute(&options, environment),
         Command::Export(options) => commands::export::execute(&options, environment),
         Command::Key(options) => commands::key::execute(&options, environment),
-        Command::Checkpoint(options) => commands::checkpoint::execute(&options, environment),
         Command::Anchor(options) => commands::anchor::execute(&options, environment),
         Command::Prune(options) => commands::prune::execute(&options, environment),
         Command::Archive(options) => commands::archive::execute(&options, environment),
@@ -124,7 +121,6 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Add(options) => commands::add::execute(&options, environment),
         Command::Remove(options) => commands::remove::execute(&options, environment),
         Command::List(options) => commands::list::execute(&options, environment),
-        Command::Api(options) => commands::api::execute(&options),
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
         Command::Mcp(options) => commands::mcp::execute(&options, environment),
@@ -132,11 +128,8 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),
         Command::Check(options) => commands::check::execute(&options, environment),
-        Command::Schema(options) => commands::schema::execute(&options),
         Command::Approve(options) => commands::approve::execute(&options, environment),
         Command::Plan(options) => commands::plan::execute(&options, environment),
-        Command::Completions(options) => commands::completions::execute(&options),
-        Command::Man(options) => commands::man::execute(&options),
-        Command::Tree(options) => commands::tree::execute(&options, environment),
+        Command::Generate(options) => commands::generate::execute(&options, environment),
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct ProjectPlace {
     /// The same as `--project DIR`
     #[arg(default_value = ".", value_name = "DIR", hide_default_value = true)]
     directory: PathBuf,
-    /// The project's directory. `.` is also searched for in the directories above: the nearest one with a proctor.toml, or that is registered
+    /// The project's directory. For `.`, the nearest directory, here or above, with a proctor.toml or that is registered
     #[arg(long = "project", id = "named_project", value_name = "DIR", conflicts_with = "directory", default_value = ".")]
     named: PathBuf,
 }

@@ -6,10 +6,8 @@ use clap::Args;
 
 /// Ask a reviewer for a verdict, and go on only with an explicit Yes
 ///
-/// The reviewer is a command that reads the prompt on its standard input and prints a review. The review approves by a line of its own,
-/// `Ready to merge? Yes`, and rejects by `Ready to merge? No` or `Ready to merge? With fixes`. Where it has no verdict (no such line, no
-/// output, an exit code other than 0, a time-out) it is asked once more, with the same arguments and the same prompt; never again after
-/// that, and never after a verdict. It is isolated, limited and kept as evidence as any check is.
+/// The reviewer reads the prompt on standard input and prints a review. A line `Ready to merge? Yes` approves; `Ready to merge? No` and
+/// `Ready to merge? With fixes` reject. Without a verdict it is asked once more, and never again. It is isolated and kept as evidence.
 ///
 /// Exit codes: 0 APPROVED, 1 REJECTED, 3 INDETERMINATE (a person must look), 5 the project changed meanwhile.
 ///

@@ -13,9 +13,8 @@ use proctor_plan::config::parse_duration;
 
 /// Say how the last verdict stands to the tree as it is now
 ///
-/// The tree's digest is compared with that of the verdict: `fresh PASS` or `fresh FAIL` is a verdict for what is on disk at this
-/// moment; anything else (stale, running, queued, moved, unstable, needs human, not approved, root missing, configuration wrong,
-/// specification error, no verdict) says why there is none. Nothing is run. Asks the service where it watches the project, else looks itself.
+/// `fresh PASS` and `fresh FAIL` are verdicts for what is on disk at this moment. Any other state (stale, running, queued, moved, unstable,
+/// needs human, not approved, root missing, configuration wrong, specification error, no verdict) says why there is none. Nothing is run.
 ///
 /// Examples:
 ///   proctor status
@@ -49,9 +48,8 @@ pub(crate) struct StatusScope {
 
 /// Wait until there is a verdict for the tree as it is now
 ///
-/// A run is started if none is under way; one that is, is waited for. Every save before the call is in the tree that the answer
-/// names. A project that is not registered is never run by this. Of a verdict that failed, the first failures are shown, the first one with
-/// what its tool printed.
+/// A run is started if none is under way. Every save before the call is in the tree that the answer names. A project that is not
+/// registered is never run by this. Of a failed verdict the first failures are shown.
 ///
 /// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
 /// unstable. For several tasks: 1 if any failed, else 4, 3 or 5 if any has that code, 0 only if all passed.
@@ -69,7 +67,7 @@ pub(crate) struct WaitOptions {
     pub(crate) verdict: AwaitedVerdict,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// How long to wait for the verdict, 1h at most. When the time is over, a run that this command started itself is stopped. With 0 nothing is run or waited for
+    /// How long to wait, 1h at most; then a run that this command started is stopped. With 0 nothing is run or waited for
     #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
     pub(crate) timeout: Duration,
     /// Print one JSON document, as `GET /v1/projects/{id}/verdict` of the control socket answers
@@ -83,8 +81,7 @@ pub(crate) struct AwaitedVerdict {
     /// For a fresh verdict: the only thing that can be waited for
     #[arg(long, required = true)]
     pub(crate) fresh: bool,
-    /// Of this task of a test specification instead of the project's own checks; `*` is every task. Without it, a project that has
-    /// no checks of its own waits for every task
+    /// Of this task of a test specification instead of the project's own checks; `*` is every task
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
 }
@@ -93,7 +90,7 @@ pub(crate) struct AwaitedVerdict {
 ///
 /// Stays in the foreground and says what it does on standard error, and to systemd where that started it. SIGTERM stops what runs,
 /// seals it as INTERRUPTED and ends with 0; a second one kills what is left. SIGHUP reads the list of projects anew and runs
-/// everything once more. `proctor api` describes the socket.
+/// everything once more. `proctor generate api` describes the socket.
 #[derive(Debug, Args)]
 pub(crate) struct DaemonOptions {}
 
@@ -111,9 +108,8 @@ pub(crate) struct AddOptions {
 
 /// Have the service leave a project alone from here on
 ///
-/// Its evidence, its id and its approvals stay; adding it again goes on with them. Only with `--purge`, and only at a terminal, the
-/// evidence goes too: what goes is shown first, and the project's name has to be typed. The ledger and the keys stay in any case, so every
-/// verdict and hash stays, and other projects are not touched.
+/// Its evidence, id and approvals stay; adding it again goes on with them. `--purge`, only at a terminal and after its name was typed,
+/// removes its runs too. The ledger and the keys always stay.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
     /// The project's directory, or its id as `proctor list` shows it
@@ -139,9 +135,8 @@ pub(crate) struct ListOptions {
 
 /// Open the page in a browser: what runs, past runs, tests, trends
 ///
-/// The service serves the page; where none runs, this command does, until Ctrl-C. It is on loopback, and only who has the ticket gets in: the
-/// ticket is in a file that only you can read, which sends the browser there once, within a minute. Without a browser (`$BROWSER`,
-/// `xdg-open`) it says what to do.
+/// The service serves the page; where none runs, this command does, until Ctrl-C. The page is on loopback and needs a ticket, which a file
+/// that only you can read gives to the browser.
 ///
 /// Examples:
 ///   proctor open
@@ -165,8 +160,7 @@ pub(crate) struct OpenOptions {
 
 /// Have systemd run the service, from login to logout or longer
 ///
-/// The unit files go into `$XDG_CONFIG_HOME/systemd/user` (`~/.config/systemd/user`), for this program, with PATH, the language and
-/// the place of the evidence as they are in this shell; directories of an activated environment are left out of PATH.
+/// The unit files go into `~/.config/systemd/user` with PATH, the language and the place of the evidence as they are in this shell.
 ///
 /// Exit codes: 0 if the service is installed and runs, or was uninstalled; 1 if it does not run.
 ///
@@ -203,9 +197,8 @@ pub(crate) enum ServiceVerb {
 
 /// Ask as an agent does: what the task amounts to, another run, whether the configuration is right now
 ///
-/// What is answered is computed; what is claimed is only logged. The service answers where it watches the project, else it is answered
-/// here. A retest is refused while nothing has changed since the last verdict, and when the task has had `max_retests` (`[tdd]`, 5)
-/// since it last passed.
+/// What is answered is computed; what is claimed is only logged. A retest is refused while nothing changed since the last verdict, and after
+/// `max_retests` (`[tdd]`, 5) since the task last passed.
 ///
 /// Exit codes: of `status` 0 if the task has the status that was asked for; of `retest` those of `proctor run`, 1 if nothing has
 /// changed, 3 if the budget is spent; of `fix` 0 if it is right, 4 if not, 3 if a proposal is right and weakens what is demanded.
@@ -241,9 +234,8 @@ pub(crate) struct AskedTask {
 
 /// Serve agents over the Model Context Protocol, on standard input and output
 ///
-/// An agent's program starts this and asks with the tools verdict, failures, output, history, compare, retest, request_fix, why, plan and gate; the
-/// resource proctor://report/last is the last report. The service answers where it is up, else this process does the work. No tool
-/// approves, resolves, resets or registers. What tests and tools say is redacted, and marked as data. Ends when standard input ends.
+/// The tools are verdict, failures, output, history, compare, retest, request_fix, why, plan and gate; the resource is
+/// proctor://report/last. No tool approves, resolves, resets or registers. What tests and tools say is redacted and marked as data.
 ///
 /// Examples:
 ///   proctor mcp
@@ -294,8 +286,8 @@ impl From<StatusArgument> for CompletionStatus {
 
 /// Keep a list of tasks in the project, for people and agents to read
 ///
-/// Between lines that mark what is proctor's, the list has every task with its box, and the debt, as the last sealed verdicts have
-/// them. What is changed there by hand is put back and recorded; everything else in the file is yours.
+/// Between marking lines the list has every task with its box, and the debt, by the last sealed verdicts. Changes by hand between these
+/// lines are put back and recorded; the rest of the file is yours.
 ///
 /// Examples:
 ///   proctor tasks init
@@ -318,10 +310,6 @@ pub(crate) enum TasksVerb {
         file: String,
     },
 }
-
-/// Describe the control socket of the service, with examples
-#[derive(Debug, Args)]
-pub(crate) struct ApiOptions {}
 
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 

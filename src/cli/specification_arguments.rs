@@ -1,19 +1,17 @@
-//! The arguments of the commands about what is checked: `check`, `schema`, `plan`, `approve`. The doc comments are the help texts.
+//! The arguments of the commands about what is checked: `check`, `plan`, `approve`. The doc comments are the help texts.
 
 use std::path::PathBuf;
 
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::value_arguments::ValueOptions;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// Read test specifications and proctor.toml, and say everything that is wrong with them; nothing is run
 ///
-/// Without FILE every `*test-specification.json` that belongs to the project's tree is read, and its `proctor.toml`. An error
-/// keeps a file from being run, a note does not.
+/// Without FILE every `*test-specification.json` of the tree is read, and `proctor.toml`. An error keeps a file from being run, a note does not.
 ///
-/// With `--fix` a server that is started like a command that ends becomes a service, a FILE_VALIDATION that has nothing to
-/// compare with looks only whether the file exists, and the steps of an enabled `mcpValidation` become steps of `testExecution`.
-/// Before, such a file runs nothing; a correction that is a guess is made only after a yes at a terminal. Links are left alone.
+/// `--fix` makes a server that is started like a command a service, lets a FILE_VALIDATION without anything to compare look whether the
+/// file exists, and moves steps of `mcpValidation` to `testExecution`. A guess is made only after a yes at a terminal.
 ///
 /// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 3 if `--fix` needs an answer and there is no terminal, 4 if there
 /// is an error.
@@ -39,33 +37,6 @@ pub(crate) struct CheckOptions {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// Print the JSON Schema of test specifications, or of what proctor writes
-///
-/// That of specifications is schema version 2.0.0 with what proctor adds under the keys `proctor`. All are in draft 7. A key is taken away
-/// only with a new version of its format.
-///
-/// Examples:
-///   proctor schema > schema-2.0.0.json
-///   proctor schema report > execution-report.schema.json
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct SchemaOptions {
-    /// Of what: test specifications, `execution-report.json`, `technical-debt-data.json`, a line of a ledger, `verify --json`, `status --json`
-    #[arg(value_enum, default_value = "specification")]
-    pub(crate) what: SchemaSubject,
-}
-
-/// A format that has a JSON Schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaSubject {
-    Specification,
-    Report,
-    Debt,
-    Ledger,
-    Verify,
-    Status,
 }
 
 /// Print what a run would do, in the order it would do it; nothing is run
@@ -98,17 +69,11 @@ pub(crate) struct PlannedTask {
 
 /// Approve the rules of the checks, or of a task, as they are now; nothing is run
 ///
-/// Registering a project approves its checks, and the first run of a task its plan. Later rules are compared with the approved ones,
-/// check by check and field by field, and so are the project's settings and the files of the tree. What opens more of the machine, or
-/// makes what later runs use, is not run until a person has answered here, at a terminal. Other changes run at once and prove nothing
-/// until then. At the first run, settings that open more than the default are asked for. What your own projects may always ask for
-/// stands in `~/.config/proctor/config.toml`. Protected files (`protect` in `[approval]`) that are not what was approved are listed and
-/// approved likewise. The answer is a line of the ledger.
+/// Registering a project approves its checks, the first run of a task its plan. Later rules are compared with the approved ones. What
+/// opens more of the machine, or makes what later runs use, is not run until a person answers here, at a terminal. Other changes run at
+/// once and prove nothing until then. Changed files that `protect` names are approved likewise. The answer is a line of the ledger.
 ///
-/// An SSH signature by a key of `allowed_signers` approves as well, without a terminal; with `require_signature` nothing else does.
-/// What is signed names the approval it replaces: a signature holds once.
-///
-/// `--list` shows what waits in all registered projects, and the command that approves each. It approves and runs nothing.
+/// An SSH signature by a key of `allowed_signers` approves without a terminal, once; with `require_signature` nothing else does.
 ///
 /// Exit codes: 0 if it is approved, printed, listed, or nothing has to be, 3 if not, 4 if the specification is wrong.
 ///

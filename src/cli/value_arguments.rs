@@ -7,7 +7,7 @@ use proctor_plan::config::is_placeholder_name;
 // This is no doc comment, because clap would use it as the command's help.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ValueOptions {
-    /// Fill the placeholder `{{NAME}}` of test specifications; may be given several times, and comes before `[specification]` of proctor.toml
+    /// Fill the placeholder `{{NAME}}` of test specifications, before `[specification]` of proctor.toml; repeatable
     #[arg(long = "set", value_name = "NAME=VALUE", global = true, value_parser = read_value)]
     pub(crate) set: Vec<(String, String)>,
 }

@@ -39,7 +39,7 @@ fn git_shows_the_checkpoint_as_the_note_of_a_commit() {
     let head = git(&project, &["rev-parse", "HEAD"]).stdout;
     assert_eq!(said.stdout, format!("2 lines anchored · {} · a note of {head}", reference(&project)));
     let shown = git(&project, &["notes", "--ref", &reference(&project), "show", "HEAD"]);
-    assert_eq!(shown.stdout, project.proctor(["checkpoint"]).success().stdout);
+    assert_eq!(shown.stdout, project.proctor(["key", "checkpoint"]).success().stdout);
     let logged = git(&project, &["log", "-1", "--notes=*"]).stdout;
     assert!(logged.contains(&format!("Notes ({}):", &reference(&project)["refs/notes/".len()..])), "{logged}");
     git(&project, &["fsck", "--strict", "--full"]);

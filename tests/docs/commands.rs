@@ -42,7 +42,8 @@ fn unknown_part(command: &[String], helps: &[(Vec<String>, String)]) -> Option<S
     let (path, help) = helps.iter().filter(|(path, _)| fits(path)).max_by_key(|(path, _)| path.len())?;
     let rest = &command[path.len()..];
     let has_subcommands = helps.iter().any(|(other, _)| other.len() == path.len() + 1 && other.starts_with(path));
-    if has_subcommands && rest.first().is_some_and(|word| !word.starts_with('-')) {
+    let takes_argument = help.contains("\nArguments:\n");
+    if has_subcommands && !takes_argument && rest.first().is_some_and(|word| !word.starts_with('-')) {
         return Some(format!("`proctor {}`: there is no such command", command.join(" ")));
     }
     let options = rest.iter().take_while(|word| *word != "--").filter(|word| word.starts_with('-') && word.len() > 1);
@@ -59,10 +60,17 @@ fn a_command_that_does_not_exist_is_found() {
         help(&["run"], "  -c, --check <NAME>  x"),
         help(&["tdd"], ""),
         help(&["tdd", "start"], ""),
+        help(&["history"], "Usage: x\n\nArguments:\n  [TEST]\n"),
+        help(&["history", "slow"], ""),
     ];
-    let blocks = blocks("```sh\n$ proctor run . --check a # why\nproctor tdd start T && proctor --version\necho proctor\n```\n");
+    let blocks = blocks(
+        "```sh\n$ proctor run . --check a # why\nproctor tdd start T && proctor --version; proctor history test_a\necho proctor\n```\n",
+    );
     let found = commands(&blocks);
-    assert_eq!(found, [vec!["run", ".", "--check", "a"], vec!["tdd", "start", "T"], vec!["--version"]]);
+    assert_eq!(
+        found,
+        [vec!["run", ".", "--check", "a"], vec!["tdd", "start", "T"], vec!["--version"], vec!["history", "test_a"]]
+    );
     assert!(found.iter().all(|command| unknown_part(command, &helps).is_none()));
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     for wrong in ["walk", "run --chec a", "tdd begin", "run -x", "--verbose"] {

@@ -7,7 +7,7 @@ use crate::docs::page;
 use crate::rows;
 
 /// The letters with which the numbers of decisions, nodes, scenarios and rules begin.
-const LETTERS: &str = "ABCEGHNPRSTV";
+const LETTERS: &str = "ABCEGHJNPRSTV";
 /// Words that look like a number of a decision, but are not: `T117` is the id of a task in examples.
 const EXAMPLES: &[&str] = &["T117"];
 /// The words before the number of a rule about the code.

@@ -25,11 +25,17 @@ pub(crate) fn is_update_wanted() -> bool {
 
 #[test]
 fn the_page_of_the_command_line_is_made_of_the_help_texts() {
-    let mut text = format!("# Command line\n\n{MADE_BY}: it holds what `--help` prints of every command.\n");
-    for (path, help) in helps() {
+    let helps = helps();
+    let parts: Vec<Vec<String>> = helps.iter().map(|(_, help)| parts(help)).collect();
+    let common = common_parts(&parts);
+    let intro = "it holds what `--help` prints of every command. What several commands say of an option or an argument in the same words \
+                 stands once, in the first section.";
+    let mut text = format!("# Command line\n\n{MADE_BY}: {intro}\n\n## Common options and arguments\n\n```text\n");
+    common.iter().for_each(|part| text.push_str(&format!("{part}\n")));
+    text.push_str("```\n");
+    for ((path, _), parts) in helps.iter().zip(&parts) {
         let name: String = path.iter().map(|word| format!(" {word}")).collect();
-        let lines: String = help.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-        text.push_str(&format!("\n## proctor{name}\n\n```text\n{lines}```\n"));
+        text.push_str(&format!("\n## proctor{name}\n\n```text\n{}```\n", own_text(parts, &common)));
     }
     compare_page(COMMAND_LINE, &text);
 }
@@ -76,17 +82,92 @@ pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
     helps
 }
 
-/// Returns the commands that a help text lists between its usage and its options, under one heading or several.
+/// Returns the commands that a help text lists between its usage and its options: one on each line, with a description, and below
+/// `Further commands:` several on each line, with the name of their group.
 fn subcommands(help: &str) -> Vec<String> {
-    let behind_usage = help.lines().skip_while(|line| !line.starts_with("Usage: ")).skip(1);
-    let listed = behind_usage.take_while(|line| !matches!(*line, "Options:" | "Arguments:"));
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    let behind_usage = help.lines().skip_while(|line| !line.starts_with("Usage: ")).skip_while(|line| !line.is_empty());
+    let mut names = Vec::new();
+    let mut is_grouped = false;
+    for line in behind_usage.take_while(|line| !matches!(*line, "Options:" | "Arguments:")) {
+        is_grouped |= line == "Further commands:";
+        let Some(row) = line.strip_prefix("  ") else { continue };
+        match row.split_once("  ") {
+            Some((_group, commands)) if is_grouped => names.extend(commands.trim().split(", ").map(str::to_owned)),
+            _ => names.extend(row.split_whitespace().next().map(str::to_owned)),
+        }
+    }
+    names.retain(|name| name != "help");
+    names
+}
+
+/// How many commands must say the same of an option before it is told once for all of them.
+const COMMON: usize = 3;
+
+/// Returns a help text in parts: what stands before the options and arguments, then a part for each of these, and each heading.
+fn parts(help: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut is_behind_usage = false;
+    for line in help.lines().map(str::trim_end) {
+        is_behind_usage |= matches!(line, "Options:" | "Arguments:");
+        let is_entry =
+            line.starts_with("  ") && line.trim_start().starts_with(['-', '[', '<']) && line.find(['-', '[', '<']) <= Some(6);
+        if is_behind_usage && (is_entry && !line.starts_with("       ") || matches!(line, "Options:" | "Arguments:")) {
+            parts.push(String::new());
+        }
+        let part = parts.last_mut().expect("there is a first part");
+        part.push_str(line);
+        part.push('\n');
+    }
+    parts.iter_mut().for_each(|part| *part = part.trim_end().to_owned() + "\n");
+    parts
+}
+
+/// Returns an option's text with single spaces: short and long help differ in nothing else.
+fn words(part: &str) -> String {
+    part.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the options and arguments of which at least [`COMMON`] commands say the same, in the order in which they first occur.
+fn common_parts(helps: &[Vec<String>]) -> Vec<String> {
+    let entries = || helps.iter().flat_map(|parts| &parts[1..]).filter(|part| part.starts_with(' '));
+    let mut common: Vec<String> = Vec::new();
+    for part in entries() {
+        let count = entries().filter(|other| words(other) == words(part)).count();
+        if count >= COMMON && !common.iter().any(|known| words(known) == words(part)) {
+            common.push(part.clone());
+        }
+    }
+    common
+}
+
+/// Returns a help text without the common parts, and without a heading that has nothing below it then.
+fn own_text(parts: &[String], common: &[String]) -> String {
+    let is_own = |part: &&String| !common.iter().any(|known| words(known) == words(part));
+    let kept: Vec<&String> = parts.iter().filter(is_own).collect();
+    let has_entries = |position: usize| kept.get(position + 1).is_some_and(|next| next.starts_with(' '));
+    let is_shown = |position: usize| position == 0 || kept[position].starts_with(' ') || has_entries(position);
+    (0..kept.len()).filter(|position| is_shown(*position)).map(|position| kept[position].as_str()).collect()
 }
 
 #[test]
-fn commands_are_found_under_one_heading_and_under_several() {
+fn what_several_commands_say_of_an_option_is_told_once() {
+    let help = |own: &str| {
+        format!("A\n\nUsage: x [D]\n\nArguments:\n  [D]\n          Dir\n\nOptions:\n{own}  -h, --help\n          Help\n")
+    };
+    let own = "      --own <N>\n          Own\n\n          - a: b\n\n";
+    let all: Vec<Vec<String>> =
+        [help(own), help(""), help("").replace("--help\n          ", "--help  ")].iter().map(|help| parts(help)).collect();
+    let common = common_parts(&all);
+    assert_eq!(common, ["  [D]\n          Dir\n", "  -h, --help\n          Help\n"]);
+    assert_eq!(own_text(&all[0], &common), "A\n\nUsage: x [D]\nOptions:\n      --own <N>\n          Own\n\n          - a: b\n");
+    assert_eq!(own_text(&all[1], &common), "A\n\nUsage: x [D]\n");
+    assert!(common_parts(&all[..2]).is_empty());
+}
+
+#[test]
+fn commands_are_found_one_on_a_line_and_in_groups() {
     assert_eq!(subcommands("Usage: x\n\nCommands:\n  run    Runs\n  help   Print this\n\nOptions:\n  -h\n"), ["run"]);
-    assert_eq!(subcommands("A\n  ex\nUsage: x\n\nA:\n  run  Runs\n\nB:\n  show  Shows\n\nOptions:\n  -h\n"), ["run", "show"]);
+    let groups = "A\n  ex\nUsage: x\n\nA:\n  run  Runs\n\nFurther commands:\n  B, c  show, log\n  D     end\n\nOptions:\n  -h\n";
+    assert_eq!(subcommands(groups), ["run", "show", "log", "end"]);
     assert_eq!(subcommands("Usage: x [DIR]\n\nArguments:\n  [DIR]\n\nOptions:\n  -h\n"), [""; 0]);
 }

@@ -27,7 +27,7 @@ const RUN_WITH_A_TASK_LIST: Scenario = Scenario {
 const ANCHOR_IN_A_FILE: Scenario =
     Scenario { command: &["anchor", "--file", "../kept"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
 const LOG_IN_A_DIRECTORY: Scenario = Scenario {
-    command: &["checkpoint", "--log", "../log"],
+    command: &["key", "checkpoint", "--log", "../log"],
     prepare: |project| drop(fs::remove_dir_all(project.root().join("log"))),
     is_first: false,
     goes_on_as_a_run: false,

@@ -42,9 +42,9 @@ fn the_directory_may_follow_the_name_of_a_check_and_stand_in_place_of_every_proj
 #[test]
 fn an_export_is_written_beside_the_project_and_not_into_it() {
     let project = with_two_runs();
-    let tree = project.proctor(["tree"]).any_status().stdout;
+    let tree = project.proctor(["generate", "tree"]).any_status().stdout;
     let output = project.proctor(["export", "2"]).success();
-    assert_eq!(project.proctor(["tree"]).any_status().stdout, tree, "{}", output.snapshot());
+    assert_eq!(project.proctor(["generate", "tree"]).any_status().stdout, tree, "{}", output.snapshot());
     let written = Path::new(output.stdout.split(" · ").next().unwrap_or_default()).to_owned();
     assert!(written.is_dir() && !written.starts_with(project.path()), "{}", output.snapshot());
 }

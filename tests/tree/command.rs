@@ -1,4 +1,4 @@
-//! Tests the output of `proctor tree`: the digest of the tree, and with options its entries.
+//! Tests the output of `proctor generate tree`: the digest of the tree, and with options its entries.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::common::Project;
 fn the_command_prints_the_digest_that_the_script_computes() {
     let project = Project::new();
     build_hostile(&project.path());
-    let output = project.proctor(["tree"]).success();
+    let output = project.proctor(["generate", "tree"]).success();
     assert_eq!(output.stdout, format!("{}\n", digest_in_python(&project.path(), &[])), "by the script `{SCRIPT}` of the pages");
     assert!(output.stderr.contains("`pipe` is a socket, a pipe or a device"), "{}", output.stderr);
 }
@@ -29,12 +29,12 @@ fn the_list_has_every_entry_and_one_line_for_each() {
         fs::create_dir_all(path.parent().expect("a path below the root")).expect("a writable directory");
         fs::write(path, text).expect("a writable directory");
     }
-    let output = project.proctor(["tree", "--list"]).success();
+    let output = project.proctor(["generate", "tree", "--list"]).success();
     let lines: Vec<(char, &str)> =
         output.stdout.lines().filter_map(|line| Some((line.chars().next()?, line.get(67..)?))).collect();
     assert_eq!(lines, [('f', "odd\\n\\\\name"), ('f', "proctor.toml"), ('d', "src"), ('f', "src/a.py")]);
     let digest = output.stdout.lines().last().expect("the digest is the last line");
-    let output = project.proctor(["tree", "--list", "--json"]).success();
+    let output = project.proctor(["generate", "tree", "--list", "--json"]).success();
     let document: Value = serde_json::from_str(&output.stdout).expect("one document");
     assert_eq!(document["digest"], digest);
     assert_eq!((&document["format"], &document["files"]), (&Value::from("proctor-tree-v2"), &Value::from(3)));
@@ -46,7 +46,7 @@ fn the_list_has_every_entry_and_one_line_for_each() {
 fn a_wrong_pattern_is_named() {
     let project = Project::new();
     fs::write(project.path().join("proctor.toml"), "[watch]\nignore = [\"!a\"]\n").expect("a writable directory");
-    let output = project.proctor(["tree", "--json"]).status(4);
+    let output = project.proctor(["generate", "tree", "--json"]).status(4);
     let document: Value = serde_json::from_str(&output.stdout).expect("one document");
     assert!(document["error"]["message"].is_string(), "{document}");
 }

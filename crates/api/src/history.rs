@@ -49,7 +49,7 @@ pub struct TestPastV1 {
     pub past: TestPast,
 }
 
-/// The tests that passed and failed on equal trees: `proctor flaky --json`.
+/// The tests that passed and failed on equal trees: `proctor history flaky --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FlakyTestsV1 {
@@ -59,7 +59,7 @@ pub struct FlakyTestsV1 {
     pub flaky: Vec<FlakyTest>,
 }
 
-/// The tests that became slower, and the slowest: `proctor slow --json`.
+/// The tests that became slower, and the slowest: `proctor history slow --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SlowTestsV1 {

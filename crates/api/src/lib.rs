@@ -1,7 +1,7 @@
 //! The control socket's interface: the JSON types, the routes, and the page that describes them to a person.
 //!
 //! Owns the JSON types. They are separate from the domain types and made from the domain types by `From` (house style
-//! S8). Also owns [`ROUTES`], the one table from which the router, the page of `proctor api` and their tests are made.
+//! S8). Also owns [`ROUTES`], the one table from which the router, the page of `proctor generate api` and their tests are made.
 //! Also makes the list of what failed in a run, in `build_failures`. Nothing here does I/O.
 //!
 //! Service and client both refuse unknown fields, so a new field in any type needs a new version of the paths (`/v1`).

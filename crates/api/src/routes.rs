@@ -1,6 +1,6 @@
-//! The table of all routes. The router, the page of `proctor api` and their tests are made from this table.
+//! The table of all routes. The router, the page of `proctor generate api` and their tests are made from this table.
 
-/// A route of the control socket: its method and path, and the texts about it on the page that `proctor api` prints.
+/// A route of the control socket: its method and path, and the texts about it on the page that `proctor generate api` prints.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     pub name: RouteName,
@@ -84,7 +84,7 @@ pub struct ParameterV1 {
     pub default: &'static str,
 }
 
-/// Every route of the control socket. The service answers these, and `proctor api` describes them.
+/// Every route of the control socket. The service answers these, and `proctor generate api` describes them.
 pub const ROUTES: &[Route] = &[
     Route {
         name: RouteName::Status,

@@ -1,4 +1,4 @@
-//! The page that `proctor api` prints: every route with an example that can be pasted.
+//! The page that `proctor generate api` prints: every route with an example that can be pasted.
 
 use crate::routes::{MethodV1, ROUTES, Route};
 

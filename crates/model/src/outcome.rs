@@ -1,5 +1,5 @@
 //! How actions and runs ended and how they are judged: result types, classifications, debt, statuses (design document
-//! seed 004; tables R1, R3–R5).
+//! seed 004; tables J1, J3–J5).
 
 use serde::{Deserialize, Serialize};
 
@@ -173,7 +173,7 @@ pub struct Classification {
     pub actual_duration: Option<DurationMs>,
 }
 
-/// Whether a result becomes a debt item, and what the item says (R4).
+/// Whether a result becomes a debt item, and what the item says (J4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -231,7 +231,7 @@ pub struct ActionJudgement {
     pub summary: Option<DiagnosticSummary>,
 }
 
-/// How a run ended (R5, E17).
+/// How a run ended (J5, E17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]

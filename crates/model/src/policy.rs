@@ -1,4 +1,4 @@
-//! The policy that decides which findings of a validation tool block (design document seed 004; table R3 of the
+//! The policy that decides which findings of a validation tool block (design document seed 004; table J3 of the
 //! decisions on execution).
 
 use serde::{Deserialize, Serialize};

@@ -56,7 +56,7 @@ pub struct BrokenRule {
     /// The code of a lint rule, or `SCHEMA` for an error against the JSON Schema, `SYNTAX`, `DUPLICATE_KEY`,
     /// `FORMAT_VERSION`.
     pub code: String,
-    /// Where the rule is defined: in the schema that `proctor schema` prints, or as `#/lint/CODE`.
+    /// Where the rule is defined: in the schema that `proctor generate schema` prints, or as `#/lint/CODE`.
     pub schema_path: String,
     /// The JSON Schema keyword that refuses the value, such as `minimum`; `lint` for a lint rule.
     pub keyword: String,

@@ -32,7 +32,7 @@ pub enum Prompt {
     },
 }
 
-/// The verdict of a review (C3: after a rejection the code can be fixed, after an indeterminate review a person is
+/// The verdict of a review (V3: after a rejection the code can be fixed, after an indeterminate review a person is
 /// needed).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]

@@ -6,7 +6,7 @@ use proctor_evidence::{LedgerLookup, Store};
 use proctor_model::{CommandExit, Observation, ReviewObservation, ReviewVerdict};
 use proctor_project::{LedgerRuns, RunRequest};
 
-/// A person is asked after this number of rejections of a review in a row (C9), because the changes evidently do not lead to what
+/// A person is asked after this number of rejections of a review in a row (V4), because the changes evidently do not lead to what
 /// the reviewer wants.
 const MOST_REJECTIONS: u32 = 3;
 
@@ -40,7 +40,7 @@ pub(crate) fn count_rejections(seen: &mut ReviewObservation, before: u32) {
 }
 
 /// Returns the exit code of a run that would end with `exit`. If that code says whether the task may continue, but a
-/// review has no verdict or has rejected too often, a person is needed, whatever other checks failed (G5, C3, C9).
+/// review has no verdict or has rejected too often, a person is needed, whatever other checks failed (G5, V3, V4).
 pub(crate) fn exit(exit: CommandExit, performed: &[ActionResult]) -> CommandExit {
     let is_verdict = matches!(exit, CommandExit::CodeNeedsWork | CommandExit::Proceed);
     if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }

@@ -36,7 +36,7 @@ fn all_fixtures() -> BTreeSet<String> {
 }
 
 #[test]
-fn r2_every_captured_output_amounts_to_what_is_claimed() {
+fn j2_every_captured_output_amounts_to_what_is_claimed() {
     for Claim(path, category, expected, part) in CLAIMS {
         let interpretation = interpret(path);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `proctor checkpoint`: prints the signed head of the ledger, or a proof about it, for people who do not have the ledger.
+//! `proctor key checkpoint`: prints the signed head of the ledger, or a proof about it, for people who do not have the ledger.
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cli::commands::approve;
+use crate::cli::commands::{approve, checkpoint};
 use crate::cli::environment;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
@@ -21,18 +21,20 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 const LOST: &str = "lost";
 
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let open = || Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error));
     match &options.verb {
-        KeyVerb::Show => show(&store),
-        KeyVerb::Rotate { lost: false } => rotate(&store, Endorsement::ByThePreviousKey),
+        KeyVerb::Checkpoint(options) => checkpoint::execute(options, environment),
+        KeyVerb::Show => show(&open()?),
+        KeyVerb::Rotate { lost: false } => rotate(&open()?, Endorsement::ByThePreviousKey),
         KeyVerb::Rotate { lost: true } => {
+            let store = open()?;
             if !is_loss_confirmed(&store, environment)? {
                 render::line("the key was not replaced");
                 return Ok(CommandExit::PersonNeeded);
             }
             rotate(&store, Endorsement::PreviousKeyIsLost)
         }
-        KeyVerb::Export { ssh, number } => export(&store, *ssh, *number),
+        KeyVerb::Export { ssh, number } => export(&open()?, *ssh, *number),
     }
 }
 

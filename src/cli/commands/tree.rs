@@ -1,9 +1,9 @@
-//! `proctor tree`: prints the digest of the present tree, and on request its entries. Every file is read anew, without
+//! `proctor generate tree`: prints the digest of the present tree, and on request its entries. Every file is read anew, without
 //! the saved index of file times.
 
 use serde::Serialize;
 
-use crate::cli::arguments::TreeOptions;
+use crate::cli::generate_arguments::TreeOptions;
 use crate::cli::render;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};

@@ -111,7 +111,7 @@ fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environme
     let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     let bytes = read_regular_file(path, LONGEST_PROOF).map_err(|error| {
         CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error)
-            .hint("name a file that `proctor checkpoint --since` wrote")
+            .hint("name a file that `proctor key checkpoint --since` wrote")
     })?;
     let shown = options.what.as_deref().map(Path::new).unwrap_or(path);
     total.sum.faults.extend(check_consistency_proof(shown, &bytes, &keys, &anchors));

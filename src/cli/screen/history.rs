@@ -160,7 +160,7 @@ fn past_result(result: &PastTestResult, style: Style) -> Line {
     Line::from(format!("  {}  ", result.run_id)).and(style.paint(tone, &word)).and(format!("  {}", parts.join("  "))).trim_end()
 }
 
-/// Returns the lines about a test in `proctor flaky`.
+/// Returns the lines about a test in `proctor history flaky`.
 pub(crate) fn flaky_lines(flaky: &FlakyTest) -> Vec<String> {
     let trees = if flaky.trees == 1 { "1 tree".to_owned() } else { format!("{} trees", flaky.trees) };
     let test = &flaky.test;
@@ -178,7 +178,7 @@ pub(crate) fn flaky_lines(flaky: &FlakyTest) -> Vec<String> {
     lines
 }
 
-/// Returns the lines of `proctor slow`.
+/// Returns the lines of `proctor history slow`.
 pub(crate) fn slow_lines(tests: &SlowTests) -> Vec<String> {
     let mut lines = Vec::new();
     if !tests.slower.is_empty() {

@@ -28,7 +28,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 quotes("pass", "clean", "warnings"),
                 proctor("run --check eslint --check pytest"),
                 latest(),
-                proctor("flaky"),
+                proctor("history flaky"),
                 proctor("log --failed"),
                 proctor("log --test test_bad"),
             ],

@@ -106,7 +106,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 file("deep/er/b.txt", "b\n"),
                 commit(),
                 proctor("run"),
-                proctor("tree"),
+                proctor("generate tree"),
                 proctor("why a.local"),
                 proctor("why deep/er/b.txt --json"),
                 proctor("why .git/config"),

@@ -54,7 +54,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 file("build/out.bin", "a\n"),
                 file("a.tmp", "a\n"),
                 proctor("run"),
-                proctor("tree"),
+                proctor("generate tree"),
                 ["kept.log", "x.log", "important.log", "sub/a.txt", "sub/not.txt", "build/out.bin", "a.tmp", "nowhere.txt"]
                     .iter()
                     .flat_map(|path| [proctor(&format!("why {path}")), proctor(&format!("why {path} --json"))].concat())

@@ -33,7 +33,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 proctor("verify 3"),
                 proctor("verify default --json"),
                 proctor("diff 2"),
-                proctor("flaky --json"),
+                proctor("history flaky --json"),
                 proctor("list"),
             ],
         ),

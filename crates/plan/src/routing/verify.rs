@@ -47,7 +47,7 @@ pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &Routing
 }
 
 /// Decides on a test result in a run whose review has no verdict: whatever the tests say, the task goes to a person
-/// (C3). `why` becomes the decision's reason.
+/// (V3). `why` becomes the decision's reason.
 pub fn verify_without_review_verdict(
     result: &TestResult<'_>,
     state: TddState,

@@ -1,4 +1,4 @@
-//! Judges the outcome of one action (E3, E4, C08). It follows table R1, after the tool's output was interpreted.
+//! Judges the outcome of one action (E3, E4, C08). It follows table J1, after the tool's output was interpreted.
 //!
 //! A success that contradicts other facts is not believed: an unknown outcome never counts as success.
 

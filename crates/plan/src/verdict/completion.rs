@@ -1,4 +1,4 @@
-//! Judges a run: statuses, verdict, counts (R5, C33, C34, C61–C63, E17).
+//! Judges a run: statuses, verdict, counts (J5, C33, C34, C61–C63, E17).
 
 use std::collections::BTreeMap;
 
@@ -177,7 +177,7 @@ impl Tally {
     }
 }
 
-/// Returns the overall status (R5). A run is FAILED if a prerequisite failed or no step passed. A step with findings
+/// Returns the overall status (J5). A run is FAILED if a prerequisite failed or no step passed. A step with findings
 /// that the policy allows counts as passed.
 fn overall_status(tally: &Tally, flow: RunFlow<'_>) -> OverallStatus {
     match flow {

@@ -1,4 +1,4 @@
-//! Decides whether a result becomes debt, and writes the debt's title and suggested fix from the observed facts (R4;
+//! Decides whether a result becomes debt, and writes the debt's title and suggested fix from the observed facts (J4;
 //! seed 004, "Detailed Error Structures").
 
 use crate::verdict::category_row::CategoryRow;
@@ -57,7 +57,7 @@ pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Find
 }
 
 /// Changes a debt into the critical debt of a failed prerequisite, because the checks cannot run until the prerequisite
-/// succeeds (R4, C08).
+/// succeeds (J4, C08).
 pub(in crate::verdict) fn as_prerequisite(debt: &mut DebtGeneration, action_name: &str) {
     if debt.should_generate {
         let inner = debt.title.take().unwrap_or_default();

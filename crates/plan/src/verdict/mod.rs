@@ -5,7 +5,7 @@
 //! that is found by the tool's name in reports.
 //!
 //! "Seed 004" is the original specification of how actions run and are judged. Rules that come from it have names such
-//! as E3, C06 and R3; all of them are explained in `docs/design/decisions.md`.
+//! as E3, C06 and J3; all of them are explained in `docs/design/decisions.md`.
 //!
 //! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then
 //! [`command_exit`] (one command).

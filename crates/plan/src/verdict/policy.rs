@@ -1,4 +1,4 @@
-//! Decides which findings block. It follows table R3 and the order of C24: drop ignored rules, promote, count, judge.
+//! Decides which findings block. It follows table J3 and the order of C24: drop ignored rules, promote, count, judge.
 
 use crate::verdict::wording::{FindingWords, plural};
 use proctor_model::{
@@ -9,14 +9,14 @@ use proctor_model::{
 /// A tool's findings after the policy was applied.
 #[derive(Debug, Clone)]
 pub(in crate::verdict) struct JudgedFindings {
-    /// The cell of table R3 that decided.
+    /// The cell of table J3 that decided.
     pub(in crate::verdict) cell: &'static PolicyCell,
     pub(in crate::verdict) applied: PolicyApplied,
     pub(in crate::verdict) diagnostics: Vec<Diagnostic>,
     pub(in crate::verdict) summary: DiagnosticSummary,
 }
 
-/// One cell of table R3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` are replaced by their values,
+/// One cell of table J3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` are replaced by their values,
 /// and `{error_noun}`, `{warning_noun}` by the noun in singular or plural.
 #[derive(Debug)]
 pub(in crate::verdict) struct PolicyCell {
@@ -27,7 +27,7 @@ pub(in crate::verdict) struct PolicyCell {
     reason: &'static str,
 }
 
-/// One row of table R3: the decisions of one strategy. A row without `over_limit` ignores `maxWarnings` (C25).
+/// One row of table J3: the decisions of one strategy. A row without `over_limit` ignores `maxWarnings` (C25).
 struct Row {
     block_on: BlockOn,
     errors: PolicyCell,
@@ -63,7 +63,7 @@ const WARN_ONLY: &str = "{errors} {error_noun}, {warnings} {warning_noun} (WARN_
 const IGNORED: &str = "Validation issues ignored (NEVER policy)";
 const NOTHING_FOUND: PolicyCell = passes("No validation issues");
 
-/// Table R3: for each strategy, the decision for every combination of findings.
+/// Table J3: for each strategy, the decision for every combination of findings.
 const TABLE: [Row; 5] = [
     Row {
         block_on: BlockOn::ErrorsAlways,

@@ -1,4 +1,4 @@
-//! The consequences of each category code, one row each (E3, E4, C07, C11–C17; table R4).
+//! The consequences of each category code, one row each (E3, E4, C07, C11–C17; table J4).
 //!
 //! `FINDINGS` has a row too, but its result depends on the policy: see `policy.rs`.
 
@@ -561,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn r4_the_debt_rows_are_those_of_e4() {
+    fn j4_the_debt_rows_are_those_of_e4() {
         let debt = |code| row_of(code).debt.ok();
         let untested = Some((DebtCategory::ValidationMissing, Severity::High));
         assert_eq!(debt(CategoryCode::NoTestsCollected), untested);

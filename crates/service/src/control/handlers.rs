@@ -246,7 +246,11 @@ fn parse_project(path: &str) -> Result<ProjectId, ErrorV1> {
 
 fn parse_body<T: DeserializeOwned>(body: &Bytes) -> Result<T, ErrorV1> {
     serde_json::from_slice(body).map_err(|error| {
-        ErrorV1::new(ErrorKindV1::BadRequest, format!("the body is not understood: {error}"), "`proctor api` shows its shape")
+        ErrorV1::new(
+            ErrorKindV1::BadRequest,
+            format!("the body is not understood: {error}"),
+            "`proctor generate api` shows its shape",
+        )
     })
 }
 

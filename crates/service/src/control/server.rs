@@ -149,11 +149,11 @@ fn router_of(routes: impl Iterator<Item = &'static Route>, desk: &ControlContext
     let router = routes.fold(Router::new(), |router, route| router.route(route.path, method(route, desk)));
     let router = router.fallback(|request: Request| async move {
         let message = format!("there is nothing at {}", request.uri().path());
-        refusal(&ErrorV1::new(ErrorKindV1::NotFound, message, "`proctor api` lists what there is"))
+        refusal(&ErrorV1::new(ErrorKindV1::NotFound, message, "`proctor generate api` lists what there is"))
     });
     router.method_not_allowed_fallback(|request: Request| async move {
         let message = format!("{} cannot be asked by {}", request.uri().path(), request.method());
-        refusal(&ErrorV1::new(ErrorKindV1::MethodNotAllowed, message, "`proctor api` lists what there is"))
+        refusal(&ErrorV1::new(ErrorKindV1::MethodNotAllowed, message, "`proctor generate api` lists what there is"))
     })
 }
 

@@ -63,7 +63,7 @@ fn reading_hint(error: &GitReadError) -> &'static str {
     match error {
         GitReadError::NoObjects { .. } => NO_REPOSITORY,
         GitReadError::Format { .. } => {
-            "anchor it in a file, or write the note yourself: `proctor checkpoint | git notes --ref=proctor add -F -`"
+            "anchor it in a file, or write the note yourself: `proctor key checkpoint | git notes --ref=proctor add -F -`"
         }
         GitReadError::Name(_) => "name a reference in full, such as `refs/notes/origin/proctor`",
         GitReadError::Linked { .. } => {

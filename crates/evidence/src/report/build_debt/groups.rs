@@ -47,7 +47,7 @@ impl<'a> Group<'a> {
 }
 
 /// Returns the groups in the order of their first actions. Each entry already says whether the action becomes debt
-/// (R4).
+/// (J4).
 pub(super) fn compute_groups<'a>(entries: &Entries<'a>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut known: BTreeMap<Digest, usize> = BTreeMap::new();

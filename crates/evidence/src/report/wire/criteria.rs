@@ -31,7 +31,7 @@ pub struct ValidationCriteriaV2 {
     pub reason: String,
 }
 
-/// Whether the task may be marked as done (R5).
+/// Whether the task may be marked as done (J5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -146,7 +146,7 @@ pub struct SpecificationErrorV2 {
     pub column: u64,
     /// The JSON pointer to the wrong value in the specification.
     pub instance_path: String,
-    /// Where the rule is defined: in the schema that `proctor schema` prints, or as `#/lint/CODE`.
+    /// Where the rule is defined: in the schema that `proctor generate schema` prints, or as `#/lint/CODE`.
     pub schema_path: String,
     /// The schema keyword that the value violates, or `lint` for a lint rule.
     pub keyword: String,
@@ -217,7 +217,7 @@ impl SpecificationErrorV2 {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionSummaryV2 {
-    /// How the run ended. After some endings, such as MOVED, the run has no verdict (R5, E17).
+    /// How the run ended. After some endings, such as MOVED, the run has no verdict (J5, E17).
     pub overall_status: OverallStatus,
     pub start_time: Timestamp,
     /// The time when the last process had ended; absent if the run died and its end is not known.

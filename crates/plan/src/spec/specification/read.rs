@@ -285,7 +285,7 @@ impl Text<'_> {
         };
         let problem = Problem { rule: Some(rule), ..Problem::new(format!("/{OLD_FAMILY}"), message) };
         self.placed(problem).hint(
-            "write it anew in the format that is marked by `\"schemaVersion\": \"2.0.0\"`; `proctor schema` prints its schema",
+            "write it anew in the format that is marked by `\"schemaVersion\": \"2.0.0\"`; `proctor generate schema` prints its schema",
         )
     }
 }

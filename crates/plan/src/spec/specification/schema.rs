@@ -8,5 +8,5 @@ mod generated;
 #[cfg(test)]
 pub(super) use generated::{action_type_schema, action_types_schema, parameters_by_type, tasks_schema, tool_schema};
 
-/// The JSON Schema (draft 7) that `proctor schema` prints and that every specification must satisfy.
+/// The JSON Schema (draft 7) that `proctor generate schema` prints and that every specification must satisfy.
 pub const SCHEMA_TEXT: &str = include_str!("schema-2.0.0.json");

@@ -1,4 +1,4 @@
-//! A task's own criteria. They decide the verdict and the completion of the task, but never the result of an action (C04; R5).
+//! A task's own criteria. They decide the verdict and the completion of the task, but never the result of an action (C04; J5).
 //!
 //! This folder evaluates conditions, expected output, pass rate and required evidence. `condition/` parses the conditions.
 

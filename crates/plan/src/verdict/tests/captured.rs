@@ -1,4 +1,4 @@
-//! Judges captured output of real tools, from the first byte to the debt: rows C01–C14, C28, C51, C69 and R1 of the
+//! Judges captured output of real tools, from the first byte to the debt: rows C01–C14, C28, C51, C69 and J1 of the
 //! decisions on seed 004.
 
 use serde_json::{Value, json};
@@ -292,10 +292,10 @@ fn c69_findings_of_all_tools_have_one_shape() {
     }
 }
 
-/// Table R1 is read from top to bottom: limits, failed starts and signals decide before any report, and the phase
+/// Table J1 is read from top to bottom: limits, failed starts and signals decide before any report, and the phase
 /// decides last.
 #[test]
-fn r1_the_first_row_that_matches_decides() {
+fn j1_the_first_row_that_matches_decides() {
     use CategoryCode as C;
     let (_, _, passed) = captured("pytest/9.2.0/pass.txt");
     let limit = ActionEnd::TimedOut {

@@ -1,5 +1,5 @@
 //! Tests when a task is complete. They cover the pass rate, the required evidence, and all criteria together (C34, C63,
-//! C68, R5).
+//! C68, J5).
 
 use crate::verdict::tests::seen::{Seen, command, conditions, criteria, judged, judged_with, passed, tested};
 use crate::verdict::{RunFlow, RunVerdict, judge_run};
@@ -71,7 +71,7 @@ fn c68_evidence_is_of_a_kind_or_it_is_not() {
 
 /// Each unmet criterion keeps a task incomplete, even if all others are met.
 #[test]
-fn r5_a_task_is_complete_only_if_everything_holds() {
+fn j5_a_task_is_complete_only_if_everything_holds() {
     let seen = || [tested("STEP.1", 3, 0)];
     let full = TaskCriteria {
         failure: conditions(&["STEP.1.failed"]),
@@ -106,7 +106,7 @@ fn r5_a_task_is_complete_only_if_everything_holds() {
 }
 
 #[test]
-fn r5_a_declared_red_stays_partial_for_that_reason() {
+fn j5_a_declared_red_stays_partial_for_that_reason() {
     let red = RunVerdict {
         task_status: Some(TaskStatus::Partial),
         partial_reason: Some(PartialReason::ExpectedRed),

@@ -1,4 +1,4 @@
-//! Tests of the verdict as a whole: seed 004's scenarios and matrix, table R3, runs, exit codes, and properties.
+//! Tests of the verdict as a whole: seed 004's scenarios and matrix, table J3, runs, exit codes, and properties.
 
 mod captured;
 mod claims;

@@ -1,4 +1,4 @@
-//! Tests when findings block (table R3), and the order in which a policy is applied (C24): drop ignored rules, promote,
+//! Tests when findings block (table J3), and the order in which a policy is applied (C24): drop ignored rules, promote,
 //! count, judge.
 
 use crate::verdict::tests::{action, exited, findings, judge, policy, with_policy};
@@ -17,7 +17,7 @@ fn limited(block_on: BlockOn) -> ToolPolicy {
 }
 
 #[test]
-fn r3_every_cell_of_the_policy_table_holds() {
+fn j3_every_cell_of_the_policy_table_holds() {
     use BlockOn as B;
     use Blocking::{Allowed, Blocks};
     use Severity::{Critical, High, Low, Medium};

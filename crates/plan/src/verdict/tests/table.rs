@@ -25,7 +25,7 @@ fn told(row: &CategoryRow) -> String {
 }
 
 #[test]
-fn r4_every_code_has_its_result_its_debt_and_its_words() {
+fn j4_every_code_has_its_result_its_debt_and_its_words() {
     let rows: Vec<String> = every_row().iter().map(told).collect();
     assert_snapshot!(rows.join("\n"), @"
     TESTS_PASSED: Success, tool Succeeded, tests ran; no debt: Nothing to mend

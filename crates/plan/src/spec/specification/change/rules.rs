@@ -61,7 +61,7 @@ pub(super) enum Unsaid {
     Elsewhere,
 }
 
-/// The values of `blockOn`, the strictest first (R3). The values of `strategy` have the prefix `BLOCK_ON_`.
+/// The values of `blockOn`, the strictest first (J3). The values of `strategy` have the prefix `BLOCK_ON_`.
 const BLOCK_ON: &[&str] = &["ERRORS_AND_WARNINGS", "ERRORS_ALWAYS", "ERRORS_ONLY", "WARN_ONLY", "NEVER"];
 
 /// The rules for the keys of schema 2.0.0 and of proctor's additions. A change of any other key is unexplained.
