@@ -14,13 +14,19 @@ pub(super) const IGNORED: &str = ".venv/\n__pycache__/\n*.egg-info/\n*.so\nbuild
 /// Makes the project's own `.venv`, which also has the packages of another environment.
 #[track_caller]
 pub(super) fn make_environment(project: &Project, other: &Path) {
-    prepare(Command::new(other).args(["-m", "venv", "--without-pip", ".venv"]).current_dir(project.path()));
+    make_environment_at(project, other, ".venv");
+}
+
+/// Makes an environment in a directory, relative to the project, which also has the packages of another environment.
+#[track_caller]
+pub(super) fn make_environment_at(project: &Project, other: &Path, directory: &str) {
+    prepare(Command::new(other).args(["-m", "venv", "--without-pip", directory]).current_dir(project.path()));
     let packages = |python: &Path| -> String {
         let output = Command::new(python).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).output();
         String::from_utf8(output.expect("an interpreter").stdout).expect("UTF-8").trim().to_owned()
     };
     let link = format!("import site; site.addsitedir({:?})\n", packages(other));
-    let own = packages(&project.path().join(".venv/bin/python"));
+    let own = packages(&project.path().join(directory).join("bin/python"));
     std::fs::write(Path::new(&own).join("shared.pth"), link).expect("the environment is ours");
 }
 
