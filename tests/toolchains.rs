@@ -76,6 +76,29 @@ fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_pro
 }
 
 #[test]
+fn a_verdict_is_stale_when_a_file_of_a_toolchain_comes_and_waiting_runs_the_checks_again() {
+    let (project, library) = with_toolchain();
+    project.proctor(["run", "--fresh-caches"]).success();
+    let task = |status: i32| project.proctor(["status", "--json"]).status(status).json()["projects"][0]["tasks"][0].clone();
+    assert_eq!(task(0)["state"], "fresh");
+    fs::write(library.join("new.py"), "new").expect("it is ours");
+    let stale = task(5);
+    assert_eq!((&stale["state"], &stale["outdated"]), (&json!("stale"), &json!("toolchain")), "{stale}");
+    let screen = project.proctor(["status"]).status(5);
+    assert!(screen.stdout.contains("installed packages or a toolchain have changed since PASS of run 1"), "{}", screen.snapshot());
+    let first = recorded(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    assert_ne!(recorded(&project)["content"], first["content"]);
+    assert_eq!(task(0)["state"], "fresh");
+    // What Python compiles changes nothing, and a file that is gone again does.
+    fs::create_dir(library.join("__pycache__")).expect("it is ours");
+    fs::write(library.join("__pycache__/new.pyc"), "compiled").expect("it is ours");
+    assert_eq!(task(0)["state"], "fresh");
+    fs::remove_file(library.join("new.py")).expect("it is there");
+    assert_eq!(task(5)["outdated"], "toolchain");
+}
+
+#[test]
 fn a_file_that_was_changed_for_a_run_and_put_back_takes_the_proof_away() {
     let (project, library) = with_toolchain();
     let path = library.join("unit.py");

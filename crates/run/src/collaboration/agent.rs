@@ -338,6 +338,9 @@ fn reason(freshness: &Freshness) -> String {
         Freshness::Stale(StaleReason::RewroteTree) => {
             "a check left other content in its copy than the tree has, so the run is no verdict on it: FIX_SPECIFICATION"
         }
+        Freshness::Stale(StaleReason::Toolchain) => {
+            "installed packages or a toolchain changed since the last verdict: REQUEST_RETEST"
+        }
         Freshness::Stale(_) => "the last verdict is for other files or another plan than there are now: REQUEST_RETEST",
         Freshness::Moved { .. } => "the tree changed while it was tested: REQUEST_RETEST",
         Freshness::Unstable { .. } => "the tree changes whenever it is tested",
