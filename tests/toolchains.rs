@@ -85,7 +85,11 @@ fn a_verdict_is_stale_when_a_file_of_a_toolchain_comes_and_waiting_runs_the_chec
     let stale = task(5);
     assert_eq!((&stale["state"], &stale["outdated"]), (&json!("stale"), &json!("toolchain")), "{stale}");
     let screen = project.proctor(["status"]).status(5);
-    assert!(screen.stdout.contains("installed packages or a toolchain have changed since PASS of run 1"), "{}", screen.snapshot());
+    assert!(
+        screen.stdout.contains("installed packages or a toolchain have changed since PASS of run 1"),
+        "{}",
+        screen.snapshot()
+    );
     let first = recorded(&project);
     project.proctor(["wait", "--fresh"]).success();
     assert_ne!(recorded(&project)["content"], first["content"]);
