@@ -25,8 +25,8 @@ use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, FreshnessFacts, LastVerdict, Plan, ProjectId, ProjectStatus,
-    RuleChange, Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, FreshnessFacts, LastVerdict, Plan, ProjectId,
+    ProjectStatus, RuleChange, Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
@@ -387,7 +387,10 @@ fn judge_once(
         // Of a verdict on another tree nobody asks.
         let on_tree = verdict.as_ref().filter(|verdict| look.tree.is_some() && verdict.tree == look.tree);
         let names = ToolchainNames::new(question.root, question.ambient);
-        let toolchains = current_toolchains(store, &names, question.project.zip(on_tree))?;
+        let toolchains = match question.project.zip(on_tree) {
+            Some((project, verdict)) => current_toolchains(store, &names, project, verdict.sequence)?,
+            None => CurrentToolchains::AsNamed,
+        };
         let facts = FreshnessFacts {
             root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,

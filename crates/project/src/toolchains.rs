@@ -11,7 +11,7 @@ use crate::request::RunRequest;
 use crate::toolchain_places::{is_of_distribution, toolchains_of_programs};
 use proctor_evidence::{BackgroundJob, BackgroundThread, LedgerLookup, Store};
 use proctor_model::{
-    CurrentToolchains, Digest, LastVerdict, Plan, PlanNote, ProjectId, RunConditions, RunLine, Timestamp, ToolchainRecord,
+    CurrentToolchains, Digest, Plan, PlanNote, ProjectId, RunConditions, RunLine, Sequence, Timestamp, ToolchainRecord,
 };
 use proctor_sandbox::process::clock;
 use proctor_sandbox::{home, search_path};
@@ -211,16 +211,20 @@ pub fn note_not_hashed(toolchains: &[ToolchainRecord]) -> Option<PlanNote> {
     })
 }
 
-/// Returns whether the toolchains of a verdict's run have the content that the run names, as far as the stamps of directories tell: a
-/// file that came, went or was replaced. New files are hashed if they are few; where they are many, the content is another one.
-pub(crate) fn current_toolchains(
+/// Returns whether the toolchains of a run have the content that the run names, as far as the stamps of directories tell: a file that
+/// came, went or was replaced. New files are hashed if they are few; where they are many, the content is another one. `run` is the number
+/// of the run's line in the ledger.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn current_toolchains(
     store: &Store,
     names: &ToolchainNames,
-    verdict: Option<(&ProjectId, &LastVerdict)>,
+    project: &ProjectId,
+    run: Sequence,
 ) -> Result<CurrentToolchains, ProjectError> {
-    let Some((project, verdict)) = verdict else { return Ok(CurrentToolchains::AsNamed) };
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
-    let line = ledger.find(verdict.sequence).map_err(ProjectError::Evidence)?;
+    let line = ledger.find(run).map_err(ProjectError::Evidence)?;
     let conditions = match line.as_ref().and_then(|line| line.body.about_runs()) {
         Some(RunLine::Sealed(record)) => record.conditions.as_deref(),
         Some(_) | None => None,
