@@ -26,7 +26,7 @@ use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, FreshnessFacts, LastVerdict, Plan, ProjectId,
-    ProjectStatus, RuleChange, Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
+    ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
@@ -199,23 +199,6 @@ impl StoreReader {
     ) -> Result<ProjectStatus, ProjectError> {
         let question = StatusQuestion { project, approval, root, ambient: &self.ambient, asked: FilesRead::Unlooked, wanted };
         judge(&self.store, &mut self.index, &question, &ScannedState::unread(activity, wanted.to_vec()))
-    }
-
-    /// Returns whether a process is writing the project's evidence at this moment.
-    ///
-    /// # Errors
-    ///
-    /// When the lock cannot be read.
-    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
-        Ok(self.store.lock_holder(project).map_err(ProjectError::Evidence)?.is_some())
-    }
-
-    /// Returns whether the service watches a project.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn serving(&self, project: &ProjectId) -> Result<Serving, ProjectError> {
-        self.index.serving(project).map_err(ProjectError::Index)
     }
 
     fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
