@@ -6,6 +6,7 @@
 //!
 //! The sources come from the Python package index and the npm registry, at fixed versions, once for each build directory.
 
+mod first_runs;
 mod javascript;
 mod python;
 mod repositories;
@@ -121,7 +122,7 @@ fn counts_of_line(line: &str) -> Counts {
         match pair[1] {
             "passed" => counts.passed += number,
             "failed" | "error" | "errors" => counts.failed += number,
-            "skipped" | "xfailed" => counts.skipped += number,
+            "skipped" | "xfailed" | "ignored" => counts.skipped += number,
             _ => {}
         }
     }

@@ -67,12 +67,45 @@ fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_pro
     let document = gate(&project, &[], 3);
     assert_eq!(document["required"][0]["words"], json!(["toolchain-changed"]));
     assert!(reasons(&document)[0].contains("`~/.pyenv"), "{document}");
+    // The gate has hashed the file anew, so the verdict is stale from now on, and the same tree may be tested again.
+    let incomplete = project.proctor(["request", "status", "COMPLETE"]).status(5);
+    assert!(
+        incomplete.stdout.contains("a toolchain changed since the last verdict: REQUEST_RETEST"),
+        "{}",
+        incomplete.snapshot()
+    );
+    project.proctor(["request", "retest"]).success();
     // A COMPLETE rests on a run that looked at every file.
+    fs::write(&path, "laxer").expect("it is ours");
+    fs::File::options().write(true).open(&path).and_then(|file| file.set_modified(time)).expect("it is ours");
     let complete = project.proctor(["request", "status", "COMPLETE"]).success();
     assert!(complete.stderr.contains("so the checks run once more"), "{}", complete.snapshot());
     assert_eq!(recorded(&project)["everyFile"], true);
     gate(&project, &[], 0);
     project.proctor(["verify"]).success();
+}
+
+#[test]
+fn a_verdict_is_stale_when_a_file_of_a_toolchain_comes_and_waiting_runs_the_checks_again() {
+    let (project, library) = with_toolchain();
+    project.proctor(["run", "--fresh-caches"]).success();
+    let task = || project.proctor(["status", "--json"]).success().json()["projects"][0]["tasks"][0].clone();
+    assert_eq!(task()["state"], "fresh");
+    fs::write(library.join("new.py"), "new").expect("it is ours");
+    let stale = task();
+    assert_eq!((&stale["state"], &stale["outdated"]), (&json!("stale"), &json!("toolchain")), "{stale}");
+    let screen = project.proctor(["status"]).success();
+    assert!(screen.stdout.contains("installed packages or a toolchain have changed since PASS of run "), "{}", screen.snapshot());
+    let first = recorded(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    assert_ne!(recorded(&project)["content"], first["content"]);
+    assert_eq!(task()["state"], "fresh");
+    // What Python compiles changes nothing, and a file that is gone again does.
+    fs::create_dir(library.join("__pycache__")).expect("it is ours");
+    fs::write(library.join("__pycache__/new.pyc"), "compiled").expect("it is ours");
+    assert_eq!(task()["state"], "fresh");
+    fs::remove_file(library.join("new.py")).expect("it is there");
+    assert_eq!(task()["outdated"], "toolchain");
 }
 
 #[test]

@@ -134,18 +134,22 @@ fn sockets_opens_the_one_that_is_named() {
 #[test]
 fn a_denied_write_names_the_line_that_allows_it_and_with_that_line_it_passes() {
     let text = "mkdir -p ~/notes && echo x > ~/notes/file";
-    let line = "writable = [\"~/notes\"]";
-    for level in ["namespace", "landlock"] {
+    // In namespaces HOME is empty, and what is written to a layer over it is dropped. Landlock has no layers.
+    let lines = [("namespace", "home = \"overlay\"", "notes"), ("landlock", "writable = [\"~/notes\"]", "notes/file")];
+    for (level, line, denied) in lines {
         for user in users_who_reach(Path::new("/bin/sh")) {
             let Some(project) = project_at(level) else { continue };
             project.save("proctor.toml", &script(text));
             fs::create_dir(home(&project).join("notes")).expect("the home directory is ours");
             let output = run_as(user, level, &project, &[]);
             assert_eq!(output.status, 1, "{user}, {level}: {}", output.snapshot());
-            // In namespaces HOME is empty, so it is the directory that could not be made.
-            let path = home(&project).join(if level == "namespace" { "notes" } else { "notes/file" });
-            let said =
-                format!("`{}` could not be written to: if the command has to, put `{line}` in `[sandbox]`", path.display());
+            let path = home(&project).join(denied).display().to_string();
+            let opening = if level == "namespace" {
+                format!("`{line}` in `[sandbox]` gives it a HOME of its own to write to")
+            } else {
+                format!("put `{line}` in `[sandbox]`")
+            };
+            let said = format!("`{path}` could not be written to: if the command has to, {opening}");
             assert!(output.stdout.contains(&format!("note: script: {said}\n")), "{user}, {level}: {}", output.snapshot());
             let report = output.report();
             let notes = report["notes"].as_array().expect("there is a note");
@@ -153,6 +157,7 @@ fn a_denied_write_names_the_line_that_allows_it_and_with_that_line_it_passes() {
             project.save("proctor.toml", &(script(text) + &format!("[sandbox]\n{line}\n")));
             let output = run_as(user, level, &project, &[]);
             assert_eq!(output.status, 0, "{user}, {level}: {}", output.snapshot());
+            assert_eq!(home(&project).join("notes/file").exists(), level == "landlock", "{user}, {level}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Python projects: suites of released packages, coverage reports, caches of mypy, and tests that rename directories.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{Project, python_checkers, python_real, source_distribution};
@@ -11,17 +11,27 @@ const PYTEST: &[&str] = &[".venv/bin/python", "-m", "pytest"];
 /// Files that nearly every Python project ignores.
 pub(super) const IGNORED: &str = ".venv/\n__pycache__/\n*.egg-info/\n*.so\nbuild/\n.pytest_cache/\n";
 
-/// Makes the project's own `.venv`, which also has the packages of another environment.
+/// Makes the project's own `.venv`, in which the packages of another environment are installed.
 #[track_caller]
 pub(super) fn make_environment(project: &Project, other: &Path) {
-    prepare(Command::new(other).args(["-m", "venv", "--without-pip", ".venv"]).current_dir(project.path()));
-    let packages = |python: &Path| -> String {
+    make_environment_at(project, other, ".venv");
+}
+
+/// Makes an environment in a directory, relative to the project, in which the packages of another environment are installed. The files
+/// are linked, as uv does it.
+#[track_caller]
+pub(super) fn make_environment_at(project: &Project, other: &Path, directory: &str) {
+    prepare(Command::new(other).args(["-m", "venv", "--without-pip", directory]).current_dir(project.path()));
+    let packages = |python: &Path| -> PathBuf {
         let output = Command::new(python).args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).output();
-        String::from_utf8(output.expect("an interpreter").stdout).expect("UTF-8").trim().to_owned()
+        String::from_utf8(output.expect("an interpreter").stdout).expect("UTF-8").trim().into()
     };
-    let link = format!("import site; site.addsitedir({:?})\n", packages(other));
-    let own = packages(&project.path().join(".venv/bin/python"));
-    std::fs::write(Path::new(&own).join("shared.pth"), link).expect("the environment is ours");
+    let (from, own) = (packages(other).join("."), packages(&project.path().join(directory).join("bin/python")));
+    let linked = Command::new("cp").args(["-al"]).args([&from, &own]).output().expect("cp is installed");
+    if !linked.status.success() {
+        // The environment lies on another file system.
+        prepare(Command::new("cp").args(["-a", "--force"]).args([&from, &own]));
+    }
 }
 
 /// Installs the project in its own environment so that its sources are imported where they are (`pip install -e .`).

@@ -3,8 +3,9 @@
 //!
 //! A verdict is fresh while tree and plan have the digests that the verdict was made for, and its run covers every check on
 //! this tree. What triggers a check (its `paths`) is no proof of what the check reads, so a check that did not run on this
-//! tree keeps the task stale. Every state but `Fresh` is a reason why there is no fresh verdict. Installed tools are not
-//! compared: a verdict on the same files by another compiler is still called fresh.
+//! tree keeps the task stale. Every state but `Fresh` is a reason why there is no fresh verdict. Toolchains and installed packages
+//! that the run names by their content are compared by the stamps of their directories, so one whose files were changed in place is
+//! still called fresh here; the gate looks at every file.
 
 use std::path::PathBuf;
 
@@ -68,6 +69,8 @@ pub enum StaleReason {
     Checks,
     /// Tree and plan are the same, and a check of the run left other content in its copy of the tree.
     RewroteTree,
+    /// Tree and plan are the same, and a toolchain or a directory of installed packages has not the content that the run names.
+    Toolchain,
 }
 
 /// What a command that waits for a fresh verdict does next.
@@ -98,6 +101,7 @@ pub struct FreshnessFacts {
     /// during the newest run.
     pub moved: Vec<MovedRun>,
     pub attention: Attention,
+    pub toolchains: CurrentToolchains,
 }
 
 /// Whether a project's directory exists.
@@ -141,6 +145,14 @@ pub enum Attention {
     NotNeeded,
     /// The task waits for a person's decision (R9).
     Needed,
+}
+
+/// Whether the toolchains and installed packages that the verdict's run names have the content that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CurrentToolchains {
+    /// They have, or the run names none.
+    AsNamed,
+    Changed,
 }
 
 /// The last verdict of a task, and the tree and plan that it was made for.
@@ -252,7 +264,9 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
         CurrentPlan::WithoutTask => None,
     };
     let outdated = facts.verdict.as_ref().map(|verdict| {
-        outdated(verdict, facts.tree, plan).or_else(|| (!covers_checks(verdict, &facts.checks)).then_some(StaleReason::Checks))
+        let outdated = outdated(verdict, facts.tree, plan);
+        let outdated = outdated.or_else(|| (!covers_checks(verdict, &facts.checks)).then_some(StaleReason::Checks));
+        outdated.or_else(|| (facts.toolchains == CurrentToolchains::Changed).then_some(StaleReason::Toolchain))
     });
     if let (Some(None), Some(verdict)) = (outdated, &facts.verdict) {
         let result = verdict.result.unwrap_or(OverallResult::Failed);

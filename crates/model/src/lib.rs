@@ -118,8 +118,8 @@ pub use finding::{
     TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
 };
 pub use freshness::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,
-    StaleReason, VerdictStatus, WaitStep, compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, Freshness, FreshnessFacts, LastVerdict, MovedRun,
+    ProjectStatus, StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
 pub use further_test_counts::FurtherTestCounts;
 pub use gate_policy::{ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, GateClaim, GatePolicy, WeakenedChanges};

@@ -3,6 +3,8 @@
 //! The tree is read after the question was asked, and the ledger after the tree. So a verdict is called fresh only for
 //! a tree that was on disk after the question was asked. Nothing is locked and nothing is run.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use crate::approval::unapproved_in;
@@ -17,13 +19,14 @@ use crate::specifications::Specifications;
 use crate::store_reader::StoreReader;
 use crate::task_error::TaskError;
 use crate::task_history::{PresentState, TaskHistory};
+use crate::toolchains::{ToolchainNames, current_toolchains};
 use crate::waiting_tasks::add_what_they_wait_for;
 use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, FreshnessFacts, LastVerdict, Plan, ProjectId, ProjectStatus,
-    RuleChange, Serving, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, FreshnessFacts, LastVerdict, Plan, ProjectId,
+    ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
@@ -75,6 +78,8 @@ struct StatusQuestion<'a> {
     project: Option<&'a ProjectId>,
     approval: Approval,
     root: &'a Path,
+    /// The environment of proctor itself, which says where HOME is.
+    ambient: &'a BTreeMap<OsString, OsString>,
     asked: FilesRead<'a>,
     /// The tasks to report on. Tasks that are watched or have a history are reported too.
     wanted: &'a [TaskId],
@@ -158,7 +163,7 @@ impl StoreReader {
     ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
         let asked = FilesRead::Described(described);
-        let question = StatusQuestion { project: project.as_ref(), approval, root, asked, wanted };
+        let question = StatusQuestion { project: project.as_ref(), approval, root, ambient: &self.ambient, asked, wanted };
         let look = |settings: &ProjectSettings| {
             let tree = scan_once(&self.store, settings, project.as_ref(), root)?;
             let left = project.as_ref().map(|project| files_that_left_saved(&self.store, project, root, settings, &tree));
@@ -192,25 +197,8 @@ impl StoreReader {
         wanted: &[TaskId],
         activity: Activity,
     ) -> Result<ProjectStatus, ProjectError> {
-        let question = StatusQuestion { project, approval, root, asked: FilesRead::Unlooked, wanted };
+        let question = StatusQuestion { project, approval, root, ambient: &self.ambient, asked: FilesRead::Unlooked, wanted };
         judge(&self.store, &mut self.index, &question, &ScannedState::unread(activity, wanted.to_vec()))
-    }
-
-    /// Returns whether a process is writing the project's evidence at this moment.
-    ///
-    /// # Errors
-    ///
-    /// When the lock cannot be read.
-    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
-        Ok(self.store.lock_holder(project).map_err(ProjectError::Evidence)?.is_some())
-    }
-
-    /// Returns whether the service watches a project.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn serving(&self, project: &ProjectId) -> Result<Serving, ProjectError> {
-        self.index.serving(project).map_err(ProjectError::Index)
     }
 
     fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
@@ -254,6 +242,7 @@ impl Workspace {
             project: Some(&scope.project),
             approval: Approval::Approved,
             root: &scope.root,
+            ambient: &self.runner.ambient,
             asked: FilesRead::Described(described),
         };
         let look = |settings: &ProjectSettings| {
@@ -378,6 +367,13 @@ fn judge_once(
             Some(tree::changed_paths(checked_trees.find(question.root, earlier)?, tree).len() as u64)
         };
         let checks = history.check_standings(now, files_since);
+        // Of a verdict on another tree nobody asks.
+        let on_tree = verdict.as_ref().filter(|verdict| look.tree.is_some() && verdict.tree == look.tree);
+        let names = ToolchainNames::new(question.root, question.ambient);
+        let toolchains = match question.project.zip(on_tree) {
+            Some((project, verdict)) => current_toolchains(store, &names, project, verdict.sequence)?,
+            None => CurrentToolchains::AsNamed,
+        };
         let facts = FreshnessFacts {
             root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,
@@ -388,6 +384,7 @@ fn judge_once(
             checks: history.checks,
             moved: history.moved,
             attention: if history.tdd.paused.is_some() { Attention::Needed } else { Attention::NotNeeded },
+            toolchains,
         };
         let digest = match (facts.plan, &question.asked) {
             (CurrentPlan::Known(digest), FilesRead::Described(_)) => Some(digest),

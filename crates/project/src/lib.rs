@@ -154,7 +154,9 @@ pub use task_list::keep_task_list;
 pub use task_list::{read_debt, update_task_list};
 pub use test_history::last_test_record;
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
-pub use toolchains::{SeenByChecks, ToolchainDepth, ToolchainNames, ToolchainSurvey, changed_toolchains, note_not_hashed};
+pub use toolchains::{
+    SeenByChecks, ToolchainDepth, ToolchainNames, ToolchainSurvey, changed_toolchains, current_toolchains, note_not_hashed,
+};
 pub use trees::Trees;
 pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
 pub use waiting_approvals::WaitingApprovals;

@@ -86,6 +86,23 @@ fn is_unwritable(error: &ProjectError) -> bool {
 }
 
 impl StoreReader {
+    /// Returns whether a process is writing the project's evidence at this moment.
+    ///
+    /// # Errors
+    ///
+    /// When the lock cannot be read.
+    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
+        Ok(self.store.lock_holder(project).map_err(ProjectError::Evidence)?.is_some())
+    }
+
+    /// Returns whether the service watches a project.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn serving(&self, project: &ProjectId) -> Result<Serving, ProjectError> {
+        self.index.serving(project).map_err(ProjectError::Index)
+    }
+
     /// Opens the evidence store. `ambient` is the environment of proctor itself.
     ///
     /// # Errors

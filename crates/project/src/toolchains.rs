@@ -6,10 +6,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::environment_digest::{EnvironmentSearch, LookDepth, LookedDirectory, SavedDirectory, paths_of_programs};
+use crate::error::ProjectError;
 use crate::request::RunRequest;
 use crate::toolchain_places::{is_of_distribution, toolchains_of_programs};
-use proctor_evidence::{BackgroundJob, BackgroundThread, Store};
-use proctor_model::{Digest, Plan, PlanNote, RunConditions, Timestamp, ToolchainRecord};
+use proctor_evidence::{BackgroundJob, BackgroundThread, LedgerLookup, Store};
+use proctor_model::{
+    CurrentToolchains, Digest, Plan, PlanNote, ProjectId, RunConditions, RunLine, Sequence, Timestamp, ToolchainRecord,
+};
 use proctor_sandbox::process::clock;
 use proctor_sandbox::{home, search_path};
 use proctor_tree::TreeIndex;
@@ -206,6 +209,32 @@ pub fn note_not_hashed(toolchains: &[ToolchainRecord]) -> Option<PlanNote> {
             names.join(", ")
         ),
     })
+}
+
+/// Returns whether the toolchains of a run have the content that the run names, as far as the stamps of directories tell: a file that
+/// came, went or was replaced. New files are hashed if they are few; where they are many, the content is another one. `run` is the number
+/// of the run's line in the ledger.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub fn current_toolchains(
+    store: &Store,
+    names: &ToolchainNames,
+    project: &ProjectId,
+    run: Sequence,
+) -> Result<CurrentToolchains, ProjectError> {
+    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    let line = ledger.find(run).map_err(ProjectError::Evidence)?;
+    let conditions = match line.as_ref().and_then(|line| line.body.about_runs()) {
+        Some(RunLine::Sealed(record)) => record.conditions.as_deref(),
+        Some(_) | None => None,
+    };
+    let is_other = |one: &ToolchainRecord| {
+        let saved = SavedDirectory::of(store, &names.path(&one.path));
+        one.content.is_some() && saved.look(LookDepth::Listings, HASHED_AT_ONCE).digest() != one.content
+    };
+    let is_any_other = conditions.is_some_and(|conditions| conditions.toolchains.iter().any(is_other));
+    Ok(if is_any_other { CurrentToolchains::Changed } else { CurrentToolchains::AsNamed })
 }
 
 /// Returns the toolchains of a run that are not what the run named, or of which a file was written after the run had looked at them: it

@@ -48,7 +48,7 @@ pub(crate) struct WriteLimits<'a> {
 enum MissingPermission {
     /// The directory or file at this path becomes writable.
     Place(PathBuf),
-    /// HOME becomes an overlay. A file directly in HOME cannot be opened without opening all of HOME.
+    /// HOME becomes an overlay: where it is empty, and for a file directly in HOME, which cannot be opened without opening all of HOME.
     Home,
 }
 
@@ -109,6 +109,12 @@ impl WriteLimits<'_> {
         if is_closed || path.to_str().is_none_or(|text| text.contains(char::is_control)) {
             return None;
         }
+        // What `writable` opens in an empty HOME is the person's own directory, and what is written there stays.
+        let is_in_empty_home = self.level == IsolationLevel::Namespace
+            && around.is_some_and(|place| place.access == Access::Hidden && Some(place.path.as_path()) == self.home);
+        if is_in_empty_home {
+            return Some(MissingPermission::Home);
+        }
         let directory = if (self.is_directory)(path) { path } else { path.parent()? };
         if self.can_be_opened(directory) {
             return Some(MissingPermission::Place(directory.to_owned()));
@@ -164,7 +170,7 @@ impl WriteLimits<'_> {
     fn about_home(&self, denied: &[(PathBuf, MissingPermission)]) -> Option<String> {
         let (path, _) = denied.iter().find(|(_, opening)| *opening == MissingPermission::Home)?;
         Some(format!(
-            "`{}` could not be written to: if the command has to, `home = \"overlay\"` in `[sandbox]` gives it a copy of HOME to write to",
+            "`{}` could not be written to: if the command has to, `home = \"overlay\"` in `[sandbox]` gives it a HOME of its own to write to",
             path.display()
         ))
     }
@@ -348,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_made_in_a_hidden_directory_names_the_directory() {
+    fn what_cannot_be_made_in_a_hidden_directory_names_the_directory_and_in_an_empty_home_a_layer_over_it() {
         let sandbox = Sandbox {
             places: vec![place("/data", Access::Hidden), place("/home/ada", Access::Hidden), place(PROJECT, Access::Writable)],
             closed: vec!["/data".into(), "/home/ada".into()],
@@ -367,6 +373,8 @@ mod tests {
         };
         let said = denied_writes("bash: line 1: /data/sub/new: No such file or directory", &limits);
         assert!(said.len() == 1 && said[0].contains("`writable = [\"/data/sub\"]`"), "{said:?}");
+        let said = denied_writes("OSError: [Errno 30] Read-only file system: '/home/ada/.config/tool'", &limits);
+        assert!(said.len() == 1 && said[0].contains("`home = \"overlay\"`"), "{said:?}");
         // A file that is there was looked for, and one in a directory that is not there could not be made without isolation either.
         for path in ["/data/sub/old", "/data/other/new", "/home/ada/.toolrc"] {
             assert_eq!(
@@ -375,12 +383,17 @@ mod tests {
                 "{path}"
             );
         }
+        let said = denied_writes(
+            "OSError: [Errno 13] Permission denied: '/home/ada/.config/tool'",
+            &WriteLimits { level: IsolationLevel::Landlock, ..limits },
+        );
+        assert!(said.len() == 1 && said[0].contains("`writable = [\"~/.config\"]`"), "there are no layers: {said:?}");
     }
 
     #[test]
     fn a_file_in_home_itself_asks_for_a_copy_of_it_and_a_directory_for_itself() {
         let file = hints("OSError: [Errno 30] Read-only file system: '/home/ada/.toolrc'");
-        insta::assert_snapshot!(file.join("\n"), @"`/home/ada/.toolrc` could not be written to: if the command has to, `home = \"overlay\"` in `[sandbox]` gives it a copy of HOME to write to");
+        insta::assert_snapshot!(file.join("\n"), @"`/home/ada/.toolrc` could not be written to: if the command has to, `home = \"overlay\"` in `[sandbox]` gives it a HOME of its own to write to");
         let directory = hints("mkdir: cannot create directory ‘/home/ada/.tool’: Read-only file system");
         assert!(directory[0].contains("`writable = [\"~/.tool\"]`"), "{directory:?}");
     }

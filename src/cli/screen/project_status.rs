@@ -136,6 +136,9 @@ fn because(task: &TaskStatusV1) -> Option<String> {
                     );
                 }
                 Some(StaleReason::Plan) => "what is run has changed",
+                Some(StaleReason::Toolchain) => {
+                    return last_verdict(task).map(|last| format!("installed packages or a toolchain have changed since {last}"));
+                }
                 Some(StaleReason::TreeAndPlan) => "files and what is run have changed",
                 Some(StaleReason::TaskGone) if is_past_review(task) => {
                     return last_verdict(task).map(|last| format!("last review: {last}"));

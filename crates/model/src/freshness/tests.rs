@@ -46,6 +46,7 @@ fn facts() -> FreshnessFacts {
         checks: Vec::new(),
         moved: Vec::new(),
         attention: Attention::NotNeeded,
+        toolchains: CurrentToolchains::AsNamed,
     }
 }
 
@@ -77,6 +78,12 @@ fn every_state_follows_from_what_is_known() {
                 f.verdict = f.verdict.take().map(|verdict| LastVerdict { status: OverallStatus::RewroteTree, ..verdict });
                 f.tree = Some(tree("later"));
             },
+            Freshness::Stale(StaleReason::Tree),
+        ),
+        ("packages were installed", |f| f.toolchains = CurrentToolchains::Changed, Freshness::Stale(StaleReason::Toolchain)),
+        (
+            "packages were installed, and a file was saved",
+            |f| (f.toolchains, f.tree) = (CurrentToolchains::Changed, Some(tree("later"))),
             Freshness::Stale(StaleReason::Tree),
         ),
         ("a time-out was raised", |f| f.plan = CurrentPlan::Known(digest("other")), Freshness::Stale(StaleReason::Plan)),
@@ -201,6 +208,7 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (Freshness::Running, CommandExit::NoFreshVerdict, WaitStep::GoOn),
         (Freshness::Queued, CommandExit::NoFreshVerdict, WaitStep::GoOn),
         (Freshness::Stale(StaleReason::Tree), CommandExit::NoFreshVerdict, WaitStep::Run),
+        (Freshness::Stale(StaleReason::Toolchain), CommandExit::NoFreshVerdict, WaitStep::Run),
         (Freshness::NoVerdict, CommandExit::NoFreshVerdict, WaitStep::Run),
         (Freshness::Moved { paths: Vec::new() }, CommandExit::NoFreshVerdict, WaitStep::Run),
         (Freshness::Unstable { paths: Vec::new() }, CommandExit::NoFreshVerdict, WaitStep::Answer),

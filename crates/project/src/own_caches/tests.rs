@@ -93,6 +93,25 @@ const LOCK: &str = "[[package]]\nname = \"itoa\"\nversion = \"1.0.1\"\nsource = 
     [[package]]\nname = \"tool\"\nversion = \"0.2.0\"\nsource = \"git+https://x/tools?rev=0123#0123456789abcdef\"\n";
 
 #[test]
+fn a_member_of_a_workspace_around_the_project_has_outputs_of_its_own() {
+    let package = "[package]\nname = \"shop\"\n";
+    let target = |manifests: &[(&str, &str)], directory: &str| {
+        let scene = Scene::new(&[], &[("Cargo.toml", package), ("inner/Cargo.toml", package)]);
+        manifests.iter().for_each(|(file, text)| scene.write(file, text));
+        let variable = |place| scene.prepare(directory, place).remove("CARGO_TARGET_DIR");
+        let found = variable(ActionPlace::Elsewhere);
+        assert_eq!(variable(ActionPlace::CheckInProject), found);
+        found
+    };
+    let workspace = "[workspace]\nmembers = [\"project\", \"inner\"]\n";
+    assert_eq!(target(&[("Cargo.toml", workspace)], ""), Some("project/target".to_owned()));
+    assert_eq!(target(&[("Cargo.toml", workspace)], "inner"), Some("project/target".to_owned()));
+    assert_eq!(target(&[("Cargo.toml", workspace), ("project/Cargo.toml", workspace)], "inner"), None, "its own workspace");
+    assert_eq!(target(&[("project/Cargo.toml", workspace)], ""), None);
+    assert_eq!(target(&[("Cargo.toml", package)], ""), None, "no workspace");
+}
+
+#[test]
 fn cargo_finds_the_packages_of_the_lock_file_and_downloads_to_a_directory_of_the_project() {
     let scene = Scene::new(REGISTRY, &[("Cargo.toml", ""), ("Cargo.lock", LOCK), ("member/Cargo.toml", "")]);
     let variables = scene.prepare("member", ActionPlace::Elsewhere);

@@ -81,12 +81,22 @@ fn names_in(directory: &Path) -> Vec<OsString> {
 
 /// cargo compiles a package anew if its sources lie at another path. A check that works in the project itself shares `target`
 /// with the user's own cargo, so it gets the home's sources: two paths would have everything compiled again and again.
+///
+/// Of a workspace around the project cargo would write to the `target` beside it, where actions write nothing.
 fn cargo(caches: &ToolCaches<'_>) -> io::Result<Vec<CacheVariable>> {
-    if caches.request.place == ActionPlace::CheckInProject {
-        return Ok(Vec::new());
+    let root = caches.request.root;
+    let is_workspace = |directory: &Path| {
+        fs::read_to_string(directory.join("Cargo.toml")).is_ok_and(|text| text.lines().any(|line| line.starts_with("[workspace")))
+    };
+    let workspace = caches.request.directory.ancestors().find(|directory| is_workspace(directory));
+    let is_around = workspace.is_some_and(|workspace| workspace != root && root.starts_with(workspace));
+    let mut variables: Vec<CacheVariable> =
+        is_around.then(|| ("CARGO_TARGET_DIR", root.join("target").into())).into_iter().collect();
+    if caches.request.place != ActionPlace::CheckInProject {
+        link_cargo_home(&caches.own.directory(b"cargo")?, caches)?;
+        variables.push(("CARGO_HOME", caches.own("cargo").into()));
     }
-    link_cargo_home(&caches.own.directory(b"cargo")?, caches)?;
-    Ok(vec![("CARGO_HOME", caches.own("cargo").into())])
+    Ok(variables)
 }
 
 /// Go reads its cache of downloads as a module proxy, and takes a module from the next proxy if it is not there. Modules that

@@ -11,15 +11,14 @@ use std::ffi::OsString;
 use crate::lowered_verdict::changed_rules_text;
 use proctor_evidence::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use proctor_evidence::{self as evidence, LedgerLookup, Store};
-use proctor_index::StoreIndex;
 use proctor_model::{
-    CachesSeen, CheckCoverage, CheckOutcome, CheckRecord, CommandExit, CompletionStatus, Digest, Freshness, LastVerdict,
-    LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId, RunLine,
-    StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence, newest_fresh_failure,
+    CachesSeen, CheckCoverage, CheckOutcome, CheckRecord, CommandExit, CompletionStatus, CurrentToolchains, Digest, Freshness,
+    LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId,
+    RunLine, StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence, newest_fresh_failure,
 };
 use proctor_project::{
-    DescribedProject, ProjectError, ProjectScope, RetestRefusal, ToolchainNames, Workspace, changed_toolchains, read_debt,
-    sealed_report,
+    DescribedProject, Evidence, ProjectError, ProjectScope, RetestRefusal, ToolchainNames, Workspace, changed_toolchains,
+    current_toolchains, read_debt, sealed_report,
 };
 use proctor_tree::TreeHints;
 
@@ -88,9 +87,10 @@ pub fn grant_retest(
     let retests = read_retests(&workspace.evidence.store, project, task)?;
     let tree = workspace.trees.known.scan(&workspace.evidence.store, settings, scope, &TreeHints::Everything)?.digest();
     let plan = proctor_plan::spec::plan_digest(described.plan);
+    let names = ToolchainNames::new(&scope.root, &workspace.runner.ambient);
     let facts = RetestFacts {
         paused: workspace.evidence.tdd(project, task)?.paused,
-        last: judged(&workspace.evidence.index, project, task, plan, tree)?,
+        last: judged(&workspace.evidence, &names, project, task, (plan, tree))?,
         waiting: retests.waiting,
         tree,
         plan,
@@ -104,16 +104,20 @@ pub fn grant_retest(
 }
 
 /// Returns the run after which a retest of this plan and tree would show nothing new: the last one if it covers every
-/// check, otherwise the newest one in which a check failed on this tree.
+/// check, otherwise the newest one in which a check failed on this tree. With other toolchains than the last run had, every run can.
 fn judged(
-    index: &StoreIndex,
+    evidence: &Evidence,
+    names: &ToolchainNames,
     project: &ProjectId,
     task: &TaskId,
-    plan: Digest,
-    tree: TreeDigest,
+    (plan, tree): (Digest, TreeDigest),
 ) -> Result<Option<Judged>, ProjectError> {
+    let index = &evidence.index;
     let last = index.last_run(project, task).map_err(ProjectError::Index)?;
     if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {
+        if current_toolchains(&evidence.store, names, project, last.sequence)? == CurrentToolchains::Changed {
+            return Ok(None);
+        }
         let passed = last.result == Some(OverallResult::Passed);
         return Ok(Some(Judged { run_id: last.run_id, tree: last.tree_digest, plan: last.plan_digest, passed }));
     }
@@ -337,6 +341,9 @@ fn reason(freshness: &Freshness) -> String {
         Freshness::Stale(StaleReason::Checks) => "not every check has a result on this tree: REQUEST_RETEST",
         Freshness::Stale(StaleReason::RewroteTree) => {
             "a check left other content in its copy than the tree has, so the run is no verdict on it: FIX_SPECIFICATION"
+        }
+        Freshness::Stale(StaleReason::Toolchain) => {
+            "installed packages or a toolchain changed since the last verdict: REQUEST_RETEST"
         }
         Freshness::Stale(_) => "the last verdict is for other files or another plan than there are now: REQUEST_RETEST",
         Freshness::Moved { .. } => "the tree changed while it was tested: REQUEST_RETEST",
