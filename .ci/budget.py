@@ -15,11 +15,11 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 8_160,
+    "app": 8_225,
     "evidence": 17_850,
     "git": 1_910,
     "govern": 2_400,
-    "index": 3_450,
+    "index": 3_465,
     "model": 6_900,
     "plan": 16_120,
     "proctor": 11_260,

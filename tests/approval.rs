@@ -3,6 +3,7 @@
 
 mod changed_rules;
 mod identity;
+mod leaves_nothing;
 mod levels;
 mod protected;
 mod settings;

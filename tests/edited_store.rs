@@ -61,7 +61,8 @@ fn an_edited_index_is_never_believed() {
         "UPDATE checks SET blocking = 'ALLOWED'",
         "INSERT INTO runs SELECT project, 9, 'exec-20261125T144632.217Z-000009', task, started, ended, 'SUCCESS', 1, 'PASSED', 0, \
          tree_digest, environment_digest, plan_digest, report_hash, manifest_hash, route, 'PROCEED', tree_format, tested, \
-         isolation, coverage FROM runs WHERE sequence = 3",
+         isolation, coverage, changed_rules FROM runs WHERE sequence = 3",
+        "UPDATE runs SET changed_rules = 1",
     ];
     for statement in statements {
         let other = Connection::open(state(&project).join("state.db")).expect("the index is there");

@@ -16,7 +16,7 @@ fn policy(project: &Project, text: &str) -> String {
 }
 
 /// Makes a bare repository of the project, which the checked-out branch then follows.
-fn with_origin(project: &Project) -> String {
+pub(crate) fn with_origin(project: &Project) -> String {
     let origin = project.shared("origin").to_str().expect("text").to_owned();
     git(project, &["clone", "--quiet", "--bare", ".", &origin]);
     git(project, &["remote", "add", "origin", &origin]);

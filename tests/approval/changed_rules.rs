@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{APPROVAL_QUESTION, Project};
 use crate::gate::{commit, gate, git, reasons};
+use crate::gate_trust::with_origin;
 
 /// An edit of one place of [`FILE`]: the text before, the text now, and what the run says of it; nothing for a free edit. With an
 /// empty text before, the new text is added at the end.
@@ -189,7 +190,7 @@ fn proved() -> Project {
 fn weakened() -> Project {
     let project = proved();
     project.save("shop.txt", "bad\n");
-    commit(&project, "proctor.toml", &SHOP.replace("\"good\", \"shop", "\"bad\", \"shop"));
+    commit(&project, "proctor.toml", &weaker());
     let run = project.proctor(["run", "--fresh-caches"]).success();
     assert!(run.stdout.contains("judged by changed rules: good: command · no proof until"), "{}", run.snapshot());
     project
@@ -238,6 +239,51 @@ fn what_a_person_approves_afterwards_counts() {
     assert_eq!(status["projects"][0]["tasks"][0].get("rulesChanged"), None, "{status}");
     project.proctor(["run", "--fresh-caches"]).success();
     project.proctor(["request", "status", "COMPLETE"]).success();
+}
+
+/// The rules of [`SHOP`] in another way: the check passes for broken code.
+fn weaker() -> String {
+    SHOP.replace("\"good\", \"shop", "\"bad\", \"shop")
+}
+
+#[test]
+fn rules_that_a_fetch_brought_need_no_approval_at_the_gate_and_those_of_a_moved_reference_do() {
+    let project = proved();
+    let origin = with_origin(&project);
+    gate(&project, &[], 0);
+    let other = project.shared("other");
+    let other = other.to_str().expect("text");
+    git(&project, &["clone", "--quiet", &origin, other]);
+    std::fs::write(project.shared("other/proctor.toml"), format!("{SHOP}timeout = \"9m\"\n")).expect("it is ours");
+    for arguments in [&["commit", "--quiet", "-a", "-m", "more time"][..], &["push", "--quiet"]] {
+        git(&project, &[&["-C", other], arguments].concat());
+    }
+    git(&project, &["pull", "--quiet", "--ff-only"]);
+    let run = project.proctor(["run", "--fresh-caches"]).success();
+    assert!(run.stdout.contains("judged by changed rules: good: timeout"), "{}", run.snapshot());
+    gate(&project, &[], 0);
+    // It is no approval for the next commit.
+    project.save("shop.txt", "bad\n");
+    commit(&project, "proctor.toml", &weaker());
+    project.proctor(["run", "--fresh-caches"]).success();
+    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let moved = gate(&project, &[], 3);
+    assert!(moved.to_string().contains("changed-rules"), "{moved}");
+    let named = gate(&project, &["--policy-from", "HEAD"], 3);
+    assert!(named.to_string().contains("changed-rules"), "{named}");
+}
+
+#[test]
+fn a_checkout_of_a_commit_with_other_rules_than_the_approved_ones_proves_nothing() {
+    let project = proved();
+    project.save("shop.txt", "bad\n");
+    commit(&project, "proctor.toml", &weaker());
+    let document = gate(&project, &["--run"], 5);
+    assert_eq!(document["notRun"]["word"], "changed-rules", "{document}");
+    assert!(document["notRun"]["message"].to_string().contains("good: command"), "{document}");
+    gate(&project, &[], 5);
+    project.approve();
+    gate(&project, &["--run"], 0);
 }
 
 #[test]

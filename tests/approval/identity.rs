@@ -158,15 +158,15 @@ fn a_moved_directory_is_the_one_that_was_registered_and_an_unknown_one_is_new() 
 }
 
 #[test]
-fn a_working_tree_of_a_known_repository_inherits_and_a_checkout_of_a_commit_does_not() {
+fn a_working_tree_of_a_known_repository_inherits_and_a_checkout_of_a_commit_runs_no_other_rules() {
     let project = Project::new().toml(&format!("{UNIT}{LINT}"));
     git(&project, &["init", "--quiet"]);
     commit(&project, "shop.txt", "good\n");
     git(&project, &["branch", "first"]);
     project.proctor(["run"]).success();
     commit(&project, "proctor.toml", WEAK);
-    // The gate compares a commit with a trusted one, of which there is none here, and not with what was approved.
-    assert_eq!(gate(&project, &["--run"], 0)["notRun"], Value::Null);
+    // A trusted commit, which could have these rules, is not known here.
+    assert_eq!(gate(&project, &["--run"], 5)["notRun"]["word"], "changed-rules");
     let worktree = |name: &str, commit: &str| {
         let path = project.root().join(name).to_str().expect("text").to_owned();
         git(&project, &["worktree", "add", "--quiet", "--detach", &path, commit]);

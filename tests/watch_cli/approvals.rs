@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::common::{APPROVAL_QUESTION, Project, Terminal};
+use crate::common::{APPROVAL_QUESTION, Project, Terminal, poll};
 use crate::watch_cli::{LATE, expect_no_further_run, project, report_of, steps, wait_until_it_watches};
 
 const KEYS: &str = "Enter run again";
@@ -60,6 +60,30 @@ fn a_watch_at_a_terminal_asks_in_place_and_runs_after_the_name_was_typed() {
     assert_eq!(steps(&project), ["check", "check"]);
     let person = |line: &serde_json::Value| line["body"]["reason"] == "person";
     assert_eq!(project.store().ledger().iter().filter(|line| person(line)).count(), 1);
+    terminal.press("q");
+    assert_eq!(terminal.ended().status, 0);
+}
+
+#[test]
+fn a_watch_at_a_terminal_offers_the_approval_of_changed_rules_after_the_result_once_for_each_difference() {
+    let project = project("").env("TERM", "xterm");
+    let mut terminal = project.proctor(["watch"]).at_terminal();
+    terminal.wait_for(KEYS, LATE);
+    let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
+    project.save("proctor.toml", &(settings + "timeout = \"7m\"\n"));
+    let shown = terminal.wait_for(APPROVAL_QUESTION, LATE);
+    assert!(shown.contains("judged by changed rules: check: timeout") && shown.contains("PASSED"), "{shown}");
+    terminal.press("no\n");
+    terminal.wait_for("nothing was approved", LATE);
+    project.save("other.txt", "anything\n");
+    let shown = terminal.wait_for(KEYS, LATE);
+    assert!(!shown.contains(APPROVAL_QUESTION), "{shown}");
+    terminal.press("\r");
+    terminal.wait_for(APPROVAL_QUESTION, LATE);
+    terminal.press("check\n");
+    terminal.wait_for("approved as it is now", LATE);
+    let person = |line: &serde_json::Value| line["body"]["reason"] == "person";
+    poll(LATE, "the approval", || project.store().ledger().iter().any(person).then_some(()));
     terminal.press("q");
     assert_eq!(terminal.ended().status, 0);
 }

@@ -282,10 +282,10 @@ fn write_serving(connection: &Connection, project: &ProjectId, serving: Serving,
     }
 }
 
-/// Returns whether a run's list of configuration files is complete. A run that was cut short or never began may not
-/// have read all the files that its plan is made from.
+/// Returns whether the next run compares its configuration files with those of this run. A run that was cut short or never began may
+/// not have read all the files that its plan is made from.
 fn record_says_configuration(record: &RunRecord) -> bool {
-    record.overall_status.counts() && record.overall_status != OverallStatus::SpecificationError
+    record.overall_status.counts() && record.overall_status != OverallStatus::SpecificationError && !record.is_by_changed_rules()
 }
 
 fn write_project(
@@ -314,8 +314,9 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
     execute(
         connection,
         "INSERT INTO runs (project, sequence, run_id, task, started, ended, status, counts, result, blocking, tree_digest, \
-         environment_digest, plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+         environment_digest, plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage, \
+         changed_rules) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
         params![
             project.as_str(),
             to_integer(sequence.0),
@@ -338,6 +339,7 @@ fn write_run(connection: &Connection, project: &ProjectId, record: &RunRecord, s
             record.tested.as_ref().map(to_word),
             record.isolation.as_ref().map(to_word),
             record.results.as_ref().map(|results| to_word(&CheckCoverage::of(results))),
+            record.is_by_changed_rules(),
         ],
     )
 }

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Row, params};
 
 use crate::IndexError;
+use crate::query::RunsJudgedBy;
 use crate::tables::Tables;
 use crate::words::{from_integer, to_integer, to_word};
 use proctor_model::{
@@ -10,26 +11,28 @@ use proctor_model::{
 };
 
 /// Stores the results of a run's checks. A check without a result in this run keeps the result of an earlier run with the
-/// same plan.
+/// same plan. Results by changed rules lie beside those by approved ones, until the next run by approved rules.
 pub(super) fn write_checks(
     connection: &Connection,
     project: &ProjectId,
     record: &RunRecord,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
+    let task = (project.as_str(), record.task.as_str());
+    if !record.is_by_changed_rules() {
+        let by_changed_rules = "DELETE FROM checks WHERE project = ?1 AND task = ?2 AND changed_rules = 1";
+        connection.execute(by_changed_rules, task)?;
+    }
     let Some((results, plan)) = record.results.as_ref().zip(record.plan_digest) else {
         // An older version wrote this line, and nobody can say what its run means for each check. A run without a plan was
         // refused and carried nothing out.
         if record.leads_latest() && record.plan_digest.is_some() {
-            connection.execute(
-                "DELETE FROM checks WHERE project = ?1 AND task = ?2",
-                params![project.as_str(), record.task.as_str()],
-            )?;
+            connection.execute("DELETE FROM checks WHERE project = ?1 AND task = ?2", task)?;
         }
         return Ok(());
     };
-    let other_plans = "DELETE FROM checks WHERE project = ?1 AND task = ?2 AND plan_digest != ?3";
-    connection.execute(other_plans, params![project.as_str(), record.task.as_str(), plan.hex()])?;
+    let other_plans = "DELETE FROM checks WHERE project = ?1 AND task = ?2 AND plan_digest != ?3 AND changed_rules = ?4";
+    connection.execute(other_plans, params![task.0, task.1, plan.hex(), record.is_by_changed_rules()])?;
     for (place, check) in (0_i64..).zip(results) {
         write_check(connection, project, record, &PlannedCheck { place, plan, check }, sequence)?;
     }
@@ -62,8 +65,8 @@ fn write_check(
     // Without a result, a row is written only if the check has no row yet: the row then says that the plan has the check.
     let verb = if result.is_some() { "INSERT OR REPLACE" } else { "INSERT OR IGNORE" };
     let statement = format!(
-        "{verb} INTO checks (project, task, place, id, name, plan_digest, tree_digest, blocking, run_id, sequence) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+        "{verb} INTO checks (project, task, place, id, name, plan_digest, tree_digest, blocking, run_id, sequence, changed_rules) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
     );
     let values = params![
         project.as_str(),
@@ -76,6 +79,7 @@ fn write_check(
         result.as_ref().map(|(blocking, _, _)| to_word(blocking)),
         result.map(|(_, _, run_id)| run_id.as_str()),
         result.map(|_| to_integer(sequence.0)),
+        record.is_by_changed_rules(),
     ];
     connection.execute(&statement, values).map(drop)
 }
@@ -83,10 +87,17 @@ fn write_check(
 impl Tables {
     /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
     /// do not name the checks.
-    pub(super) fn checks(&self, project: &ProjectId, task: &TaskId) -> Result<Vec<KnownCheck>, IndexError> {
-        let statement = "SELECT id, name, plan_digest, tree_digest, blocking, run_id, sequence FROM checks \
-                         WHERE project = ?1 AND task = ?2 ORDER BY place";
-        let rows = self.read_rows(statement, params![project.as_str(), task.as_str()], |row| Ok(self.to_check(row)))?;
+    pub(super) fn checks(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+        judged_by: RunsJudgedBy,
+    ) -> Result<Vec<KnownCheck>, IndexError> {
+        let statement = "SELECT id, name, plan_digest, tree_digest, blocking, run_id, sequence FROM checks WHERE project = ?1 \
+                         AND task = ?2 AND changed_rules = (SELECT max(changed_rules) FROM checks WHERE project = ?1 \
+                         AND task = ?2 AND changed_rules <= ?3) ORDER BY place";
+        let values = params![project.as_str(), task.as_str(), judged_by.to_flag()];
+        let rows = self.read_rows(statement, values, |row| Ok(self.to_check(row)))?;
         rows.into_iter().collect()
     }
 
@@ -111,7 +122,8 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
-    use crate::testing::{TestIndex, project, run_id, run_record, task};
+    use crate::RunsJudgedBy::{self, AnyRules, ApprovedRules};
+    use crate::testing::{TestIndex, by_changed_rules, project, run_id, run_record, task};
     use proctor_model::{
         ActionId, Blocking, CheckCoverage, CheckOutcome, CheckRecord, Digest, OverallStatus, RunRecord, TreeDigest,
     };
@@ -135,7 +147,11 @@ mod tests {
 
     /// Returns, for each check, its name and the run and tree of its last result.
     fn found(test: &TestIndex) -> Vec<(String, Option<(u64, bool)>)> {
-        let checks = test.index.checks(&project(SHOP), &task("default")).unwrap();
+        found_of(test, ApprovedRules)
+    }
+
+    fn found_of(test: &TestIndex, judged_by: RunsJudgedBy) -> Vec<(String, Option<(u64, bool)>)> {
+        let checks = test.index.checks(&project(SHOP), &task("default"), judged_by).unwrap();
         let last = |last: proctor_model::LastCheckResult| (last.run_id.number(), last.tree == tree("one"));
         checks.into_iter().map(|check| (check.name, check.last.map(last))).collect()
     }
@@ -152,7 +168,7 @@ mod tests {
         assert_eq!(found(&test), named(Some((1, true)), Some((1, true))));
         test.append_run(SHOP, run(2, "two", "plan", [carried_out(), CheckOutcome::LeftOut]));
         assert_eq!(found(&test), named(Some((2, false)), Some((1, true))));
-        let runs = test.index.runs(&project(SHOP), None, 9).unwrap();
+        let runs = test.index.runs(&project(SHOP), None, AnyRules, 9).unwrap();
         let coverage = |number| runs.iter().find(|run| run.run_id == run_id(number)).unwrap().coverage;
         assert_eq!((coverage(1), coverage(2)), (Some(CheckCoverage::Whole), Some(CheckCoverage::Partial)));
         let earlier = CheckOutcome::Reused { blocking: Blocking::Blocks, run_id: run_id(1), other_tree: Some(tree("one")) };
@@ -172,5 +188,21 @@ mod tests {
         assert_eq!(found(&test), named(Some((1, true)), Some((1, true))));
         test.append_run(SHOP, older(3));
         assert_eq!(found(&test), []);
+    }
+
+    #[test]
+    fn results_by_changed_rules_lie_beside_the_approved_ones_until_these_rules_judge_again() {
+        let carried_out = || CheckOutcome::CarriedOut { blocking: Blocking::Allowed };
+        let mut test = TestIndex::new();
+        test.append_run(SHOP, run(1, "one", "plan", [carried_out(), carried_out()]));
+        // Settings can change without the plan.
+        for (number, plan) in [(2, "other"), (3, "plan")] {
+            test.append_run(SHOP, by_changed_rules(run(number, "two", plan, [carried_out(), CheckOutcome::LeftOut])));
+            assert_eq!(found_of(&test, AnyRules), named(Some((number, false)), None));
+            assert_eq!(found(&test), named(Some((1, true)), Some((1, true))));
+        }
+        test.append_run(SHOP, run(4, "two", "plan", [carried_out(), CheckOutcome::LeftOut]));
+        assert_eq!(found(&test), named(Some((4, false)), Some((1, true))));
+        assert_eq!(found_of(&test, AnyRules), found(&test));
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::current::CurrentState;
 use crate::tables::{Tables, set_aside};
-use crate::{ApprovalJudge, IndexError, IndexSealing, IndexedProject, IndexedRun, ProjectMatch};
+use crate::{ApprovalJudge, IndexError, IndexSealing, IndexedProject, IndexedRun, ProjectMatch, RunsJudgedBy};
 use proctor_model::{
     CurrentApproval, Digest, KnownCheck, LedgerLine, ProjectId, RunId, Sequence, Serving, TaskId, TddState, TreeDigest,
     ViolationRecord,
@@ -86,10 +86,10 @@ questions! {
     /// Finds the project whose root is this directory, by comparing path, device, inode and Git directory.
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
-    runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
+    runs(project: &ProjectId, task: Option<&TaskId>, judged_by: RunsJudgedBy, limit: u32) -> Vec<IndexedRun>;
     /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
     /// skipped.
-    last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
+    last_run(project: &ProjectId, task: &TaskId, judged_by: RunsJudgedBy) -> Option<IndexedRun>;
     /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
     /// may be reused.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
@@ -97,7 +97,7 @@ questions! {
     oldest_run_on_tree(project: &ProjectId, tree: TreeDigest) -> Option<Sequence>;
     /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
     /// do not name the checks.
-    checks(project: &ProjectId, task: &TaskId) -> Vec<KnownCheck>;
+    checks(project: &ProjectId, task: &TaskId, judged_by: RunsJudgedBy) -> Vec<KnownCheck>;
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
@@ -118,8 +118,8 @@ questions! {
     /// Returns the digest of a task list's marked blocks as proctor last wrote them; `None` if proctor never wrote
     /// them.
     task_list(project: &ProjectId, path: &str) -> Option<Digest>;
-    /// Returns, in order, the violations that were recorded after a sealed run. The run is counted backwards:
-    /// `runs_ago` 0 means the last sealed run.
+    /// Returns, in order, the violations that were recorded after a sealed run by approved rules. The run is counted backwards:
+    /// `runs_ago` 0 means the last one.
     violations_since(project: &ProjectId, runs_ago: u32) -> Vec<ViolationRecord>;
     /// Returns the number of the ledger line that prunes a run; `None` if the run was not pruned.
     pruning_line(project: &ProjectId, run_id: &RunId) -> Option<Sequence>;

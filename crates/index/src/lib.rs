@@ -60,7 +60,7 @@ pub use compare::{IndexDifference, IndexReader, RowDifference};
 pub use error::IndexError;
 pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
-pub use query::{IndexedRun, SealedHashes};
+pub use query::{IndexedRun, RunsJudgedBy, SealedHashes};
 pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 pub use test_history::{
     CheckRun, FormerName, IndexedCheck, LARGEST, ListedTest, ListedTests, NewestTests, NotPassed, PastRun, ProvedRun, Roster,

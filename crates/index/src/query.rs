@@ -14,7 +14,15 @@ use proctor_model::{
 };
 
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
-                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage";
+                           plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage, changed_rules";
+
+/// Which runs a question is about. What a run finds of earlier ones is always about [`RunsJudgedBy::ApprovedRules`]: a run by rules that
+/// nobody approved is shown, and leaves nothing to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunsJudgedBy {
+    AnyRules,
+    ApprovedRules,
+}
 
 /// The hashes that the ledger recorded when a run's evidence was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +68,15 @@ pub struct IndexedRun {
     /// How many checks the run proved. Only the ledger's line says it: `None` in a row of the index, and for a line that does not
     /// name its checks.
     pub checks: Option<CheckCounts>,
+    /// Whether nobody had approved the rules by which the run was judged.
+    pub by_changed_rules: bool,
+}
+
+impl RunsJudgedBy {
+    /// Returns the largest value of the column `changed_rules` that the rows of these runs have.
+    pub(super) fn to_flag(self) -> bool {
+        self == Self::AnyRules
+    }
 }
 
 impl IndexedRun {
@@ -86,6 +103,7 @@ impl IndexedRun {
                 weaker_isolation: record.isolation,
                 coverage: record.results.as_deref().map(CheckCoverage::of),
                 checks: record.results.as_deref().map(CheckCounts::of),
+                by_changed_rules: record.is_by_changed_rules(),
             }),
             RunLine::Superseded(record) => Some(Self {
                 sequence: line.sequence,
@@ -107,6 +125,7 @@ impl IndexedRun {
                 weaker_isolation: None,
                 coverage: None,
                 checks: None,
+                by_changed_rules: false,
             }),
             RunLine::Pruned(_) | RunLine::Archived(_) => None,
         }
@@ -115,22 +134,35 @@ impl IndexedRun {
 
 impl Tables {
     /// Returns the last runs of a project, or of one of its tasks, newest first.
-    pub(super) fn runs(&self, project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Result<Vec<IndexedRun>, IndexError> {
+    pub(super) fn runs(
+        &self,
+        project: &ProjectId,
+        task: Option<&TaskId>,
+        judged_by: RunsJudgedBy,
+        limit: u32,
+    ) -> Result<Vec<IndexedRun>, IndexError> {
         let statement = format!(
-            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY sequence DESC LIMIT ?3"
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND (?2 IS NULL OR task = ?2) AND changed_rules <= ?3 \
+             ORDER BY sequence DESC LIMIT ?4"
         );
-        self.read_runs(&statement, params![project.as_str(), task.map(TaskId::as_str), limit])
+        self.read_runs(&statement, params![project.as_str(), task.map(TaskId::as_str), judged_by.to_flag(), limit])
     }
 
     /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17). A run
     /// that was refused because its specification has errors does not count either (C78): it had no plan and says
     /// nothing about the code.
-    pub(super) fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
+    pub(super) fn last_run(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+        judged_by: RunsJudgedBy,
+    ) -> Result<Option<IndexedRun>, IndexError> {
         let statement = format!(
-            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
+            "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND changed_rules <= ?3 AND counts = 1 \
              AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) ORDER BY sequence DESC LIMIT 1"
         );
-        self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
+        let values = params![project.as_str(), task.as_str(), judged_by.to_flag()];
+        self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
     }
 
     /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
@@ -193,11 +225,11 @@ impl Tables {
         self.read_digests(statement, params![project.as_str(), path]).map(|mut rows| rows.remove(path))
     }
 
-    /// Returns, in order, the violations that were recorded after a sealed run. The run is counted backwards:
-    /// `runs_ago` 0 means the last sealed run.
+    /// Returns, in order, the violations that were recorded after a sealed run by approved rules. The run is counted backwards:
+    /// `runs_ago` 0 means the last one.
     pub(super) fn violations_since(&self, project: &ProjectId, runs_ago: u32) -> Result<Vec<ViolationRecord>, IndexError> {
         let statement = "SELECT record FROM violations WHERE project = ?1 AND sequence > COALESCE((SELECT sequence FROM runs \
-                         WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 1 OFFSET ?2), 0) \
+                         WHERE project = ?1 AND report_hash IS NOT NULL AND changed_rules = 0 ORDER BY sequence DESC LIMIT 1 OFFSET ?2), 0) \
                          ORDER BY sequence";
         let rows = self.read_rows(statement, params![project.as_str(), runs_ago], |row| row.get::<_, String>(0))?;
         rows.into_iter().map(|text| self.reader.json("violation", text)).collect()
@@ -273,6 +305,7 @@ impl Tables {
             weaker_isolation: reader.optional_word("isolation level", optional(17)?)?,
             coverage: reader.optional_word("coverage", optional(18)?)?,
             checks: None,
+            by_changed_rules: row.get(19).map_err(refused)?,
         })
     }
 }

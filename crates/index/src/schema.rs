@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11,
-    VERSION_12, VERSION_13, VERSION_14, VERSION_15, VERSION_16, VERSION_17,
+    VERSION_12, VERSION_13, VERSION_14, VERSION_15, VERSION_16, VERSION_17, VERSION_18,
 ];
 
 const VERSION_1: &str = "
@@ -390,6 +390,31 @@ CREATE TABLE history_former_names (
 ) STRICT;
 ";
 
+/// Says of each run, and of each last result of a check, whether the rules were approved; takes out the table of programs, which nothing
+/// reads. All lines are applied once more.
+const VERSION_18: &str = "
+DROP TABLE programs;
+ALTER TABLE runs ADD COLUMN changed_rules INTEGER NOT NULL DEFAULT 0;
+DROP TABLE checks;
+CREATE TABLE checks (
+    project TEXT NOT NULL,
+    task TEXT NOT NULL,
+    changed_rules INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    plan_digest TEXT NOT NULL,
+    tree_digest TEXT,
+    blocking TEXT,
+    run_id TEXT,
+    sequence INTEGER,
+    PRIMARY KEY (project, task, changed_rules, place)
+) STRICT, WITHOUT ROWID;
+
+DELETE FROM seals;
+DELETE FROM positions;
+";
+
 const VERSION_4: &str = "
 CREATE TABLE task_lists (
     project TEXT NOT NULL,
@@ -418,7 +443,7 @@ CREATE TABLE pruned (
 ";
 
 /// Every table whose rows belong to a project, with the column that has the project's id.
-pub(super) const TABLES: [(&str, &str); 14] = [
+pub(super) const TABLES: [(&str, &str); 13] = [
     ("positions", "project"),
     ("projects", "id"),
     ("runs", "project"),
@@ -432,7 +457,6 @@ pub(super) const TABLES: [(&str, &str); 14] = [
     ("violations", "project"),
     ("pruned", "project"),
     ("checks", "project"),
-    ("programs", "project"),
 ];
 
 /// The table with the seals of the projects' rows. It is not in [`TABLES`], because a seal does not follow from ledger lines

@@ -7,7 +7,8 @@
 //! # What the seal covers
 //!
 //! The position in the ledger, the last applied line, all rows of the small tables, and of the table of runs the rows that
-//! decide: for each task its last run that counts and its two newest runs, and the two newest sealed runs of the project. All
+//! decide: for each task its last run that counts, by any rules and by approved ones, and its two newest runs, and the two newest sealed
+//! runs of the project by approved rules. All
 //! other rows of runs, and the rows about reusable inputs and pruned runs, are not covered, because reading them all would
 //! take longer than an answer may take. Readers of such a row use it only to find the ledger line, and check that line.
 //!
@@ -21,7 +22,7 @@ use crate::{IndexError, StoreIndex};
 use proctor_model::{Digest, LedgerLine, ProjectId, Sequence};
 
 /// The tables that a seal covers as a whole, with the column that has the project's id, in the order of the signed bytes.
-const WHOLE_TABLES: [(&str, &str); 10] = [
+const WHOLE_TABLES: [(&str, &str); 9] = [
     ("projects", "id"),
     ("tdd", "project"),
     ("prerequisites", "project"),
@@ -31,19 +32,21 @@ const WHOLE_TABLES: [(&str, &str); 10] = [
     ("task_lists", "project"),
     ("violations", "project"),
     ("checks", "project"),
-    ("programs", "project"),
 ];
 /// Selects the tasks of a project. It jumps from task to task in the database's index of runs, so its time does not grow with
 /// the number of runs.
 const TASKS: &str = "WITH RECURSIVE known (task) AS (SELECT min(task) FROM runs WHERE project = ?1 UNION ALL \
                      SELECT (SELECT min(task) FROM runs WHERE project = ?1 AND runs.task > known.task) FROM known \
                      WHERE known.task IS NOT NULL) SELECT task FROM known WHERE task IS NOT NULL";
-/// Selects a task's last run that counts, as `last_run` does.
+/// Select a task's last run that counts, as `last_run` does: by any rules, and by approved ones.
 const LAST_RUN: &str = "SELECT * FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
                         AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) ORDER BY sequence DESC LIMIT 1";
+const LAST_APPROVED_RUN: &str = "SELECT * FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 AND changed_rules = 0 \
+                                 AND NOT (status = 'SPECIFICATION_ERROR' AND plan_digest IS NULL) \
+                                 ORDER BY sequence DESC LIMIT 1";
 const NEWEST_RUNS: &str = "SELECT * FROM runs WHERE project = ?1 AND task = ?2 ORDER BY sequence DESC LIMIT 2";
-const NEWEST_SEALED: &str =
-    "SELECT sequence FROM runs WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 2";
+const NEWEST_SEALED: &str = "SELECT sequence FROM runs WHERE project = ?1 AND report_hash IS NOT NULL AND changed_rules = 0 \
+                             ORDER BY sequence DESC LIMIT 2";
 
 type SignRows = Box<dyn Fn(&[u8]) -> Option<String> + Send>;
 type VerifyRows = Box<dyn Fn(&[u8], &str) -> bool + Send>;
@@ -183,7 +186,7 @@ fn covered_rows(connection: &Connection, project: &ProjectId) -> rusqlite::Resul
         add_rows(&mut statement, own, &mut bytes)?;
     }
     let tasks: Vec<String> = connection.prepare(TASKS)?.query_map(own, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    for statement in [LAST_RUN, NEWEST_RUNS] {
+    for statement in [LAST_RUN, LAST_APPROVED_RUN, NEWEST_RUNS] {
         let mut statement = connection.prepare(statement)?;
         for task in &tasks {
             add_rows(&mut statement, params![project.as_str(), task], &mut bytes)?;

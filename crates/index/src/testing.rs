@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{ApprovalJudge, StoreIndex};
 use proctor_model::{
-    ApprovalReason, ApprovalRecord, ApprovalTerms, CurrentApproval, Digest, ExpectedOutput, LedgerBody, LedgerLine,
+    ApprovalReason, ApprovalRecord, ApprovalTerms, ChangedRules, CurrentApproval, Digest, ExpectedOutput, LedgerBody, LedgerLine,
     OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, TaskId, Timestamp, testing,
 };
 
@@ -46,6 +46,13 @@ pub(super) fn run_record(number: u64, task_id: &str, status: OverallStatus) -> R
     let time = (Timestamp::from_millis(1), Timestamp::from_millis(2));
     let record = RunRecord::without_verdict(run_id(number), task(task_id), Digest::of(b"report"), status, time);
     RunRecord { manifest_hash: Digest::of(b"manifest"), ..record }
+}
+
+/// Returns the record of a run as it is where nobody had approved the rules.
+pub(super) fn by_changed_rules(record: RunRecord) -> RunRecord {
+    let changed = ChangedRules { rules: Digest::of(b"rules"), changed: vec!["tests: timeout".to_owned()], lacks_files: false };
+    let conditions = serde_json::json!({ "platform": "linux-x86_64", "rulesChanged": changed });
+    RunRecord { conditions: Some(serde_json::from_value(conditions).expect("conditions")), ..record }
 }
 
 pub(super) fn everything_counts(_: &ProjectId, _: &CurrentApproval, _: &LedgerBody) -> bool {

@@ -398,4 +398,9 @@ impl RunRecord {
     pub fn leads_latest(&self) -> bool {
         self.overall_status.counts() && self.checks.is_empty()
     }
+
+    /// Returns whether the run was judged by rules that nobody had approved. Nothing of it is the past of a run by approved rules.
+    pub fn is_by_changed_rules(&self) -> bool {
+        self.conditions.as_ref().is_some_and(|conditions| conditions.rules_changed.is_some())
+    }
 }

@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::request::ProjectScope;
 use crate::sealed_report;
 use proctor_evidence::Store;
-use proctor_index::{IndexedRun, StoreIndex};
+use proctor_index::{IndexedRun, RunsJudgedBy, StoreIndex};
 use proctor_model::{CompletionStatus, RunId, TaskId, TreeDigest, newest_fresh_failure};
 
 /// A task that is not complete on the current tree, and the reason.
@@ -55,7 +55,7 @@ pub fn unmet_dependencies(
 ) -> Result<Vec<UnmetDependency>, ProjectError> {
     let mut unmet = Vec::new();
     for task in tasks {
-        let last = evidence.index.last_run(&scope.project, task).map_err(ProjectError::Index)?;
+        let last = evidence.index.last_run(&scope.project, task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
         let why = match last {
             None => Some(UnmetReason::NeverRun),
             Some(last) if !is_complete(&evidence.store, scope, task, &last.run_id)? => Some(UnmetReason::Incomplete(last.run_id)),
@@ -76,7 +76,7 @@ fn failed_since(
     verdict: &IndexedRun,
     tree: TreeDigest,
 ) -> Result<Option<RunId>, ProjectError> {
-    let checks = index.checks(&scope.project, task).map_err(ProjectError::Index)?;
+    let checks = index.checks(&scope.project, task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
     let failure = verdict.plan_digest.and_then(|plan| newest_fresh_failure(&checks, plan, tree));
     Ok(failure.filter(|failure| failure.sequence > verdict.sequence).map(|failure| failure.run_id.clone()))
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::approval::CONFIGURATION_FILE;
+use crate::approval::{CONFIGURATION_FILE, unapproved_in};
 use crate::checked_index::{catch_up, catch_up_and_name};
 use crate::error::ProjectError;
 use crate::settings_approval::rules_digest;
@@ -15,8 +15,9 @@ use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNam
 use proctor_index::IndexedProject;
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
-    OverallStatus, ProjectId, RunId, RunLine, RunRecord, Sequence, TreeDigest, TreePath,
+    OverallStatus, Plan, ProjectId, RuleChange, RunId, RunLine, RunRecord, Sequence, TreeDigest, TreePath,
 };
+use proctor_plan::spec::plan_digest;
 
 /// The most lines of a ledger that are read for the inputs that its runs had.
 const MOST_LINES_FOR_INPUTS: usize = 500;
@@ -266,6 +267,17 @@ impl StoreReader {
             }
         }
         Ok((found, has_other_format))
+    }
+
+    /// Returns in words where the rules of a plan are not those that were approved for a project; nothing if no plan of the task was.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read.
+    pub fn rules_not_approved(&mut self, project: &ProjectId, plan: &Plan) -> Result<Vec<String>, ProjectError> {
+        catch_up(&self.store, &mut self.index, project)?;
+        let unapproved = unapproved_in(&self.index, project, plan, plan_digest(plan))?;
+        let difference = unapproved.map(|unapproved| unapproved.difference).unwrap_or_default();
+        Ok(RuleChange::in_short(&[difference.opens, difference.changed].concat()))
     }
 
     /// Returns whether the rules of a run, which has this line of the ledger, were approved after it.

@@ -113,21 +113,6 @@ pub fn is_as_in_ledger(ledger: &LedgerLookup, row: &IndexedRun) -> Result<bool, 
     Ok(of_line.as_ref() == Some(&IndexedRun { checks: None, ..row.clone() }))
 }
 
-/// Returns whether a line of the ledger is about a run by rules that nobody had approved. Nothing of such a run is history.
-pub(crate) fn is_by_changed_rules(line: &LedgerLine) -> bool {
-    let Some(RunLine::Sealed(record)) = line.body.about_runs() else { return false };
-    record.conditions.as_ref().is_some_and(|conditions| conditions.rules_changed.is_some())
-}
-
-/// Returns whether a row of the index is as the ledger says, and about a run by approved rules.
-///
-/// # Errors
-/// When the line cannot be read, or is not as proctor wrote it.
-pub fn is_history(ledger: &LedgerLookup, row: &IndexedRun) -> Result<bool, ProjectError> {
-    let line = ledger.find(row.sequence).map_err(ProjectError::Evidence)?;
-    Ok(!line.as_ref().is_some_and(is_by_changed_rules) && is_as_in_ledger(ledger, row)?)
-}
-
 /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that may be reused.
 /// The index tells where the run's line is. `None` if the index does not know such a run, or says something that the ledger does
 /// not say.

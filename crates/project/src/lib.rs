@@ -114,7 +114,7 @@ pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use known_commits::{accepted_commit, committed_digests, keep_accepted_commit};
-pub use ledger_runs::{LedgerRuns, is_as_in_ledger, is_history, run_of_ledger, run_on_inputs, sealed_report};
+pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_plan, place_of_report};
 pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};

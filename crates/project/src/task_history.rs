@@ -4,7 +4,7 @@ use crate::error::ProjectError;
 use crate::ledger_runs::{run_of_ledger, sealed_report};
 use proctor_evidence::Store;
 use proctor_evidence::report::EXECUTION_REPORT_FILE;
-use proctor_index::{self as store, IndexedRun};
+use proctor_index::{self as store, IndexedRun, RunsJudgedBy};
 use proctor_model::{
     CheckStanding, CommandExit, CurrentPlan, KnownCheck, LastVerdict, MovedRun, OverallResult, OverallStatus, ProjectId, TaskId,
     TddState, TreeDigest, newest_fresh_failure,
@@ -41,14 +41,14 @@ impl TaskHistory {
         task: &TaskId,
     ) -> Result<Self, ProjectError> {
         let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
-        let verdict = index.last_run(project, task).map_err(ProjectError::Index)?;
+        let verdict = index.last_run(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)?;
         // The seal of the index proves which run is the last. What it says is read from the ledger.
         let verdict = verdict.map(|run| run_of_ledger(store, project, &run.run_id)).transpose()?.flatten();
-        let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(ProjectError::Index)?;
+        let newest = index.runs(project, Some(task), RunsJudgedBy::AnyRules, MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
         let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
-        let checks = index.checks(project, task).map_err(ProjectError::Index)?;
+        let checks = index.checks(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)?;
         Ok(Self { verdict, checks, moved, tdd })
     }
 

@@ -151,7 +151,9 @@ impl Keeper<'_> {
 fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, ProjectError> {
     let mut states = Vec::new();
     for task in index.tasks(project).map_err(ProjectError::Index)? {
-        let Some(run) = index.last_run(project, &task).map_err(ProjectError::Index)? else { continue };
+        let Some(run) = index.last_run(project, &task, store::RunsJudgedBy::AnyRules).map_err(ProjectError::Index)? else {
+            continue;
+        };
         let verdict = match sealed_report(store, project, &task, &run.run_id) {
             Ok(report) => with_its_debt(store, project, &task, report),
             Err(error) => {

@@ -10,7 +10,7 @@ use crate::selection::Selection;
 use crate::specifications::Specifications;
 use crate::tracked_outside::TrackedOutside;
 use proctor_evidence::Store;
-use proctor_index::StoreIndex;
+use proctor_index::{RunsJudgedBy, StoreIndex};
 use proctor_model::{Digest, PlanNote, TreePath};
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
 
@@ -49,8 +49,7 @@ impl Trees {
     ///
     /// A run of checks that were selected by name keeps the remembered tree, because the other checks did not run on
     /// this tree.
-    pub fn keep_verdict_tree(&mut self, index: &StoreIndex, request: &RunRequest<'_>, plan: Digest, tree: &TreeIndex) {
-        self.keep_checked_tree(index, request, tree);
+    pub fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, tree: &TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
             Selection::All | Selection::Missing | Selection::Triggered { .. } => {
@@ -62,11 +61,11 @@ impl Trees {
     }
 
     /// Remembers the tree of a run, so that the state of the project can say how many files have changed since each check ran.
-    fn keep_checked_tree(&mut self, index: &StoreIndex, request: &RunRequest<'_>, tree: &TreeIndex) {
+    pub fn keep_checked_tree(&mut self, index: &StoreIndex, request: &RunRequest<'_>, tree: &TreeIndex) {
         let (scope, plan) = (request.scope, request.plan);
         // All checks of a plan with one check ran on the tree of the last verdict.
         if plan.steps.len() > 1
-            && let Ok(checks) = index.checks(&scope.project, &plan.task)
+            && let Ok(checks) = index.checks(&scope.project, &plan.task, RunsJudgedBy::AnyRules)
         {
             self.checked.keep(&scope.root, &plan.task, tree.clone(), &checks);
         }

@@ -4,6 +4,7 @@ use proctor_evidence::report::{
     DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt,
 };
 use proctor_evidence::{RunDirectory, SealedFiles};
+use proctor_index::RunsJudgedBy;
 use proctor_model::{EvidenceKind, PlanNote};
 use proctor_project::{Evidence, ProjectError, RunRequest};
 
@@ -35,7 +36,10 @@ pub(crate) fn write_debt(
 /// Returns the debt file of the task's last verdict, as it was sealed; `None` if there is none.
 fn debt_before(evidence: &Evidence, request: &RunRequest<'_>) -> Result<Option<TechnicalDebtV1>, String> {
     let (project, task) = (&request.scope.project, &request.plan.task);
-    let Some(run) = evidence.index.last_run(project, task).map_err(|error| error.to_string())? else { return Ok(None) };
+    let Some(run) = evidence.index.last_run(project, task, RunsJudgedBy::ApprovedRules).map_err(|error| error.to_string())?
+    else {
+        return Ok(None);
+    };
     // The seal of the index proves the last run.
     let Some(hashes) = run.sealed else { return Ok(None) };
     let files = SealedFiles::open(&evidence.store, project, task, &run.run_id, hashes.manifest);

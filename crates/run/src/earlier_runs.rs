@@ -9,9 +9,9 @@ use crate::other_results::other_results;
 use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
-use proctor_index::IndexedRun;
+use proctor_index::{IndexedRun, RunsJudgedBy};
 use proctor_model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
-use proctor_project::{Evidence, LastRuns, RunRequest, is_history};
+use proctor_project::{Evidence, LastRuns, RunRequest, is_as_in_ledger};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
@@ -34,11 +34,10 @@ pub(crate) struct CheckedRows<'a> {
 }
 
 impl<'a> CheckedRows<'a> {
-    /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out, and runs by rules that
-    /// nobody had approved.
+    /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out.
     pub(crate) fn matching(&self, is_wanted: impl Fn(&IndexedRun) -> bool) -> impl Iterator<Item = &'a IndexedRun> {
         let ledger = self.ledger;
-        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_history(ledger, run).unwrap_or(false));
+        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_as_in_ledger(ledger, run).unwrap_or(false));
         self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
     }
 }
@@ -47,7 +46,7 @@ impl<'a> CheckedRows<'a> {
 /// not depend on it.
 pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
     let (project, task) = (&request.scope.project, &request.plan.task);
-    let rows = evidence.index.runs(project, Some(task), RUNS).unwrap_or_default();
+    let rows = evidence.index.runs(project, Some(task), RunsJudgedBy::ApprovedRules, RUNS).unwrap_or_default();
     // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
     let ledger = LedgerLookup::open(&evidence.store, project).ok();
     let runs = CheckedRows { rows: &rows, ledger: ledger.as_ref() };
@@ -91,7 +90,7 @@ pub(crate) fn told_notes(evidence: &Evidence, last_runs: &mut LastRuns, request:
     }
     let task = (request.scope.project.clone(), request.plan.task.clone());
     let last = last_runs.notes.remove(&task).or_else(|| {
-        let runs = evidence.index.runs(&task.0, Some(&task.1), 1).ok()?;
+        let runs = evidence.index.runs(&task.0, Some(&task.1), RunsJudgedBy::AnyRules, 1).ok()?;
         Some(report_of(&evidence.store, request, runs.first()?)?.notes)
     });
     last_runs.notes.insert(task, notes.clone());

@@ -385,7 +385,7 @@ fn record(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement
         exit: Some(exit(run_end, actions, decided)),
         isolation: report.isolation.as_ref().map(|isolation| isolation.level).filter(|level| level.is_weaker()),
         route: decided.route.clone(),
-        tdd: counts.then(|| decided.tdd.clone()),
+        tdd: (counts && context.changed_rules.is_none()).then(|| decided.tdd.clone()),
         prerequisites: prerequisites_met(context, actions),
         configuration: run_end.after.surveyed.configuration.clone(),
         inputs: if is_of_tree { inputs(run_end, actions) } else { BTreeMap::new() },

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use proctor_evidence as evidence;
 use proctor_evidence::report::parse;
+use proctor_index::RunsJudgedBy;
 use proctor_model::{Action, ActionId, CheckOrder, Plan, PlanOrigin, ResultType};
 use proctor_project::{Evidence, RunRequest, Selection};
 
@@ -59,7 +60,7 @@ pub(crate) fn last_failed_checks(evidence: &Evidence, request: &RunRequest<'_>) 
         Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
     };
     let (project, task) = (&request.scope.project, &request.plan.task);
-    let last = evidence.index.last_run(project, task).ok().flatten();
+    let last = evidence.index.last_run(project, task, RunsJudgedBy::ApprovedRules).ok().flatten();
     let bytes = last.and_then(|last| evidence::read_report(&evidence.store, project, task, &last.run_id).ok());
     let report = bytes.and_then(|bytes| parse(&bytes).ok());
     let results = report.into_iter().flat_map(|report| report.step_execution.results);
@@ -71,7 +72,7 @@ pub(crate) fn last_failed_checks(evidence: &Evidence, request: &RunRequest<'_>) 
 /// cannot be read.
 pub(crate) fn last_report_path(evidence: &Evidence, request: &RunRequest<'_>) -> Option<Arc<Path>> {
     let (project, task) = (&request.scope.project, &request.plan.task);
-    let last = evidence.index.last_run(project, task).ok().flatten()?;
+    let last = evidence.index.last_run(project, task, RunsJudgedBy::AnyRules).ok().flatten()?;
     Some(evidence.store.run_directory(project, task, &last.run_id).join(evidence::REPORT_NAME).into())
 }
 

@@ -18,7 +18,7 @@ const LOOKED_AT: usize = 50;
 pub(crate) fn rejections_before(store: &Store, request: &RunRequest<'_>, review: &str) -> u32 {
     let Ok(ledger) = LedgerLookup::open(store, &request.scope.project) else { return 0 };
     let runs = LedgerRuns::newest(&ledger).map_while(Result::ok);
-    let mut of_task = runs.filter(|run| run.task == request.plan.task).take(LOOKED_AT);
+    let mut of_task = runs.filter(|run| run.task == request.plan.task && !run.by_changed_rules).take(LOOKED_AT);
     let made = of_task.find_map(|run| rejections_of(&report_of(store, request, &run)?, review));
     made.unwrap_or(0)
 }

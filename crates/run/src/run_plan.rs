@@ -300,11 +300,13 @@ fn run_in_directory(
     let outcome = judge_and_seal(evidence, trees, runner, last_runs, &mut run_end, directory, held)?;
     update_task_list(evidence, &mut held.ledger, request.scope, request.settings, show)?;
     if matches!(outcome, RunOutcome::Judged(_)) {
-        trees.keep_verdict_tree(&evidence.index, request, context.plan_digest, &run_end.after.tree);
+        trees.keep_checked_tree(&evidence.index, request, &run_end.after.tree);
+        // A run by rules that nobody approved leaves nothing to the next run.
         if context.changed_rules.is_none() {
+            trees.keep_verdict_tree(request, context.plan_digest, &run_end.after.tree);
             evidence.approved_trees.keep_approved_tree(&evidence.store, request.scope, &index);
+            runner.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
         }
-        runner.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
     }
     Ok(outcome)
 }

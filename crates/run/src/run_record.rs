@@ -33,13 +33,15 @@ pub(crate) fn named_checks(context: &RunContext<'_>) -> Vec<String> {
 }
 
 /// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged in this run, and those
-/// that this run did not reach but that succeeded before.
+/// that this run did not reach but that succeeded before. What a run by rules that nobody approved has made is made again.
 pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
     let mut met = context.met.clone();
     for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
         let name = &one.action.name;
         match (one.status(), one.met) {
-            (Some(ResultType::Success), Some(digest)) => drop(met.insert(name.clone(), digest)),
+            (Some(ResultType::Success), Some(digest)) if context.changed_rules.is_none() || met.get(name) == Some(&digest) => {
+                met.insert(name.clone(), digest);
+            }
             (Some(_), _) => drop(met.remove(name)),
             (None, _) => {}
         }

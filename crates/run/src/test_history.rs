@@ -147,7 +147,12 @@ fn look_back<'a>(
                 Err(error) => return Some(Err(logged(Unread::Ledger, &error))),
             };
             let is_wanted = verdict.is_none_or(|verdict| run.result == Some(verdict));
-            if run.task != request.plan.task || !is_wanted || !is_judged(&run) || runs.pruned(&run.run_id).is_some() {
+            if run.task != request.plan.task
+                || run.by_changed_rules
+                || !is_wanted
+                || !is_judged(&run)
+                || runs.pruned(&run.run_id).is_some()
+            {
                 continue;
             }
             left -= 1;

@@ -1,6 +1,6 @@
 //! The answer of `proctor gate`, as people and programs read it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -29,6 +29,8 @@ pub struct GateAnswer {
     pub policy_from: String,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     pub lowered: Vec<String>,
+    /// The rules of the trusted commit that a fetch or a push brought: they need no approval here.
+    pub trusted_rules: BTreeSet<Digest>,
     /// What the commit changes beside the trusted one by which it can be green in another way.
     pub changes: Vec<GateChange>,
     /// What the commit asks for less, and somebody whom the trusted commit names has accepted.

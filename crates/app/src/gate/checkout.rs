@@ -22,10 +22,11 @@ use crate::run::{RunWish, check_names};
 use proctor_git::find_git_location;
 use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
+use proctor_plan::spec::plan_digest;
 use proctor_plan::verdict::{GateReason, GateState, GateSubject};
 use proctor_project::{
     IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, checkouts_directory,
-    discard_snapshots,
+    discard_snapshots, rules_digest,
 };
 use proctor_sandbox::process::{Control, LauncherHandle};
 use proctor_sandbox::snapshot::remove_directory;
@@ -130,7 +131,7 @@ pub fn run_missing(
     let checkout = Checkout::make(answer, &configuration, (environment, (root, repository)))?;
     // The programs of the project's own environment are those of another tree.
     let environment = environment.without_directories_below(root);
-    let ended = checkout.run(answer, missing, launcher, &environment, run);
+    let ended = checkout.run((answer, root), missing, launcher, &environment, run);
     let removed = remove_directory(&checkout.directory);
     let ended = ended?;
     removed.map_err(|error| {
@@ -258,7 +259,7 @@ impl Checkout {
 
     fn run(
         &self,
-        answer: &GateAnswer,
+        (answer, root): (&GateAnswer, &Path),
         missing: &[MissingRun],
         launcher: LauncherHandle,
         environment: &Environment,
@@ -283,6 +284,10 @@ impl Checkout {
             loaded.configuration.tasks.file = None;
             if let Err(error) = check_names(&loaded, &wish.checks) {
                 return Ok(RunOfCommit::NotRun(NotRun { word: "no-such-check", message: error.sentence() }));
+            }
+            // A checkout approves its own plan at first, which is no approval of other rules than those of the place.
+            if let Some(message) = rules_not_approved(environment, root, &loaded, answer)? {
+                return Ok(RunOfCommit::NotRun(NotRun { word: "changed-rules", message }));
             }
             let settings = opening::settings(environment, &loaded)?;
             let scope = self.register(&mut workspace, &loaded, &settings, environment)?;
@@ -336,6 +341,30 @@ impl Checkout {
         Err(CommandError::new(CommandExit::OwnFault, "the project of the checkout changes while it is registered")
             .hint("ask again"))
     }
+}
+
+/// Returns in words where the rules of a commit are neither those that were approved for the project at `root`, nor those of the trusted
+/// commit; `None` if they are, or if nothing was approved there.
+fn rules_not_approved(
+    environment: &Environment,
+    root: &Path,
+    loaded: &LoadedProject,
+    answer: &GateAnswer,
+) -> Result<Option<String>, CommandError> {
+    let failed = |error| from_run_error(&error);
+    let plan = &loaded.plan;
+    if answer.trusted_rules.contains(&rules_digest(plan_digest(plan), &plan.settings.now)) {
+        return Ok(None);
+    }
+    let mut archive = opening::open_archive(environment)?;
+    let Some(project) = archive.find_project(root).map_err(failed)? else { return Ok(None) };
+    let changed = archive.rules_not_approved(&project, plan).map_err(failed)?;
+    Ok((!changed.is_empty()).then(|| {
+        format!(
+            "the commit has other rules than the approved ones: {}; check it out and `proctor run` there, which asks for the approval",
+            changed.join("; ")
+        )
+    }))
 }
 
 fn make_private_directory(path: &Path) -> Result<(), CommandError> {

@@ -15,7 +15,7 @@ use crate::project::{inputs, opening};
 use proctor_evidence::{AcceptedChanges, Store, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{
-    ClaimOrigin, ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
+    ClaimOrigin, ClaimSigner, CommandExit, Digest, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
 };
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
@@ -124,12 +124,16 @@ pub fn judge(
     let odd = policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
     let mut tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
+    let trusted_rules = match trusted.brought(storage) {
+        Some((base, rules)) => plans::rules_of((repository, root), base, rules, &compared.policy.tasks)?,
+        None => BTreeSet::new(),
+    };
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
     let mut accepted = Vec::new();
     if let Ok(tree) = &mut tree {
         let own = policy::configuration_of(repository, commit)?;
         let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
-        let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
+        let by = JudgedBy::new(&compared.policy, (&trusted, &trusted_rules), plans)?;
         let of_notes = |source, tree: TreeDigest| {
             let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
                 Some(file) => GateSigners::only(notes::signers_of_file(environment, root, file)?),
@@ -204,6 +208,7 @@ pub fn judge(
         changes,
         accepted,
         trusted: trusted.commit(),
+        trusted_rules,
         judgements,
         elsewhere: elsewhere
             .into_iter()
@@ -278,6 +283,7 @@ fn take_accepted(
 struct JudgedBy<'a> {
     policy: &'a GatePolicy,
     trusted: &'a Trusted,
+    trusted_rules: &'a BTreeSet<Digest>,
     /// What the commit's own plans ask for.
     plans: BTreeMap<TaskId, RequiredPlan>,
     /// Its patterns mean the ignored files that the policy accepts.
@@ -285,14 +291,18 @@ struct JudgedBy<'a> {
 }
 
 impl<'a> JudgedBy<'a> {
-    fn new(policy: &'a GatePolicy, trusted: &'a Trusted, plans: BTreeMap<TaskId, RequiredPlan>) -> Result<Self, CommandError> {
+    fn new(
+        policy: &'a GatePolicy,
+        (trusted, trusted_rules): (&'a Trusted, &'a BTreeSet<Digest>),
+        plans: BTreeMap<TaskId, RequiredPlan>,
+    ) -> Result<Self, CommandError> {
         let settings = MatcherSettings { ignore: policy.ignored_inputs.clone(), ..MatcherSettings::default() };
         let accepted = Matcher::new(&settings).map_err(|problems| {
             let wrong: Vec<String> = problems.iter().map(|one| format!("`{}`: {}", one.pattern, one.problem)).collect();
             let message = format!("`ignored_inputs` of `[gate]`: {}", wrong.join("; "));
             CommandError::new(CommandExit::SpecificationWrong, message).hint("write patterns as in `.gitignore`")
         })?;
-        Ok(Self { policy, trusted, plans, accepted })
+        Ok(Self { policy, trusted, trusted_rules, plans, accepted })
     }
 
     fn judge(&self, repository: &ProjectRepository, toolchains: &ToolchainsNow, claims: &[GateClaim]) -> Vec<GateJudgement> {
@@ -312,6 +322,7 @@ impl<'a> JudgedBy<'a> {
             now: clock::now(),
             is_accepted_input: &|path| self.accepts(path),
             is_tracked_by_trusted: &is_tracked,
+            trusted_rules: self.trusted_rules,
             changed_toolchains: &|_| Vec::new(),
         };
         judge(&rules)

@@ -12,7 +12,7 @@ use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
 use proctor_plan::spec::{self, DiskFiles, ProjectFiles, changed_actions, plan_digest, plan_terms};
 use proctor_plan::verdict::RequiredPlan;
-use proctor_project::{CommittedFiles, ProjectRepository, Specifications};
+use proctor_project::{CommittedFiles, ProjectRepository, Specifications, rules_digest};
 use proctor_tree::ignore::{IgnoredClass, class_of};
 
 /// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
@@ -90,11 +90,39 @@ pub(super) fn lowered_in_plans(
 /// Returns what the commit's plans ask for, by the task. A task is missing whose plan cannot be made from the commit. `root` is the
 /// project's directory, in which packages may be installed.
 pub(super) fn required_plans(
-    (repository, root): (&ProjectRepository, &Path),
+    place: (&ProjectRepository, &Path),
     commit: ObjectId,
     configuration: &Configuration,
     tasks: &[TaskId],
 ) -> Result<BTreeMap<TaskId, RequiredPlan>, CommandError> {
+    let required = plans_of(place, commit, configuration, tasks)?.into_iter().map(|(task, plans)| {
+        let checks = plans[0].steps.iter().map(|check| check.name.clone()).collect();
+        // How a check that proctor finds is called depends on what is installed where the run is made.
+        let is_found = task == TaskId::default_task() && configuration.checks.is_empty();
+        let digests = if is_found { Vec::new() } else { plans.iter().map(plan_digest).collect() };
+        (task, RequiredPlan { checks, digests })
+    });
+    Ok(required.collect())
+}
+
+/// Returns the digests of the rules of a commit's plans, as the ledger has them of a run whose rules nobody had approved.
+pub(super) fn rules_of(
+    place: (&ProjectRepository, &Path),
+    commit: ObjectId,
+    configuration: &Configuration,
+    tasks: &[TaskId],
+) -> Result<BTreeSet<Digest>, CommandError> {
+    let plans = plans_of(place, commit, configuration, tasks)?.into_values().flatten();
+    Ok(plans.map(|plan| rules_digest(plan_digest(&plan), &plan.settings.now)).collect())
+}
+
+/// Returns the plans of a commit by the task: with the packages that are installed in the project, and without.
+fn plans_of(
+    (repository, root): (&ProjectRepository, &Path),
+    commit: ObjectId,
+    configuration: &Configuration,
+    tasks: &[TaskId],
+) -> Result<BTreeMap<TaskId, Vec<Plan>>, CommandError> {
     let failed = |error| from_git_read_error(&repository.storage, &error);
     let committed = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit).map_err(failed)?);
     let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(root) };
@@ -103,7 +131,7 @@ pub(super) fn required_plans(
     let named = if is_specified { committed.files_ending(SPECIFICATION_SUFFIX) } else { BTreeMap::new() };
     let contents = named.into_iter().filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
     let specifications = Specifications::of_contents(root, &contents, &configuration.specification);
-    let mut required = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for task in tasks {
         let is_own = *task == TaskId::default_task();
         let plan_of = |files: &dyn ProjectFiles| match is_own {
@@ -112,15 +140,12 @@ pub(super) fn required_plans(
         };
         // A run on a checkout makes its plan before anything is installed.
         let plans: Vec<Plan> = [plan_of(&with_packages), plan_of(&committed)].into_iter().flatten().collect();
-        let Some(first) = plans.first() else { continue };
-        let checks = first.steps.iter().map(|check| check.name.clone()).collect();
-        // How a check that proctor finds is called depends on what is installed where the run is made.
-        let is_found = is_own && configuration.checks.is_empty();
-        let digests = if is_found { Vec::new() } else { plans.iter().map(plan_digest).collect() };
-        required.insert(task.clone(), RequiredPlan { checks, digests });
+        if !plans.is_empty() {
+            found.insert(task.clone(), plans);
+        }
     }
     committed.finish().map_err(failed)?;
-    Ok(required)
+    Ok(found)
 }
 
 /// Words before which a command may stand: interpreters, and programs that start another one.

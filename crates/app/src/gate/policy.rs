@@ -109,10 +109,25 @@ impl Trusted {
                 *commit == judged
                     && *why != TrustedBecause::Named
                     && name.starts_with("refs/remotes/")
-                    && was_moved_here(storage, name)
+                    && was_brought(storage, name, *commit) == Some(false)
             }
             Self::File { .. } => false,
             Self::Defaults => true,
+        }
+    }
+
+    /// Returns the commit that a fetch or a push of a followed branch brought, with its configuration: what it has, others have accepted.
+    /// One that somebody named here, or that a reference was moved to, is nobody's word.
+    pub(super) fn brought(&self, storage: &GitStorage) -> Option<(ObjectId, &Configuration)> {
+        match self {
+            Self::Commit { name, commit, configuration, why }
+                if *why != TrustedBecause::Named
+                    && name.starts_with("refs/remotes/")
+                    && was_brought(storage, name, *commit) == Some(true) =>
+            {
+                Some((*commit, configuration))
+            }
+            Self::Commit { .. } | Self::File { .. } | Self::Defaults => None,
         }
     }
 
@@ -396,13 +411,14 @@ fn of_commit(
     Ok(Trusted::Commit { name, commit, configuration, why })
 }
 
-/// Returns whether a branch of a remote repository has its commit neither by a fetch nor by a push, as git's log of the reference says. A clone
-/// has no such log.
-fn was_moved_here(storage: &GitStorage, name: &str) -> bool {
+/// Returns whether a fetch or a push moved a reference to this commit last, as git's log of the reference says; `None` without a log, as
+/// right after a clone.
+fn was_brought(storage: &GitStorage, name: &str, commit: ObjectId) -> Option<bool> {
     const OF_REMOTE: [&str; 5] = ["fetch", "pull", "clone", "update by push", "remote"];
-    let Ok(Some(log)) = storage.common.text(&format!("logs/{name}"), LONGEST_LOG) else { return false };
-    let message = log.lines().next_back().and_then(|line| line.split_once('\t')).map_or("", |(_, message)| message);
-    !OF_REMOTE.iter().any(|word| message.starts_with(word))
+    let log = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten()?;
+    let (objects, message) = log.lines().next_back().and_then(|line| line.split_once('\t')).unwrap_or_default();
+    let is_there = objects.split(' ').nth(1) == Some(&commit.hex());
+    Some(is_there && OF_REMOTE.iter().any(|word| message.starts_with(word)))
 }
 
 /// Returns the commit that was accepted last in this store as the side to compare with. Nobody named it.

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof};
 use proptest::{prop_assert_eq, proptest};
 
-use crate::testing::{TestIndex, approval, line, project, registration, run_id, run_record, task, terms};
-use crate::{IndexError, IndexedProject, IndexedRun, SealedHashes, StoreIndex};
+use crate::testing::{TestIndex, approval, by_changed_rules, line, project, registration, run_id, run_record, task, terms};
+use crate::{IndexError, IndexedProject, IndexedRun, RunsJudgedBy, SealedHashes, StoreIndex};
 use proctor_model::{
     CommandExit, Digest, ExitCodeSource, IsolationLevel, LedgerBody, LedgerLine, NextNode, OverallResult, OverallStatus,
     OverrideRecord, Phase, PhaseRecord, ProjectId, PruneReason, PruneRecord, PrunedRun, RouteDestination, RouteEntry, RouteKind,
@@ -78,9 +78,10 @@ fn a_run_is_read_back_as_its_line_has_it() {
         weaker_isolation: record.isolation,
         coverage: None,
         checks: None,
+        by_changed_rules: false,
     };
-    assert_eq!(test.index.runs(&project(SHOP), None, 9).unwrap(), std::slice::from_ref(&expected));
-    assert_eq!(test.index.last_run(&project(SHOP), &task("T030")).unwrap(), Some(expected));
+    assert_eq!(test.index.runs(&project(SHOP), None, RunsJudgedBy::AnyRules, 9).unwrap(), std::slice::from_ref(&expected));
+    assert_eq!(test.index.last_run(&project(SHOP), &task("T030"), RunsJudgedBy::AnyRules).unwrap(), Some(expected));
     let state = TddState { sequence: Some(Sequence(1)), ..started(Phase::Red) };
     assert_eq!(test.index.tdd(&project(SHOP), &task("T030")).unwrap(), state);
 }
@@ -110,7 +111,7 @@ fn rows_of_pruned_runs_go_except_for_the_newest_fifty_of_each_task_however_many_
         test.append(SHOP, pruned(first..round * 16 + 13, "a"));
     }
     let numbers = |task_id: &str| -> Vec<u64> {
-        let runs = test.index.runs(&project(SHOP), Some(&task(task_id)), 1000).unwrap();
+        let runs = test.index.runs(&project(SHOP), Some(&task(task_id)), RunsJudgedBy::AnyRules, 1000).unwrap();
         runs.into_iter().map(|run| run.run_id.number()).collect()
     };
     assert_eq!(numbers("a"), (270..320).rev().collect::<Vec<_>>());
@@ -121,7 +122,10 @@ fn rows_of_pruned_runs_go_except_for_the_newest_fifty_of_each_task_however_many_
     let on =
         |number: u64| test.index.run_on_inputs(&project(SHOP), &task("a"), "lint", Digest::of(&number.to_le_bytes())).unwrap();
     assert_eq!((on(300), on(319).map(|run| run.run_id)), (None, Some(run_id(319))), "no result of a pruned run is reused");
-    assert_eq!(test.index.last_run(&project(SHOP), &task("a")).unwrap().map(|run| run.run_id), Some(run_id(319)));
+    assert_eq!(
+        test.index.last_run(&project(SHOP), &task("a"), RunsJudgedBy::AnyRules).unwrap().map(|run| run.run_id),
+        Some(run_id(319))
+    );
 }
 
 #[test]
@@ -156,16 +160,19 @@ fn the_newest_run_on_the_same_inputs_is_found_by_task_check_and_digest() {
     assert_eq!(found(&test.index, "a", "lint", one), None);
 }
 
-#[test]
-fn violations_are_told_from_a_sealed_run_on_and_lists_by_their_last_writing() {
-    let mut test = TestIndex::new();
-    let violation = |subject: &str| ViolationRecord {
+fn violation(subject: &str) -> ViolationRecord {
+    ViolationRecord {
         path: "tasks.md".to_owned(),
         violation: ViolationKind::UnauthorizedCompletion,
         subject: subject.to_owned(),
         found: String::new(),
         restored: String::new(),
-    };
+    }
+}
+
+#[test]
+fn violations_are_told_from_a_sealed_run_on_and_lists_by_their_last_writing() {
+    let mut test = TestIndex::new();
     let list =
         |text: &str| LedgerBody::TaskList(TaskListRecord { path: "tasks.md".to_owned(), digest: Digest::of(text.as_bytes()) });
     test.append(SHOP, LedgerBody::Violation(violation("a")));
@@ -195,7 +202,7 @@ fn runs_are_listed_newest_first_by_task_and_limit() {
     }
     test.append_run("till-00000002", run_record(1, "odd", OverallStatus::Success));
     let numbers = |task_id: Option<&str>, limit| -> Vec<_> {
-        let runs = test.index.runs(&project(SHOP), task_id.map(task).as_ref(), limit).unwrap();
+        let runs = test.index.runs(&project(SHOP), task_id.map(task).as_ref(), RunsJudgedBy::AnyRules, limit).unwrap();
         runs.iter().map(|run| run.run_id.number()).collect()
     };
     assert_eq!(numbers(None, 3), [6, 5, 4]);
@@ -221,12 +228,33 @@ fn runs_that_do_not_count_are_listed_and_never_the_last() {
     test.append(SHOP, LedgerBody::Superseded(superseded));
     // The specification has errors, so this run was refused and had no plan (C78).
     test.append_run(SHOP, run_record(5, "default", OverallStatus::SpecificationError));
-    let last = test.index.last_run(&project(SHOP), &task("default")).unwrap().unwrap();
+    let last = test.index.last_run(&project(SHOP), &task("default"), RunsJudgedBy::AnyRules).unwrap().unwrap();
     assert_eq!(last.run_id, run_id(1));
-    let listed = test.index.runs(&project(SHOP), None, 2).unwrap();
+    let listed = test.index.runs(&project(SHOP), None, RunsJudgedBy::AnyRules, 2).unwrap();
     let [refused, newest] = &listed[..] else { panic!("{listed:?}") };
     assert_eq!((refused.status, &refused.run_id), (OverallStatus::SpecificationError, &run_id(5)));
     assert_eq!((newest.status, newest.ended, newest.sealed), (OverallStatus::Superseded, None, None));
+}
+
+#[test]
+fn a_run_by_changed_rules_is_listed_and_no_run_by_approved_ones_finds_it() {
+    let mut test = TestIndex::new();
+    let (shop, default) = (project(SHOP), task("default"));
+    let configured = |number, text: &str| RunRecord {
+        configuration: [("pyproject.toml".to_owned(), Digest::of(text.as_bytes()))].into(),
+        ..run_record(number, "default", OverallStatus::Success)
+    };
+    test.append_run(SHOP, configured(1, "before"));
+    test.append(SHOP, LedgerBody::Violation(violation("a")));
+    test.append_run(SHOP, by_changed_rules(configured(2, "meanwhile")));
+    let last = |judged_by| test.index.last_run(&shop, &default, judged_by).unwrap().map(|run| run.run_id);
+    assert_eq!(last(RunsJudgedBy::AnyRules), Some(run_id(2)));
+    assert_eq!(last(RunsJudgedBy::ApprovedRules), Some(run_id(1)));
+    let listed = |judged_by| test.index.runs(&shop, None, judged_by, 9).unwrap().len();
+    assert_eq!((listed(RunsJudgedBy::AnyRules), listed(RunsJudgedBy::ApprovedRules)), (2, 1));
+    let known = test.index.configuration(&shop, &default).unwrap();
+    assert_eq!(known.values().collect::<Vec<_>>(), [&Digest::of(b"before")]);
+    assert_eq!(test.index.violations_since(&shop, 0).unwrap().len(), 1, "the next run by approved rules names it too");
 }
 
 #[test]
@@ -308,12 +336,18 @@ struct ProjectContent {
 fn everything(index: &StoreIndex, ids: &[ProjectId]) -> Everything {
     let content = |id: &ProjectId| ProjectContent {
         position: index.position(id).unwrap(),
-        runs: index.runs(id, None, u32::MAX).unwrap(),
+        runs: index.runs(id, None, RunsJudgedBy::AnyRules, u32::MAX).unwrap(),
         prerequisites: index.prerequisites(id).unwrap(),
         tasks: ["a", "b"]
             .map(task)
             .iter()
-            .map(|task| (index.last_run(id, task).unwrap(), index.tdd(id, task).unwrap(), index.configuration(id, task).unwrap()))
+            .map(|task| {
+                (
+                    index.last_run(id, task, RunsJudgedBy::AnyRules).unwrap(),
+                    index.tdd(id, task).unwrap(),
+                    index.configuration(id, task).unwrap(),
+                )
+            })
             .collect(),
     };
     Everything { projects: index.projects().unwrap(), per_project: ids.iter().map(content).collect() }

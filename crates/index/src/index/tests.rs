@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc::channel;
 
 use crate::testing::{TestIndex, everything_counts, project, run_record, task};
-use crate::{AllLedgerLines, IndexError, IndexRepair, StoreIndex};
+use crate::{AllLedgerLines, IndexError, IndexRepair, RunsJudgedBy, StoreIndex};
 use proctor_model::OverallStatus;
 
 const PAGE: u64 = 1024;
@@ -15,8 +15,13 @@ const SHOP: &str = "shop-00000001";
 /// Returns the answers to some queries about a project, as text, to compare two indexes.
 fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     let (shop, default) = (project(SHOP), task("default"));
-    let runs = index.runs(&shop, None, 1000)?;
-    let asked = (index.position(&shop)?, index.projects()?, index.tasks(&shop)?, index.last_run(&shop, &default)?);
+    let runs = index.runs(&shop, None, RunsJudgedBy::AnyRules, 1000)?;
+    let asked = (
+        index.position(&shop)?,
+        index.projects()?,
+        index.tasks(&shop)?,
+        index.last_run(&shop, &default, RunsJudgedBy::AnyRules)?,
+    );
     Ok(format!("{runs:?} {asked:?} {:?}", index.tdd(&shop, &default)?))
 }
 

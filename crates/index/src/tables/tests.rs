@@ -6,7 +6,7 @@ use std::thread;
 use crate::schema::MIGRATIONS;
 use crate::tables::set_aside;
 use crate::testing::{TestIndex, everything_counts, line, project, run_record};
-use crate::{IndexError, StoreIndex};
+use crate::{IndexError, RunsJudgedBy, StoreIndex};
 use proctor_model::{LedgerBody, OverallStatus};
 
 #[test]
@@ -17,7 +17,7 @@ fn an_index_is_private_and_kept() {
     assert_eq!(mode, 0o600);
     let again = StoreIndex::open(&test.path, everything_counts).unwrap();
     assert_eq!(again.set_aside, None);
-    assert_eq!(again.index.runs(&project("shop-00000001"), None, 10).unwrap().len(), 1);
+    assert_eq!(again.index.runs(&project("shop-00000001"), None, RunsJudgedBy::AnyRules, 10).unwrap().len(), 1);
     let setting = |name: &str| {
         again
             .index
@@ -84,7 +84,7 @@ fn damage_deep_inside_shows_as_such_and_can_be_set_aside() {
     bytes[last_pages..].fill(0xff);
     std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &bytes).unwrap();
     let opened = StoreIndex::open(&path, everything_counts).unwrap();
-    let refused = opened.index.runs(&project("shop-00000001"), None, 10);
+    let refused = opened.index.runs(&project("shop-00000001"), None, RunsJudgedBy::AnyRules, 10);
     assert!(matches!(refused, Err(IndexError::Corrupt { .. })), "{refused:?}");
     drop(opened);
     let aside = set_aside(&path).unwrap();
@@ -140,7 +140,10 @@ fn the_write_ahead_log_outlives_the_last_connection_and_stays_short() {
     }
     assert!(lengths.windows(2).any(|pair| 0 < pair[0] && pair[0] < pair[1]), "nothing is moved at most closings: {lengths:?}");
     assert!(lengths.iter().all(|length| *length <= 512 * 1024), "{lengths:?}");
-    assert_eq!(StoreIndex::open(&path, everything_counts).unwrap().index.runs(&shop, None, 1000).unwrap().len(), 100);
+    assert_eq!(
+        StoreIndex::open(&path, everything_counts).unwrap().index.runs(&shop, None, RunsJudgedBy::AnyRules, 1000).unwrap().len(),
+        100
+    );
     std::fs::remove_file(&path).unwrap();
     assert_eq!(
         StoreIndex::open(&path, everything_counts).unwrap().index.projects().unwrap(),

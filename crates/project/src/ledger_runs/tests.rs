@@ -146,7 +146,7 @@ fn a_run_is_reused_only_if_its_own_line_has_the_inputs_and_no_later_line_has() {
         let changed = Connection::open(lines.store.index_path()).unwrap().execute(&change, []).unwrap();
         assert_eq!((changed, found("red")), (1, None), "{what}");
     }
-    let rows = index.runs(&lines.project, None, 9).unwrap();
+    let rows = index.runs(&lines.project, None, store::RunsJudgedBy::AnyRules, 9).unwrap();
     let ledger = lines.lookup();
     assert!(rows.iter().all(|row| is_as_in_ledger(&ledger, row).unwrap()));
     let forged = IndexedRun { blocking: 7, ..rows[2].clone() };

@@ -47,7 +47,7 @@ const AFTER_A_RUN: Duration = Duration::from_millis(300);
 const RECENT: u32 = 1000;
 
 /// Adds the tests of sealed runs that the index of tests lacks, oldest first. Returns how many runs were added. With `within`, it
-/// stops after this time, and the rest is added the next time.
+/// stops after this time, and the rest is added the next time. Runs by rules that nobody had approved are no past of a test.
 ///
 /// # Errors
 /// When evidence or the index cannot be used. Evidence that is missing or changed is passed over.
@@ -77,8 +77,10 @@ pub(crate) fn catch_up_tests(
         for sequence in lacking {
             let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
             let tests = match line.as_ref().and_then(|line| line.body.about_runs()) {
-                Some(RunLine::Sealed(record)) => sealed_tests::read_sealed_tests(store, project, sequence, record)?,
-                Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => None,
+                Some(RunLine::Sealed(record)) if !record.is_by_changed_rules() => {
+                    sealed_tests::read_sealed_tests(store, project, sequence, record)?
+                }
+                Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => None,
             };
             match tests {
                 Some(tests) => index.add_tests(project, &tests).map_err(ProjectError::Index)?,

@@ -4,7 +4,7 @@ use crate::error::ProjectError;
 use crate::store_reader::StoreReader;
 use crate::test_history::flaky::{flips_of_check, has_passed};
 use crate::test_history::{AFTER_A_RUN, catch_up_tests};
-use proctor_index::{CheckRun, NewestTests, StoreIndex};
+use proctor_index::{CheckRun, NewestTests, RunsJudgedBy, StoreIndex};
 use proctor_model::{CheckEnd, CheckStreak, ProjectId, TaskId};
 
 /// How many of the last runs of a check are shown.
@@ -33,7 +33,7 @@ impl StoreReader {
 fn streaks(index: &StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Vec<CheckStreak>, ProjectError> {
     let indexed = index.indexed_checks(project).map_err(ProjectError::Index)?;
     let mut streaks = Vec::new();
-    for planned in index.checks(project, task).map_err(ProjectError::Index)? {
+    for planned in index.checks(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)? {
         let Some(check) = indexed.iter().find(|check| check.task == *task && check.name == planned.name) else { continue };
         let wanted = NewestTests { limit: LOOKED_AT, skip: 0, durations: false };
         let runs = index.check_runs(project, check.number, wanted).map_err(ProjectError::Index)?;

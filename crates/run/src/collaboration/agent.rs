@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use crate::lowered_verdict::changed_rules_text;
 use proctor_evidence::report::{ActionResultV2, CachesV2, ExecutionReportV2};
 use proctor_evidence::{self as evidence, LedgerLookup, Store};
+use proctor_index::RunsJudgedBy;
 use proctor_model::{
     CachesSeen, CheckCoverage, CheckOutcome, CheckRecord, CommandExit, CompletionStatus, CurrentToolchains, Digest, Freshness,
     LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId,
@@ -113,7 +114,7 @@ fn judged(
     (plan, tree): (Digest, TreeDigest),
 ) -> Result<Option<Judged>, ProjectError> {
     let index = &evidence.index;
-    let last = index.last_run(project, task).map_err(ProjectError::Index)?;
+    let last = index.last_run(project, task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
     if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {
         if current_toolchains(&evidence.store, names, project, last.sequence)? == CurrentToolchains::Changed {
             return Ok(None);
@@ -121,7 +122,7 @@ fn judged(
         let passed = last.result == Some(OverallResult::Passed);
         return Ok(Some(Judged { run_id: last.run_id, tree: last.tree_digest, plan: last.plan_digest, passed }));
     }
-    let checks = index.checks(project, task).map_err(ProjectError::Index)?;
+    let checks = index.checks(project, task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
     let failed = newest_fresh_failure(&checks, plan, tree).map(|last| last.run_id.clone());
     Ok(failed.map(|run_id| Judged { run_id, tree: Some(tree), plan: Some(plan), passed: false }))
 }
@@ -175,13 +176,18 @@ fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) 
     waiting.filter(|_| !is_run)
 }
 
-/// Returns the number of used retests after this ledger line. A run that passed and a person's decision on the task's
+/// Returns the number of used retests after this ledger line. A run by approved rules that passed and a person's decision on the task's
 /// cycle set the number back to 0. A change of the cycle counts as a person's only if it was made at a terminal.
 fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     let by_a_person = line.asker.terminal.is_some();
     match &line.body {
         LedgerBody::Retest(record) if record.task == *task => used.saturating_add(1),
-        LedgerBody::Run(run) if run.task == *task && run.leads_latest() && run.overall_result == Some(OverallResult::Passed) => 0,
+        LedgerBody::Run(run)
+            if (run.task == *task && run.leads_latest() && !run.is_by_changed_rules())
+                && run.overall_result == Some(OverallResult::Passed) =>
+        {
+            0
+        }
         LedgerBody::Override(record) if record.task == *task && by_a_person => 0,
         LedgerBody::Phase(record) if record.task == *task && by_a_person => 0,
         LedgerBody::Retest(_)

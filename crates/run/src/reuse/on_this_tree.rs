@@ -7,7 +7,7 @@ use crate::reuse::earlier::{intact_report, intact_verdict};
 use crate::reuse::{PlaceOfCheck, ReuseCriteria};
 use proctor_evidence::Store;
 use proctor_evidence::report::{ExecutionReportV2, ReusedAction};
-use proctor_index::StoreIndex;
+use proctor_index::{RunsJudgedBy, StoreIndex};
 use proctor_model::{Action, ActionId, Digest, KnownCheck, Plan, RunId, TreeDigest};
 use proctor_project::{ProjectError, RunRequest, Selection, run_of_ledger};
 
@@ -35,7 +35,8 @@ pub(crate) fn results_on_this_tree(
     if request.checks != Selection::Missing || is_cycle_started || request.phase.is_some() || request.is_typed() {
         return Ok(BTreeMap::new());
     }
-    let checks = index.checks(&request.scope.project, &request.plan.task).map_err(ProjectError::Index)?;
+    let checks =
+        index.checks(&request.scope.project, &request.plan.task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
     let fresh = |check: &KnownCheck| Some((check.id.clone(), check.fresh_result(plan, tree)?.run_id.clone()));
     Ok(checks.iter().filter_map(fresh).collect())
 }

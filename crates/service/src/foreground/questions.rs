@@ -1,4 +1,4 @@
-//! Questions to the person at a foreground watch: whether a refused plan is approved. A question is shown when nothing runs,
+//! Questions to the person at a foreground watch: whether a refused plan is approved, or rules by which a run was judged. A question is shown when nothing runs,
 //! and is withdrawn when a run begins: a save may have changed what the question is about.
 
 use crate::foreground::{Foreground, Screen};
@@ -24,9 +24,9 @@ pub enum QuestionEnd {
 /// What a foreground watch asks and has asked.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    /// The refused plans, in the order in which they were refused.
-    refused: Vec<(TaskId, UnapprovedPlan)>,
-    /// The refused plans to which the person said no. The person is not asked about the same differences again.
+    /// The tasks whose rules nobody has approved, in the order of their runs, with the plan if it was refused.
+    unapproved: Vec<(TaskId, Option<UnapprovedPlan>)>,
+    /// The plans to which the person said no. The person is not asked about the same differences again.
     declined: Vec<UnapprovedPlan>,
     stage: QuestionStage,
 }
@@ -45,19 +45,24 @@ impl<S: Screen> Foreground<'_, S> {
     /// Shows the end of a run. A refused plan that the person will be asked about is shown in one line, because the question
     /// says the rest.
     pub(super) fn show_end(&mut self, over: &FinishedRun) {
-        self.questions.refused.retain(|(task, _)| *task != over.task);
+        self.questions.unapproved.retain(|(task, _)| *task != over.task);
         match &over.carried {
             Ok(RunOutcome::NotApproved(unapproved)) if self.may_ask(unapproved) => {
                 self.screen.refused(unapproved);
-                self.questions.refused.push((over.task.clone(), unapproved.clone()));
+                self.questions.unapproved.push((over.task.clone(), Some(unapproved.clone())));
+                return;
             }
-            Ok(_) | Err(_) => self.screen.over(over),
+            Ok(RunOutcome::Judged(sealed)) if !sealed.report.rules_changed.is_empty() && self.screen.can_ask() => {
+                self.questions.unapproved.push((over.task.clone(), None));
+            }
+            Ok(_) | Err(_) => {}
         }
+        self.screen.over(over);
     }
 
     /// Requests the next question, unless one is under way. Called when nothing runs.
     pub(super) fn request_question(&mut self) {
-        if let (QuestionStage::None, Some((task, _))) = (&self.questions.stage, self.questions.refused.first()) {
+        if let (QuestionStage::None, Some((task, _))) = (&self.questions.stage, self.questions.unapproved.first()) {
             self.scheduler.worker().find_question(task.clone());
             self.questions.stage = QuestionStage::Requested;
         }
@@ -71,20 +76,21 @@ impl<S: Screen> Foreground<'_, S> {
         }
         self.questions.stage = QuestionStage::None;
         match found {
-            Ok(Some(question)) => {
+            Ok(Some(question)) if self.may_ask(&question.unapproved) => {
                 let number = self.screen.ask(&question.unapproved);
                 self.questions.stage = QuestionStage::Shown(number, question.clone());
             }
-            // The plan is a typed command, or a person approved it elsewhere and it runs in a moment.
-            Ok(None) => {
+            // The plan is a typed command, a person has said no to it, or approved it elsewhere and it runs in a moment.
+            Ok(_) => {
                 // The first one was asked about.
-                if !self.questions.refused.is_empty() {
-                    let (_, unapproved) = self.questions.refused.remove(0);
-                    self.screen.not_asked(&unapproved);
+                if !self.questions.unapproved.is_empty() {
+                    let (_, refused) = self.questions.unapproved.remove(0);
+                    refused.iter().for_each(|refused| self.screen.not_asked(refused));
+                    self.request_question();
                 }
             }
             Err(failure) => {
-                self.questions.refused.clear();
+                self.questions.unapproved.clear();
                 self.screen.failed(failure);
             }
         }
@@ -97,7 +103,7 @@ impl<S: Screen> Foreground<'_, S> {
             return;
         }
         let QuestionStage::Shown(_, question) = std::mem::take(&mut self.questions.stage) else { return };
-        self.questions.refused.retain(|(task, _)| *task != question.unapproved.task);
+        self.questions.unapproved.retain(|(task, _)| *task != question.unapproved.task);
         if text.strip_suffix('\n').unwrap_or(text) == question.unapproved.name_to_type() {
             self.screen.end_question(QuestionEnd::Approved);
             self.scheduler.worker().approve(question);

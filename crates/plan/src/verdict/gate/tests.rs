@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use proctor_model::{ClaimedResult, Digest, IsolationLevel, RunConditions, ToolchainRecord, WeakenedChanges};
+use proctor_model::{ChangedRules, ClaimedResult, IsolationLevel, RunConditions, ToolchainRecord, WeakenedChanges};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -90,6 +90,7 @@ fn judge_by_plans(policy: &GatePolicy, plans: &BTreeMap<TaskId, RequiredPlan>, r
         now: NOW,
         is_accepted_input: &|path| policy.ignored_inputs.iter().any(|accepted| accepted == path),
         is_tracked_by_trusted: &|path| path.starts_with("tracked"),
+        trusted_rules: &[Digest::of(b"trusted rules")].into(),
         changed_toolchains: &|origin| {
             let toolchains = origin.conditions.iter().flat_map(|conditions| &conditions.toolchains);
             toolchains.filter(|one| one.path.ends_with("changed")).map(|one| one.path.clone()).collect()
@@ -239,6 +240,19 @@ fn an_open_world_proves_nothing_unless_the_policy_accepts_it_and_other_unnamed_f
     assert_eq!((judged[0].state, &judged[0].unnamed[..]), (GateState::Proved, &["~/.aws (`sandbox.visible`)".to_owned()][..]));
     // A run of an earlier version says nothing of the world, and stands as before.
     assert_eq!(word(&policy(), &[reading("reading the user's files that are not hidden")]), "proved");
+}
+
+#[test]
+fn changed_rules_prove_nothing_unless_the_trusted_commit_has_them() {
+    let by = |rules: &[u8], lacks_files| {
+        let mut origin = origin(1);
+        let changed = ChangedRules { rules: Digest::of(rules), changed: vec!["a: timeout".to_owned()], lacks_files };
+        origin.conditions.as_mut().expect("they are known").rules_changed = Some(changed);
+        [with(origin, &["+a"])]
+    };
+    assert_eq!(reason(&policy(), &by(b"other rules", false)), "changed-rules");
+    assert_eq!(word(&policy(), &by(b"trusted rules", false)), "proved");
+    assert_eq!(reason(&policy(), &by(b"trusted rules", true)), "changed-rules");
 }
 
 #[test]
