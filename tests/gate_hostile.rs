@@ -9,7 +9,7 @@ use crate::common::{Project, proctor};
 use crate::gate::{CHECKS, commit, gate, git, in_repository, reasons};
 
 /// Makes a bare repository of the project and fetches its branch.
-fn with_origin(project: &Project) {
+pub(crate) fn with_origin(project: &Project) {
     let origin = project.shared("origin").to_str().expect("text").to_owned();
     git(project, &["clone", "--quiet", "--bare", ".", &origin]);
     git(project, &["remote", "add", "origin", &origin]);

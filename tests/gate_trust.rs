@@ -330,7 +330,9 @@ fn the_copy_of_a_branch_and_the_commit_itself_are_no_judges() {
     git(&project, &["remote", "set-head", "origin", "main"]);
     project.proctor(["run"]).success();
     let from = |document: &serde_json::Value| document["policy"]["from"].as_str().expect("text").to_owned();
-    assert!(from(&gate(&project, &[], 0)).ends_with("it is the judged commit itself, so nothing was compared"));
+    assert!(
+        from(&gate(&project, &[], 0)).ends_with("it is the judged commit itself, beside which only the approved plan stands")
+    );
     git(&project, &["switch", "--quiet", "-c", "feature"]);
     commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
     project.approve();

@@ -43,6 +43,7 @@ mod full_disk;
 mod fuzzed;
 mod gate;
 mod gate_hostile;
+mod gate_records;
 mod gate_run;
 mod gate_trust;
 mod git_objects;

@@ -86,3 +86,49 @@ fn whoever_the_trusted_commit_does_not_name_cannot_accept() {
     let nothing = other.proctor(["attest", "--accept-changes"]).any_status().stderr;
     assert!(nothing.contains("there is nothing to accept"), "{nothing}");
 }
+
+#[test]
+fn an_answer_about_a_changed_file_holds_for_its_contents_and_does_not_come_back_after_a_rebase() {
+    let (one, origin) = tested(CHECKS);
+    commit(&one, "ruff.toml", "[lint]\nselect = [\"E\", \"F\"]\n");
+    git(&one, &["push", "--quiet", "origin", "main"]);
+    git(&one, &["switch", "--quiet", "--create", "feature", "--track", "origin/main"]);
+    commit(&one, "ruff.toml", "[lint]\nselect = [\"E\"]\n");
+    one.proctor(["run"]).success();
+    own_gate(&one, 3);
+    let bundle = path_text(&one.shared("bundle.json"));
+    assert_eq!(accepts(&one, &["--bundle", &bundle], None).status, 0);
+    assert!(own_gate(&one, 0)["accepted"][0]["changes"].to_string().contains("lint.select"));
+    // The trusted branch moves on, and the commit with it.
+    git(&one, &["switch", "--quiet", "main"]);
+    commit(&one, "more.txt", "more\n");
+    git(&one, &["push", "--quiet", "origin", "main"]);
+    git(&one, &["switch", "--quiet", "feature"]);
+    git(&one, &["rebase", "--quiet", "origin/main"]);
+    one.proctor(["run"]).success();
+    assert_eq!(own_gate(&one, 0)["lowered"], json!([]));
+    // Others believe it too, from the notes and from the bundle.
+    one.proctor(["attest"]).success();
+    git(&one, &["push", "--quiet", "origin", "feature", NOTES]);
+    let other = clone_of(&origin);
+    git(&other, &["switch", "--quiet", "feature"]);
+    other.proctor(["run"]).success();
+    own_gate(&other, 3);
+    other.proctor(["gate", "--from-bundle", &bundle]).success();
+    git(&other, &["fetch", "--quiet", "origin", FETCH]);
+    own_gate(&other, 0);
+    // Another content was not accepted.
+    commit(&one, "ruff.toml", "[lint]\nselect = []\n");
+    one.proctor(["run"]).success();
+    assert!(own_gate(&one, 3)["lowered"].to_string().contains("lint.select"));
+}
+
+#[test]
+fn whoever_attests_with_a_key_that_no_trusted_list_names_is_told_so() {
+    let (one, origin) = tested(CHECKS);
+    assert!(!one.proctor(["attest"]).success().stderr.contains("no trusted list of signers"));
+    let other = clone_of(&origin);
+    other.proctor(["run"]).success();
+    let told = other.proctor(["attest"]).success().stderr;
+    assert!(told.contains("no trusted list of signers has this key") && told.contains("allowed_signers"), "{told}");
+}

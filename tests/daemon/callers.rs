@@ -36,7 +36,7 @@ fn log_of(project: &Project) -> String {
 }
 
 #[test]
-fn an_action_gets_nothing_from_the_control_socket_but_an_error() {
+fn an_action_gets_nothing_from_the_control_socket() {
     for level in LEVELS {
         let project = asking_project(level);
         let mut daemon = start_serving(&project);
@@ -45,8 +45,8 @@ fn an_action_gets_nothing_from_the_control_socket_but_an_error() {
         let log = log_of(&project);
         assert_eq!(report["isolation"]["level"], level, "{report:#}");
         assert_eq!(report["stepExecution"]["results"][0]["result"]["exitCode"], 0, "{level}: {log}");
-        assert!(log.contains("itself: GET /v1/status: 403 refused"), "{level}: the socket was reached: {log}");
-        assert!(log.contains("an orphan: POST /v1/projects: 403 refused"), "{level}: {log}");
+        assert!(log.contains("itself: GET /v1/status: closed"), "{level}: the socket was reached: {log}");
+        assert!(log.contains("an orphan: POST /v1/projects: closed"), "{level}: {log}");
         assert!(!log.contains("FAULT"), "{level}: {log}");
         let note = |note: &Value| note["subject"] == "control socket";
         assert!(report["notes"].as_array().is_some_and(|notes| notes.iter().any(note)), "{level}: {:#}", report["notes"]);
@@ -63,12 +63,12 @@ fn a_process_with_nothing_but_the_mark_of_an_action_is_refused_and_told_in_the_l
     let project = project("true");
     let mut daemon = start(&project);
     let curl = format!("curl -s --unix-socket {} http://x/v1/status", socket(&project).display());
-    let bash = |script: String| project.command(Path::new("/bin/bash"), ["-c", script.as_str()]).success().json();
-    assert!(bash(curl.clone())["service"]["pid"].is_u64(), "a program of the user is answered");
+    let bash = |script: String| project.command(Path::new("/bin/bash"), ["-c", script.as_str()]).any_status();
+    assert!(bash(curl.clone()).json()["service"]["pid"].is_u64(), "a program of the user is answered");
     // The keeper (the process that starts one action's first process) marks the processes of the action by this resource
     // limit. So the command stands for a process of an action whose launcher and keeper are dead.
     let answer = bash(format!("ulimit -x 5263939 && {curl}"));
-    assert_eq!(answer["error"]["kind"], "refused", "{answer}");
+    assert!(answer.status != 0 && answer.stdout.is_empty(), "{}", answer.stdout);
     daemon.wait_for_line("the attempt", LATE, |line| line.contains("it carries the limit that marks actions"));
     daemon.interrupt();
 }

@@ -39,8 +39,16 @@ def acceptance(statement, key):
     keys(said, "accepted changes key project trustedCommit"), texts(said["changes"]), matches(TIME, said["accepted"]), matches(ID, said["trustedCommit"])
     known(tree["name"] == "git-tree" and isinstance(said["project"], str) and said["key"] == key)
     return "acceptance"
+def accepted_file(statement, key):
+    [blob], said = statement["subject"], statement["predicate"]
+    keys(said, "accepted after before changes key project"), texts(said["changes"]), matches(TIME, said["accepted"])
+    for object in (said["before"], said["after"]): object is None or matches(ID, object)
+    known(blob == {"digest": {"gitBlob": said["after"] or said["before"]}, "name": "git-blob"} and blob["digest"]["gitBlob"])
+    known(isinstance(said["project"], str) and said["key"] == key)
+    return "acceptance"
 def summary(statement, key): return "summary"
 KINDS = {"https://in-toto.io/attestation/test-result/v0.1": claim, "urn:proctor:accepted-changes:v1": acceptance,
+         "urn:proctor:accepted-file:v1": accepted_file,
          "https://slsa.dev/verification_summary/v1": summary}
 def word(line, raw, git_tree):
     try:

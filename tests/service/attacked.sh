@@ -143,7 +143,7 @@ for one in $attempts; do
   echo "ATTEMPT-$one $(attempt $one | grep -E '^(BEGIN|CHANGED|REACHED|FAULT)' | sort -u | tr '\n' ';')"
 done
 echo "ESCAPED $(ls "$HOME"/outcome-escaped 2>/dev/null | wc -l)"
-echo "REFUSED $(log | grep -c '403 refused' || true)"
+echo "REFUSED $(log | grep -c ': closed$' || true)"
 first=$(ls -d "$state"/evidence/hostile-*/default/runs/* | sed -n 2p)
 echo "REPORT $(tr -d '\n' <"$first/execution-report.json")"
 echo "UNTOUCHED $(same "$before" "$(untouched)")"

@@ -95,6 +95,10 @@ pub fn say_unusable(environment: &Environment, error: &ClientError) {
 
 /// Converts an error of the service's client into a command error with its exit code.
 pub fn from_client_error(error: &ClientError) -> CommandError {
+    if let ClientError::Closed = error {
+        return CommandError::of(CommandExit::Usage, error)
+            .hint("run the command outside of checks, in the system or container in which the service runs");
+    }
     let ClientError::Refused(refusal) = error else {
         return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");
     };

@@ -115,8 +115,9 @@ pub use archive::{
 };
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::{
-    AcceptedChanges, AttestationReader, AttestationRefusal, Attestor, BundleError, CommitClaim, NamedTests, ReadAttestation,
-    VerificationSummary, named_tests, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle,
+    AcceptedChanges, AcceptedOf, AttestationReader, AttestationRefusal, Attestor, BundleError, CommitClaim, NamedTests,
+    ReadAttestation, VerificationSummary, named_tests, parse_attestation_bundle, remove_attestation_bundle,
+    write_attestation_bundle,
 };
 pub use background_thread::{BackgroundJob, BackgroundThread};
 pub use disk_room::{UsedReserve, remove_half_of_run};

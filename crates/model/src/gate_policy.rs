@@ -28,6 +28,32 @@ pub struct GatePolicy {
     pub signers: Option<String>,
     /// Which changes beside the trusted commit somebody has to accept that can make a commit green.
     pub weakened: WeakenedChanges,
+    /// What a check that failed and passed on one content proves.
+    pub flaky: FlakyTests,
+}
+
+/// What a check that failed and passed on one content proves. What failed for time, memory, the network or a missing program counts for
+/// nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum FlakyTests {
+    /// The newest result decides, and the answer names that it failed too.
+    Say,
+    /// Nothing, until it has passed several times in a row or a person accepts it.
+    #[default]
+    Refuse,
+}
+
+impl FlakyTests {
+    /// The words of the setting `flaky` of `[gate]`, the stricter first.
+    pub const WORDS: [(&'static str, Self); 2] = [("refuse", Self::Refuse), ("say", Self::Say)];
+
+    /// Returns its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Say => "say",
+            Self::Refuse => "refuse",
+        }
+    }
 }
 
 /// Which changes beside the trusted commit somebody has to accept: tests that are gone or skipped, commands, settings, suppressions. The
@@ -78,6 +104,7 @@ impl GatePolicy {
             && has_all(&other.ignored_inputs, &self.ignored_inputs)
             && (self.signers.is_none() || self.signers == other.signers)
             && self.weakened >= other.weakened
+            && self.flaky >= other.flaky
     }
 }
 

@@ -122,7 +122,9 @@ pub use freshness::{
     ProjectStatus, StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
 pub use further_test_counts::FurtherTestCounts;
-pub use gate_policy::{ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, GateClaim, GatePolicy, WeakenedChanges};
+pub use gate_policy::{
+    ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, WeakenedChanges,
+};
 pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};
 pub use identity::IdentityWriter;

@@ -242,7 +242,7 @@ impl StoreReader {
 
     /// Returns the sealed runs of a project on a tree, newest first, and whether the project's newest run names its tree in an earlier
     /// format, which cannot be compared.
-    fn runs_on_tree(&mut self, project: &ProjectId, tree: TreeDigest) -> Result<(Vec<RunRecord>, bool), ProjectError> {
+    pub(crate) fn runs_on_tree(&mut self, project: &ProjectId, tree: TreeDigest) -> Result<(Vec<RunRecord>, bool), ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
         let oldest = self.index.oldest_run_on_tree(project, tree).map_err(ProjectError::Index)?;
         let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;

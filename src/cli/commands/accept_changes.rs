@@ -10,7 +10,7 @@ use crate::cli::render;
 use proctor_app::gate::{self, GateAnswer, GateQuestion};
 use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment};
-use proctor_evidence::{ATTESTATIONS, AcceptedChanges, Attestor, Store};
+use proctor_evidence::{ATTESTATIONS, AcceptedChanges, AcceptedOf, Attestor, Store};
 use proctor_git::ObjectId;
 use proctor_model::{CommandExit, Digest};
 use proctor_project::ProjectRepository;
@@ -20,7 +20,7 @@ use proctor_sandbox::process::clock;
 const TYPED: usize = 8;
 
 /// Shows what the commit of `answer` asks for less than the trusted one, asks the person, and writes the signed statement into the note of
-/// the commit's tree. Returns the line of the note; `None` if there is nothing to accept.
+/// the commit's tree and of the changed files. Returns the lines of the notes; none if there is nothing to accept.
 ///
 /// # Errors
 /// When the policy comes from no commit, the trusted commit does not name this store's key, nobody is at a terminal or agrees, a change has a
@@ -30,12 +30,13 @@ pub(super) fn accept(
     (root, repository): (&Path, &ProjectRepository),
     question: &GateQuestion<'_>,
     environment: &Environment,
-) -> Result<Option<Vec<u8>>, CommandError> {
-    if answer.lowered.is_empty() {
+) -> Result<Vec<Vec<u8>>, CommandError> {
+    let changes = answer.acceptable();
+    if changes.is_empty() {
         render::note(
             "there is nothing to accept: the commit asks for nothing less than the trusted one, or it was accepted before",
         );
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let trusted = answer.trusted.ok_or_else(|| {
         CommandError::new(
@@ -45,7 +46,7 @@ pub(super) fn accept(
         .hint("name the trusted commit: --policy-from REV")
     })?;
     let redactor = environment.outgoing_redactor();
-    if let Some(told) = answer.lowered.iter().find(|change| redactor.redact(change) != **change) {
+    if let Some(told) = changes.iter().find(|change| redactor.redact(change) != **change) {
         return Err(CommandError::new(CommandExit::NoFreshVerdict, format!("`{told}` cannot be told to others as it is"))
             .hint("name it without absolute paths, secrets and names of people and machines"));
     }
@@ -59,18 +60,32 @@ pub(super) fn accept(
     if !is_accepted(answer, trusted)? {
         return Err(CommandError::new(CommandExit::PersonNeeded, "nothing was accepted"));
     }
-    let accepted = AcceptedChanges {
-        git_tree: answer.git_tree,
-        below: repository.below.clone(),
-        trusted,
-        changes: answer.lowered.clone(),
-        key: attestor.key(),
-        accepted: clock::now(),
-    };
-    let line = attestor.sign(&accepted.to_statement());
-    attest::add_patiently(root, answer.git_tree, (std::slice::from_ref(&line), None)).map_err(|error| from_git_error(&error))?;
+    let mut lines = Vec::new();
+    for (of, changes) in accepted_together(answer, trusted) {
+        let Some(object) = of.noted_at() else { continue };
+        let below = repository.below.clone();
+        let accepted = AcceptedChanges { of, below, changes, key: attestor.key(), accepted: clock::now() };
+        let line = attestor.sign(&accepted.to_statement());
+        attest::add_patiently(root, object, (std::slice::from_ref(&line), None)).map_err(|error| from_git_error(&error))?;
+        lines.push(line);
+    }
     render::line(&format!("accepted · {ATTESTATIONS} · tree {}", &answer.git_tree.hex()[..12]));
-    Ok(Some(line))
+    Ok(lines)
+}
+
+/// Returns the changes by what their acceptance holds for: the contents of a file that they are made in, or else this commit's content beside
+/// the trusted commit.
+fn accepted_together(answer: &GateAnswer, trusted: ObjectId) -> Vec<(AcceptedOf, Vec<String>)> {
+    let of_commit = AcceptedOf::Commit { git_tree: answer.git_tree, trusted };
+    let mut found: Vec<(AcceptedOf, Vec<String>)> = Vec::new();
+    for change in answer.acceptable() {
+        let of = answer.accepted_files.get(&change).copied().unwrap_or(of_commit);
+        match found.iter_mut().find(|(other, _)| *other == of) {
+            Some((_, changes)) => changes.push(change),
+            None => found.push((of, vec![change])),
+        }
+    }
+    found
 }
 
 /// Refuses where the trusted commit does not name the key: nobody would believe the statement.
@@ -101,13 +116,13 @@ fn changes_error(answer: &GateAnswer, trusted: ObjectId) -> CommandError {
         CommandExit::PersonNeeded,
         format!("commit {} asks for less than the trusted {}", &answer.commit.hex()[..12], &trusted.hex()[..12]),
     );
-    answer.lowered.iter().fold(error, |error, change| error.detail(change.clone()))
+    answer.acceptable().iter().fold(error, |error, change| error.detail(change.clone()))
 }
 
 /// Shows what is asked for less, and asks once.
 fn is_accepted(answer: &GateAnswer, trusted: ObjectId) -> Result<bool, CommandError> {
     let name = &answer.commit.hex()[..TYPED];
     render::note(&format!("commit {} asks for less than the trusted {}:", &answer.commit.hex()[..12], &trusted.hex()[..12]));
-    answer.lowered.iter().for_each(|change| render::note(&format!("  {change}")));
+    answer.acceptable().iter().for_each(|change| render::note(&format!("  {change}")));
     Ok(approve::types(&format!("type {name} to accept that for this content: "), name, &approve::uninterrupted()?))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::slice;
 use std::thread;
 use std::time::Duration;
 
@@ -27,7 +26,8 @@ use proctor_evidence::{
 };
 use proctor_git::ObjectId;
 use proctor_model::{
-    Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, RunId, TreePath, WeakenedChanges, World,
+    Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, FlakyTests, GateClaim, GatePolicy, RunId, TreePath,
+    WeakenedChanges, World,
 };
 use proctor_plan::verdict::GateState;
 use proctor_project::{ProjectError, ProjectRepository, ProvingRun};
@@ -56,7 +56,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         notes: None,
     };
     let mut answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
-    let mut acceptance = None;
+    let mut acceptance = Vec::new();
     if options.accept_changes && answer.tree.is_ok() {
         acceptance = accept_changes::accept(&answer, (&root, &repository), &question, environment)?;
         answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
@@ -65,12 +65,12 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,
         _ => {
             screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
-            if let (Some(path), Some(line)) = (&bundle, &acceptance) {
-                write_attestation_bundle(path, slice::from_ref(line)).map_err(|error| from_bundle_error(&error))?;
+            if let Some(path) = bundle.as_ref().filter(|_| !acceptance.is_empty()) {
+                write_attestation_bundle(path, &acceptance).map_err(|error| from_bundle_error(&error))?;
             }
-            render::note(match acceptance {
-                Some(_) => "nothing else was attested, because the commit is neither proved nor red",
-                None => "nothing was attested, because the commit is neither proved nor red",
+            render::note(match acceptance[..] {
+                [] => "nothing was attested, because the commit is neither proved nor red",
+                _ => "nothing else was attested, because the commit is neither proved nor red",
             });
             return Ok(answer.state.exit());
         }
@@ -289,6 +289,9 @@ fn digest_of(policy: &GatePolicy) -> Digest {
     }
     if policy.weakened != WeakenedChanges::Ask {
         document["weakened"] = policy.weakened.word().into();
+    }
+    if policy.flaky != FlakyTests::Refuse {
+        document["flaky"] = policy.flaky.word().into();
     }
     Digest::of(document.to_string().as_bytes())
 }

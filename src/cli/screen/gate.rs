@@ -1,7 +1,7 @@
 //! The lines of `proctor gate`.
 
 use crate::cli::style::{Line, Style, Tone};
-use proctor_app::gate::{AcceptedBy, GateAnswer, NotRun, RefusedAttestation, with_causes};
+use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, NotRun, RefusedAttestation, with_causes};
 use proctor_model::{Digest, RunId, TreeDigest};
 use proctor_plan::verdict::{GateJudgement, GateState};
 
@@ -34,6 +34,8 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     for AcceptedBy { name, changes, .. } in &answer.accepted {
         lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
     }
+    let is_named = |flipped: &&FlippedCheck| !answer.acceptable().contains(&flipped.words());
+    lines.extend(answer.flipped.iter().filter(is_named).map(|flipped| Line::from(format!("  {}", flipped.words()))));
     let unasked = answer.changes.iter().filter(|change| !change.kind.asks(answer.policy.weakened));
     let unasked: Vec<String> = unasked.map(ToString::to_string).collect();
     let more = unasked.len().saturating_sub(NAMED);

@@ -40,6 +40,11 @@ pub enum ClientError {
         /// The time limit.
         within: Duration,
     },
+    /// The service looks at who connects, and closes the connection of whoever may not ask.
+    #[error(
+        "the service closed the connection without an answer: a check, and a program in other namespaces than the service, gets none"
+    )]
+    Closed,
     /// The answer is wanted no more.
     #[error("the answer is wanted no more")]
     Stopped,
@@ -105,7 +110,7 @@ impl Client {
             method.word(),
             body.len()
         );
-        stream.write_all(&[head.as_bytes(), body].concat()).map_err(ClientError::Connection)?;
+        stream.write_all(&[head.as_bytes(), body].concat()).map_err(closed_or_broken)?;
         self.read_answer(&mut stream, within).and_then(|answer| understand(&answer))
     }
 
@@ -125,6 +130,7 @@ impl Client {
                 AnswerProgress::Unfinished => {}
             }
             match stream.read(&mut buffer) {
+                Ok(0) if bytes.is_empty() => return Err(ClientError::Closed),
                 Ok(0) => return Err(ClientError::Answer("it was cut short".to_owned())),
                 Ok(count) => bytes.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -136,7 +142,7 @@ impl Client {
                         return Err(ClientError::Late { within });
                     }
                 }
-                Err(error) => return Err(ClientError::Connection(error)),
+                Err(error) => return Err(closed_or_broken(error)),
             }
         }
     }
@@ -151,6 +157,15 @@ impl Client {
                 ClientError::Connection(error)
             }
         })
+    }
+}
+
+/// Returns what an error of a connection means that was made: a request that nobody reads resets it.
+fn closed_or_broken(error: io::Error) -> ClientError {
+    if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+        ClientError::Closed
+    } else {
+        ClientError::Connection(error)
     }
 }
 

@@ -7,8 +7,10 @@ use serde::Serialize;
 
 use crate::gate::checkout::is_mended_by_a_run;
 use crate::gate::errors::{WHOLE_CLONE, reading_hint};
+use crate::gate::flips::FlippedCheck;
 use crate::gate::notes::{NotesAsked, RefusedAttestation};
 use crate::gate::policy::WEAKER_THAN_DEFAULTS;
+use proctor_evidence::AcceptedOf;
 use proctor_git::ObjectId;
 use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::GateChange;
@@ -33,6 +35,10 @@ pub struct GateAnswer {
     pub trusted_rules: BTreeSet<Digest>,
     /// What the commit changes beside the trusted one by which it can be green in another way.
     pub changes: Vec<GateChange>,
+    /// Of the changes that are made in their files: by which acceptance each stands in any commit, by its text.
+    pub accepted_files: BTreeMap<String, AcceptedOf>,
+    /// The checks that failed and passed on the commit's content.
+    pub flipped: Vec<FlippedCheck>,
     /// What the commit asks for less, and somebody whom the trusted commit names has accepted.
     pub accepted: Vec<AcceptedBy>,
     /// The trusted commit; `None` if the policy does not come from a commit.
@@ -96,6 +102,17 @@ impl GateAnswer {
         paths.sort_unstable();
         paths.dedup();
         paths
+    }
+
+    /// Returns what somebody whom the trusted commit names can accept: what the commit asks for less, and checks that failed and passed.
+    pub fn acceptable(&self) -> Vec<String> {
+        let flaky = self.judgements.iter().flat_map(|judged| &judged.reasons).filter_map(|reason| {
+            let GateReason::Flaky { words, .. } = reason.on_any_platform() else { return None };
+            Some(words.clone())
+        });
+        let mut all: Vec<String> = self.lowered.iter().cloned().chain(flaky).collect();
+        all.dedup();
+        all
     }
 
     /// Returns what to do next, for a commit that is not proved.
@@ -179,6 +196,11 @@ impl GateAnswer {
             GateReason::OpenWorld { .. } => {
                 "run the checks where files can be hidden (`proctor doctor` says how) and without `world = \"open\"` in `[sandbox]`, or let the trusted \
                  commit accept it: `world = \"open\"` in `[gate]`"
+                    .to_owned()
+            }
+            GateReason::Flaky { .. } => {
+                "`proctor gate --run` runs the check as often as it has to pass; or let somebody accept it whom the trusted commit names: \
+                 `proctor attest --accept-changes`"
                     .to_owned()
             }
             GateReason::UntrustedSigner { .. } => {
@@ -277,6 +299,8 @@ pub struct CommitGateV1<'a> {
     lowered: &'a [String],
     /// What the commit changes beside the trusted one by which it can be green in another way: tests, commands, settings, suppressions.
     changes: Vec<GateChangeV1<'a>>,
+    /// The checks that failed and passed on the commit's content, and how often.
+    flipped: Vec<FlippedCheckV1<'a>>,
     /// The same with which somebody whom the trusted commit names has accepted that it asks for less.
     accepted: &'a [AcceptedBy],
     required: Vec<GateRequiredV1<'a>>,
@@ -310,6 +334,7 @@ struct GatePolicyV1<'a> {
     ignored_inputs: &'a [String],
     signers: &'a str,
     weakened: &'static str,
+    flaky: &'static str,
 }
 
 /// A change beside the trusted commit.
@@ -326,6 +351,29 @@ struct GateChangeV1<'a> {
 impl<'a> GateChangeV1<'a> {
     fn of(change: &'a GateChange, policy: WeakenedChanges) -> Self {
         Self { kind: change.kind.word(), file: &change.file, what: &change.what, is_asked: change.kind.asks(policy) }
+    }
+}
+
+/// A check that failed and passed on the commit's content.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FlippedCheckV1<'a> {
+    task: &'a str,
+    check: &'a str,
+    /// The tests that failed; empty for a check without tests.
+    tests: &'a [String],
+    /// The last run in which it failed.
+    failed_in: &'a str,
+    /// In how many runs it failed, in how many in a row it passed since, and in how many it has to.
+    failed: u32,
+    passed: u32,
+    needed: u32,
+}
+
+impl<'a> FlippedCheckV1<'a> {
+    fn of(FlippedCheck { task, check, flip }: &'a FlippedCheck) -> Self {
+        let (failed, passed, needed) = (flip.reds, flip.greens, flip.needed());
+        Self { task: task.as_str(), check, tests: &flip.tests, failed_in: flip.run.as_str(), failed, passed, needed }
     }
 }
 
@@ -388,6 +436,7 @@ impl<'a> CommitGateV1<'a> {
                 ignored_inputs: &policy.ignored_inputs,
                 signers: policy.signers.as_deref().unwrap_or_default(),
                 weakened: policy.weakened.word(),
+                flaky: policy.flaky.word(),
             },
             converts_line_endings: answer.converts_line_endings,
             also_read: answer.also_read(),
@@ -395,6 +444,7 @@ impl<'a> CommitGateV1<'a> {
             unnamed: answer.unnamed(),
             lowered: &answer.lowered,
             changes: answer.changes.iter().map(|change| GateChangeV1::of(change, policy.weakened)).collect(),
+            flipped: answer.flipped.iter().map(FlippedCheckV1::of).collect(),
             accepted: &answer.accepted,
             required: match answer.tree {
                 Ok(_) => answer.judgements.iter().map(required).collect(),

@@ -1,24 +1,55 @@
 //! What a commit changes beside the trusted commit by which it can be green in another way. The texts of both commits are read from git's
 //! objects, and [`proctor_plan::changes`] says what of them is named.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, from_run_error};
 use crate::gate::errors::from_git_read_error;
 use crate::gate::plans::started_files;
+use crate::gate::policy::configuration_of;
+use proctor_evidence::AcceptedOf;
 use proctor_git::{GitReadError, ObjectId};
-use proctor_plan::changes::{ChangedFile, GateChange, find_gate_changes};
+use proctor_model::{GatePolicy, TreeDigest, WeakenedChanges};
+use proctor_plan::changes::{ChangedFile, GateChange, RecordedTests, find_gate_changes};
 use proctor_plan::config::Configuration;
-use proctor_project::{ChangedPath, ProjectRepository, changed_paths_between};
+use proctor_project::{ChangedPath, ProjectRepository, StoreReader, changed_paths_between};
 
 /// The largest file that is compared, in bytes.
 const LARGEST: usize = 1 << 20;
+
+/// How many commits before the trusted one are looked at for runs on their content.
+const MOST_BEFORE: usize = 4;
+
+/// The blobs of a changed file in the trusted and in the judged commit.
+type Blobs = [Option<ObjectId>; 2];
+
+/// What a commit changes beside the trusted one.
+#[derive(Default)]
+pub(super) struct ChangesBeside {
+    pub(super) changes: Vec<GateChange>,
+    /// The blobs of the files that are not the same in both commits, by path.
+    pub(super) files: BTreeMap<String, Blobs>,
+}
+
+impl ChangesBeside {
+    /// Returns by which acceptance a change stands in whatever commit it is made: one of its file's contents. `None` for a change that is
+    /// not made in its file, such as a test that only a setting elsewhere leaves out.
+    pub(super) fn accepted_by(&self, change: &GateChange) -> Option<AcceptedOf> {
+        self.files.get(&change.file).map(|[before, after]| AcceptedOf::File { before: *before, after: *after })
+    }
+
+    /// Returns the same for each change, by its text.
+    pub(super) fn by_text(&self) -> BTreeMap<String, AcceptedOf> {
+        self.changes.iter().filter_map(|change| Some((change.to_string(), self.accepted_by(change)?))).collect()
+    }
+}
 
 /// Returns what the second commit, which is judged, changes beside the first, which is trusted. Each has its configuration.
 pub(super) fn changes_beside(
     repository: &ProjectRepository,
     [(trusted, before), (commit, now)]: [(ObjectId, &Configuration); 2],
-) -> Result<Vec<GateChange>, CommandError> {
+) -> Result<ChangesBeside, CommandError> {
     let storage = &repository.storage;
     let failed = |error: GitReadError| from_git_read_error(storage, &error);
     let tree = |commit| repository.project_tree_of(commit).map_err(failed);
@@ -50,5 +81,31 @@ pub(super) fn changes_beside(
             is_there: (path.objects[0].is_some(), path.objects[1].is_some()),
         })
         .collect();
-    Ok(find_gate_changes(&files, &started))
+    let changes = find_gate_changes(&files, &started);
+    Ok(ChangesBeside { changes, files: changed.into_iter().map(|path| (path.path, path.objects)).collect() })
+}
+
+/// Returns the tests that runs recorded on the trusted commit's content. Where there was none, those of the newest of a few commits before
+/// it stand for them, unless something was weakened since: whoever keeps the trusted branch took that.
+pub(super) fn trusted_tests(
+    archive: &mut StoreReader,
+    (repository, root): (&ProjectRepository, &Path),
+    (trusted, configuration): (ObjectId, &Configuration),
+    policy: &GatePolicy,
+    digest_of: &dyn Fn(ObjectId) -> Option<TreeDigest>,
+) -> Result<Option<RecordedTests>, CommandError> {
+    for back in 0..=MOST_BEFORE {
+        let Ok(commit) = repository.storage.resolve(&format!("{}~{back}", trusted.hex())) else { break };
+        let Some(digest) = digest_of(commit) else { continue };
+        let found = archive.tests_on_tree(root, digest, policy).map_err(|error| from_run_error(&error))?;
+        let Some(found) = found else { continue };
+        if commit == trusted {
+            return Ok(Some(found));
+        }
+        let before = configuration_of(repository, commit)?;
+        let since = changes_beside(repository, [(commit, &before), (trusted, configuration)])?;
+        let is_weakened = since.changes.iter().any(|change| change.kind.asks(WeakenedChanges::Ask));
+        return Ok(Some(found).filter(|_| !is_weakened));
+    }
+    Ok(None)
 }

@@ -3,6 +3,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
+use std::iter;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use proctor_git::find_git_location;
 use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::plan_digest;
-use proctor_plan::verdict::{GateReason, GateState, GateSubject};
+use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
 use proctor_project::{
     IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, checkouts_directory,
     discard_snapshots, rules_digest,
@@ -43,6 +44,8 @@ pub struct MissingRun {
     pub task: TaskId,
     /// The names of the checks; empty means all.
     pub checks: Vec<String>,
+    /// How often it is run, until something fails.
+    pub times: u32,
 }
 
 /// Runs a project's checks in this process, shows the result, and returns the exit code.
@@ -72,13 +75,18 @@ pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
         !is_elsewhere && is_mended_by_a_run(reason.on_any_platform())
     };
     let mut missing: Vec<MissingRun> = Vec::new();
+    let is_flaky = |reason: &GateReason| matches!(reason.on_any_platform(), GateReason::Flaky { .. });
     for judged in answer.judgements.iter().filter(|judged| judged.reasons.iter().any(may_help)) {
+        if judged.reasons.iter().all(is_flaky) {
+            missing.extend(flaky_runs(answer, judged));
+            continue;
+        }
         let new = match &judged.subject {
             // All of its checks: the plan of the checkout may be another one than that of the run which left some out.
-            GateSubject::Task(task) => MissingRun { task: task.clone(), checks: Vec::new() },
+            GateSubject::Task(task) => MissingRun { task: task.clone(), checks: Vec::new(), times: 1 },
             GateSubject::Check(name) => {
                 let task = answer.policy.tasks.first().cloned().unwrap_or_else(TaskId::default_task);
-                MissingRun { task, checks: vec![name.clone()] }
+                MissingRun { task, checks: vec![name.clone()], times: 1 }
             }
         };
         match missing.iter_mut().find(|known| known.task == new.task) {
@@ -87,6 +95,18 @@ pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
         }
     }
     missing
+}
+
+/// Returns the runs that are missing of the checks that failed and passed: those of a check with tests are of this check alone, and those of
+/// one without tests are of everything, because what made it fail can be anything.
+fn flaky_runs(answer: &GateAnswer, judged: &GateJudgement) -> Vec<MissingRun> {
+    let task_of = |check: &str| answer.flipped.iter().find(|flipped| flipped.check == check).map(|flipped| flipped.task.clone());
+    let missing = judged.reasons.iter().filter_map(|reason| {
+        let GateReason::Flaky { check, flip, .. } = reason.on_any_platform() else { return None };
+        let checks = if flip.tests.is_empty() { Vec::new() } else { vec![check.clone()] };
+        Some(MissingRun { task: task_of(check)?, checks, times: flip.missing() })
+    });
+    missing.collect()
 }
 
 pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
@@ -103,6 +123,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::ToolchainChanged { .. }
         | GateReason::OtherProgram { .. }
         | GateReason::UnknownOrigin { .. }
+        | GateReason::Flaky { .. }
         | GateReason::OtherPlan { .. }
         | GateReason::UnknownSuccess { .. }
         | GateReason::UntrustedSigner { .. } => true,
@@ -268,10 +289,15 @@ impl Checkout {
         let control = RunControl::begin(environment.caller())?;
         let mut workspace = opening::open_store(environment, launcher)?;
         let mut last: Option<(ProjectScope, Duration)> = None;
-        if missing.len() == 1 {
+        if let [MissingRun { times: 1, .. }] = missing {
             workspace.expect_one_run();
         }
-        for one in missing {
+        let mut failed: Option<&MissingRun> = None;
+        for one in missing.iter().flat_map(|one| iter::repeat_n(one, one.times as usize)) {
+            // One that failed again is asked for from the beginning.
+            if failed == Some(one) {
+                continue;
+            }
             let wish = RunWish { checks: one.checks.clone(), phase: None, fresh_caches: answer.policy.fresh_caches };
             let task = (one.task != TaskId::default_task()).then(|| one.task.as_str());
             let found = specification_files::find(environment, &self.project, task)?;
@@ -304,6 +330,7 @@ impl Checkout {
                 end => end?,
             };
             workspace.keep_to_limits();
+            failed = (exit == CommandExit::CodeNeedsWork).then_some(one).or(failed);
             if matches!(exit, CommandExit::Interrupted | CommandExit::Terminated) {
                 return Err(CommandError::new(exit, "the run was stopped").hint("`proctor gate --run` begins anew"));
             }

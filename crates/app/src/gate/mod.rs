@@ -7,16 +7,18 @@ use std::path::Path;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
+use crate::gate::beside::ChangesBeside;
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
 use crate::gate::toolchains::ToolchainsNow;
 use crate::project::{inputs, opening};
-use proctor_evidence::{AcceptedChanges, Store, evidence_directory};
+use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{
     ClaimOrigin, ClaimSigner, CommandExit, Digest, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
 };
+use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
     GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commit, committed_digests, keep_accepted_commit,
@@ -29,6 +31,7 @@ mod answer;
 mod beside;
 mod checkout;
 mod errors;
+mod flips;
 mod notes;
 mod plans;
 mod policy;
@@ -36,6 +39,7 @@ mod toolchains;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, is_checkout, missing_runs, run_missing};
+pub use flips::FlippedCheck;
 pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation};
 pub use policy::{AskedFor, signers, trusted};
 
@@ -44,6 +48,9 @@ const ANY_FILE: &[u8] = b"\x01proctor\x01";
 
 /// The most lists of inputs that runs recorded for which the digest of a commit is computed, beside those that are found now.
 const MOST_OTHER_INPUTS: usize = 16;
+
+/// The most changed files whose notes are read for acceptances of what changed in them.
+const MOST_FILES_WITH_NOTES: usize = 200;
 
 /// Which commit is asked about, and by which policy.
 pub struct GateQuestion<'a> {
@@ -105,17 +112,17 @@ pub fn judge(
         compared.lowered.extend(policy::compare((repository, root), commit, last)?.lowered);
         policy_from.push_str(&last.beside_words());
     } else if trusted.commit() == Some(commit) {
-        policy_from.push_str(", so nothing was compared");
+        policy_from.push_str(", beside which only the approved plan stands");
     }
-    let changes = match last.as_ref().unwrap_or(&trusted) {
-        Trusted::Commit { commit: base, configuration, .. } if *base != commit => {
-            let own = policy::configuration_of(repository, commit)?;
-            beside::changes_beside(repository, [(*base, configuration.as_ref()), (commit, &own)])?
-        }
-        Trusted::Commit { .. } | Trusted::File { .. } | Trusted::Defaults => Vec::new(),
+    let own = policy::configuration_of(repository, commit)?;
+    let base = match last.as_ref().unwrap_or(&trusted) {
+        Trusted::Commit { commit: base, configuration, .. } if *base != commit => Some((*base, configuration.as_ref())),
+        Trusted::Commit { .. } | Trusted::File { .. } | Trusted::Defaults => None,
     };
-    let asked = changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
-    compared.lowered.extend(asked.map(ToString::to_string));
+    let mut beside = match base {
+        Some(base) => beside::changes_beside(repository, [base, (commit, &own)])?,
+        None => ChangesBeside::default(),
+    };
     // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = policy::signers(repository, &trusted, &compared.policy)?;
     let bundles = notes::bundles(environment, question.notes.as_ref())?;
@@ -129,35 +136,30 @@ pub fn judge(
         None => BTreeSet::new(),
     };
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
-    let mut accepted = Vec::new();
+    let (mut accepted, mut flipped) = (Vec::new(), Vec::new());
     if let Ok(tree) = &mut tree {
-        let own = policy::configuration_of(repository, commit)?;
         let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
         let by = JudgedBy::new(&compared.policy, (&trusted, &trusted_rules), plans)?;
-        let of_notes = |source, tree: TreeDigest| {
+        let of_notes = |source, tree: TreeDigest, files: &BTreeSet<ObjectId>| {
             let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
                 Some(file) => GateSigners::only(notes::signers_of_file(environment, root, file)?),
                 None => {
                     opening::open_archive(environment)?.gate_signers(allowed.clone()).map_err(|error| from_run_error(&error))?
                 }
             };
-            notes::read(repository, &signers, (git_tree, tree), (source, &bundles), clock::now())
+            notes::read(repository, &signers, (git_tree, tree, files), (source, &bundles), clock::now())
         };
         if let Some(notes) = &question.notes {
-            attested = of_notes(notes.source, tree.digest)?;
-        } else if !compared.lowered.is_empty() {
-            // Whether a change was accepted is asked for in any case. What cannot be read accepts nothing.
-            let read = of_notes(AttestedWhere::NotesAndBundles, tree.digest);
-            attested.accepted = read.map(|read| read.accepted).unwrap_or_default();
+            attested = of_notes(notes.source, tree.digest, &BTreeSet::new())?;
         }
-        accepted = take_accepted(&mut compared.lowered, &attested.accepted, trusted.commit());
         judged = judge_runs(environment, (root, repository), &by, (tree.digest, &attested.claims))?;
         let mut inputs = matcher;
         if !judged.is_decided() {
             // What a project's files lead to depends on what is installed: a run had the inputs that it recorded.
             for matcher in other_inputs(environment, root, &settings, &attested.other_inputs)? {
                 let Ok(digest) = with_other_inputs(storage, git_tree, &repository.below, (tree.own, &matcher)) else { continue };
-                let claimed = question.notes.as_ref().map(|notes| of_notes(notes.source, digest)).transpose()?;
+                let claimed =
+                    question.notes.as_ref().map(|notes| of_notes(notes.source, digest, &BTreeSet::new())).transpose()?;
                 let claims = claimed.as_ref().map(|attested| attested.claims.as_slice()).unwrap_or_default();
                 let other = judge_runs(environment, (root, repository), &by, (digest, claims))?;
                 if other.is_decided() {
@@ -167,12 +169,43 @@ pub fn judge(
                 }
             }
         }
+        let mut archive = opening::open_archive(environment)?;
+        if let Some(base) = base.filter(|_| overall_state(&judged.judgements) == GateState::Proved) {
+            let digest_of = |commit: ObjectId| {
+                let git_tree = storage.tree_of(commit).ok()?;
+                let digests = committed_digests(&store, (storage, git_tree, &repository.below), (&inputs, &settings));
+                digests.ok().map(|digests| digests.digest)
+            };
+            let runs: Vec<&RunId> = judged.judgements.iter().flat_map(|judged| &judged.runs).collect();
+            let now = archive.tests_of_runs(root, tree.digest, &runs).map_err(|error| from_run_error(&error))?;
+            let before = beside::trusted_tests(&mut archive, (repository, root), base, &compared.policy, &digest_of)?.zip(now);
+            if let Some((before, now)) = before {
+                beside.changes = with_recorded_tests(beside.changes, &before, &now);
+            }
+        }
+        flipped = flips::flipped_checks(&mut archive, (root, tree.digest), (&compared.policy, &judged.judgements))?;
+        let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
+        compared.lowered.extend(asked.clone().map(ToString::to_string));
+        if !compared.lowered.is_empty() || !flipped.is_empty() {
+            // Whether a change was accepted is asked for in any case. What cannot be read accepts nothing.
+            let files = asked.filter_map(|change| beside.accepted_by(change)?.noted_at()).take(MOST_FILES_WITH_NOTES).collect();
+            let read = of_notes(AttestedWhere::NotesAndBundles, tree.digest, &files);
+            attested.accepted = read.map(|read| read.accepted).unwrap_or_default();
+        }
+        accepted = take_accepted(&mut compared.lowered, &attested.accepted, (trusted.commit(), &beside));
+        let of_trusted: Vec<_> = attested.accepted.iter().filter(|(_, of)| of.is_beside(trusted.commit())).collect();
+        let unaccepted = flips::take_accepted_flips(&flipped, &of_trusted, &mut accepted);
+        flips::refuse_flips(&mut judged.judgements, &unaccepted, &compared.policy);
         name_inputs_outside(&mut judged.judgements, &inputs, &repository.below);
         if !judged.is_decided() {
             let unaccepted = by.with_rules(repository, |rules| notes::unaccepted(rules, &attested.claims));
             attested.has_refused_statement |= !unaccepted.is_empty();
             attested.refused.extend(unaccepted);
         }
+    }
+    if tree.is_err() {
+        let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
+        compared.lowered.extend(asked.map(ToString::to_string));
     }
     let tree = tree.map(|tree| tree.digest);
     let JudgedRuns { judgements, elsewhere, has_other_format } = judged;
@@ -205,7 +238,9 @@ pub fn judge(
         policy: compared.policy,
         policy_from,
         lowered: compared.lowered,
-        changes,
+        flipped,
+        accepted_files: beside.by_text(),
+        changes: beside.changes,
         accepted,
         trusted: trusted.commit(),
         trusted_rules,
@@ -263,15 +298,21 @@ fn name_inputs_outside(judgements: &mut [GateJudgement], matcher: &Matcher, belo
     }
 }
 
-/// Takes the changes out of `lowered` that somebody accepted beside the same trusted commit, and returns them with who did.
+/// Takes the changes out of `lowered` that somebody accepted, beside the same trusted commit or for the same contents of their file, and
+/// returns them with who did.
 fn take_accepted(
     lowered: &mut Vec<String>,
     accepted: &[(String, AcceptedChanges)],
-    trusted: Option<ObjectId>,
+    (trusted, beside): (Option<ObjectId>, &ChangesBeside),
 ) -> Vec<AcceptedBy> {
-    let mut taken = Vec::new();
-    for (name, acceptance) in accepted.iter().filter(|(_, acceptance)| Some(acceptance.trusted) == trusted) {
-        let (changes, left) = mem::take(lowered).into_iter().partition(|change| acceptance.changes.contains(change));
+    let (files, mut taken) = (beside.by_text(), Vec::new());
+    for (name, acceptance) in accepted {
+        let is_about = |change: &String| match acceptance.of {
+            AcceptedOf::Commit { .. } => acceptance.is_beside(trusted),
+            AcceptedOf::File { .. } => files.get(change) == Some(&acceptance.of),
+        };
+        let is_accepted = |change: &String| acceptance.changes.contains(change) && is_about(change);
+        let (changes, left) = mem::take(lowered).into_iter().partition(is_accepted);
         *lowered = left;
         taken.push(AcceptedBy { name: name.clone(), key: acceptance.key, changes });
     }

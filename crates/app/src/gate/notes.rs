@@ -1,5 +1,7 @@
 //! What others attested of a commit in git notes and bundles (`proctor attest`), for `proctor gate --from-notes` and `--from-bundle`.
 
+use std::collections::BTreeSet;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -9,8 +11,8 @@ use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
 use crate::gate::policy::is_in_own_repository;
 use proctor_evidence::{
-    ATTESTATIONS, AcceptedChanges, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim, FETCHED_ATTESTATIONS,
-    ReadAttestation, is_ahead, parse_attestation_bundle, read_attestation_notes, read_regular_file,
+    ATTESTATIONS, AcceptedChanges, AcceptedOf, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim,
+    FETCHED_ATTESTATIONS, ReadAttestation, is_ahead, parse_attestation_bundle, read_attestation_notes, read_regular_file,
 };
 use proctor_git::{ObjectId, find_git_location};
 use proctor_model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
@@ -111,11 +113,12 @@ pub(super) fn bundles(environment: &Environment, asked: Option<&NotesQuestion<'_
     asked.iter().flat_map(|asked| asked.bundles).map(bundle).collect()
 }
 
-/// Reads the attestations about the content of a commit, and checks their signatures.
+/// Reads the attestations about the content of a commit, and checks their signatures. `files` are the objects of changed files, to which
+/// acceptances of their changes belong.
 pub(super) fn read(
     repository: &ProjectRepository,
     signers: &GateSigners,
-    (git_tree, tree): (ObjectId, TreeDigest),
+    (git_tree, tree, files): (ObjectId, TreeDigest, &BTreeSet<ObjectId>),
     (source, bundles): (AttestedWhere, &[Vec<u8>]),
     now: Timestamp,
 ) -> Result<Attested, CommandError> {
@@ -123,6 +126,11 @@ pub(super) fn read(
     let (mut found, mut reader) = (Attested::default(), AttestationReader::default());
     // A note on a tree also has what was attested of other projects in it, which says nothing of this one.
     let is_of_sibling = |of_tree: ObjectId, below: &TreePath| of_tree == git_tree && *below != repository.below;
+    let is_about = |of: &AcceptedOf| match of {
+        AcceptedOf::Commit { git_tree: accepted, .. } => *accepted == git_tree,
+        // Which change of the file it is decides whoever has the changes.
+        AcceptedOf::File { .. } => true,
+    };
     let refusal = |claim: &CommitClaim, signer: &ClaimSigner| {
         if claim.git_tree != git_tree || claim.tree != tree {
             Some(AttestationRefusal::AnotherTree)
@@ -141,8 +149,8 @@ pub(super) fn read(
                 ReadAttestation::Summary => {}
                 ReadAttestation::Refused(refusal) => found.refuse(&refusal),
                 ReadAttestation::Accepted(accepted) => match signers.named_signer(accepted.key, now) {
-                    _ if is_of_sibling(accepted.git_tree, &accepted.below) => {}
-                    _ if accepted.git_tree != git_tree => found.refuse(&AttestationRefusal::AnotherTree),
+                    _ if is_of_sibling(git_tree, &accepted.below) => {}
+                    _ if !is_about(&accepted.of) => found.refuse(&AttestationRefusal::AnotherTree),
                     _ if is_ahead(accepted.accepted, now) => found.refuse(&AttestationRefusal::FutureDated),
                     Some(name) => found.accepted.push((name, *accepted)),
                     None => found.refuse(&AttestationRefusal::Foreign { key: accepted.key }),
@@ -174,7 +182,9 @@ pub(super) fn read(
                 AttestationNote::Damaged => vec![ReadAttestation::Refused(AttestationRefusal::Damaged)],
             });
         };
-        read_attestation_notes(storage, git_tree, &mut judge_note).map_err(|error| from_git_read_error(storage, &error))?;
+        for object in iter::once(&git_tree).chain(files) {
+            read_attestation_notes(storage, *object, &mut judge_note).map_err(|error| from_git_read_error(storage, &error))?;
+        }
     }
     Ok(found)
 }

@@ -7,21 +7,22 @@ use crate::signing::STATEMENT_TYPE;
 use proctor_git::ObjectId;
 use proctor_model::{Digest, Timestamp, TreePath};
 
-/// The type of the statement's predicate. Another version is not understood.
+/// The type of the predicate of a statement about a commit. Another version is not understood.
 const ACCEPTED_CHANGES: &str = "urn:proctor:accepted-changes:v1";
+/// The type of the predicate of a statement about a file.
+const ACCEPTED_FILE: &str = "urn:proctor:accepted-file:v1";
 /// The name of the subject that is git's tree object.
 const GIT_TREE: &str = "git-tree";
+/// The name of the subject that is the object of a file's content.
+const GIT_BLOB: &str = "git-blob";
 
-/// That the owner of a key accepts changes of how a commit is judged. It holds for one content beside one trusted commit, so that a change
-/// which was taken back later is not accepted by it again.
+/// That the owner of a key accepts changes of how a commit is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedChanges {
-    /// The tree object of the whole commit that has the changes.
-    pub git_tree: ObjectId,
+    /// What has the changes.
+    pub of: AcceptedOf,
     /// The project's directory in the repository.
     pub below: TreePath,
-    /// The trusted commit with which the commit was compared.
-    pub trusted: ObjectId,
     /// The changes that the person saw, such as `gate` and `check tests`, each as `proctor gate` names it.
     pub changes: Vec<String>,
     /// The id of the key that signs.
@@ -30,21 +31,62 @@ pub struct AcceptedChanges {
     pub accepted: Timestamp,
 }
 
+/// For what an acceptance holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AcceptedOf {
+    /// One content beside one trusted commit, so that a change which was taken back later is not accepted by it again.
+    Commit {
+        /// The tree object of the whole commit that has the changes.
+        git_tree: ObjectId,
+        /// The trusted commit with which the commit was compared.
+        trusted: ObjectId,
+    },
+    /// A file that changes from one content to another, in whatever commit: after a rebase, the answer still holds.
+    File {
+        /// The blob in the trusted commit; `None` if the file is not there.
+        before: Option<ObjectId>,
+        /// The blob in the judged commit; `None` if the file is not there.
+        after: Option<ObjectId>,
+    },
+}
+
+impl AcceptedOf {
+    /// Returns the object to which the note with the acceptance belongs; `None` for a file that is nowhere.
+    pub fn noted_at(self) -> Option<ObjectId> {
+        match self {
+            Self::Commit { git_tree, .. } => Some(git_tree),
+            Self::File { before, after } => after.or(before),
+        }
+    }
+}
+
 impl AcceptedChanges {
+    /// Returns whether it holds for one commit's content beside this trusted commit.
+    pub fn is_beside(&self, trusted: Option<ObjectId>) -> bool {
+        matches!(self.of, AcceptedOf::Commit { trusted: accepted, .. } if Some(accepted) == trusted)
+    }
+
     /// Returns the statement, as the bytes to be signed.
     pub fn to_statement(&self) -> Vec<u8> {
         let project = if self.below.is_root() { String::new() } else { self.below.to_string() };
+        let mut predicate = json!({ "accepted": self.accepted, "changes": self.changes, "key": self.key, "project": project });
+        let object = self.of.noted_at().map(ObjectId::hex);
+        let (name, algorithm, kind) = match self.of {
+            AcceptedOf::Commit { trusted, .. } => {
+                predicate["trustedCommit"] = trusted.hex().into();
+                (GIT_TREE, "gitTree", ACCEPTED_CHANGES)
+            }
+            AcceptedOf::File { before, after } => {
+                predicate["before"] = before.map(ObjectId::hex).into();
+                predicate["after"] = after.map(ObjectId::hex).into();
+                (GIT_BLOB, "gitBlob", ACCEPTED_FILE)
+            }
+        };
         let statement = json!({
             "_type": STATEMENT_TYPE,
-            "subject": [{ "name": GIT_TREE, "digest": { "gitTree": self.git_tree.hex() } }],
-            "predicateType": ACCEPTED_CHANGES,
-            "predicate": {
-                "accepted": self.accepted,
-                "changes": self.changes,
-                "key": self.key,
-                "project": project,
-                "trustedCommit": self.trusted.hex(),
-            },
+            "subject": [{ "name": name, "digest": { algorithm: object } }],
+            "predicateType": kind,
+            "predicate": predicate,
         });
         serde_json::to_vec(&statement).expect("its keys are text")
     }
@@ -54,16 +96,23 @@ impl AcceptedChanges {
         let value: Value = serde_json::from_slice(statement).ok()?;
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
         let part = |pointer: &str| value.pointer(pointer).cloned();
+        let object = |pointer: &str| text(pointer).and_then(ObjectId::parse);
         let below = text("/predicate/project")?;
+        let of = match text("/predicateType")? {
+            ACCEPTED_FILE => AcceptedOf::File { before: object("/predicate/before"), after: object("/predicate/after") },
+            _ => AcceptedOf::Commit {
+                git_tree: object("/subject/0/digest/gitTree")?,
+                trusted: object("/predicate/trustedCommit")?,
+            },
+        };
         let read = Self {
-            git_tree: ObjectId::parse(text("/subject/0/digest/gitTree")?)?,
+            of,
             below: if below.is_empty() { TreePath::root() } else { TreePath::try_from(below).ok()? },
-            trusted: ObjectId::parse(text("/predicate/trustedCommit")?)?,
             changes: serde_json::from_value(part("/predicate/changes")?).ok()?,
             key: serde_json::from_value(part("/predicate/key")?).ok()?,
             accepted: serde_json::from_value(part("/predicate/accepted")?).ok()?,
         };
-        (read.to_statement() == statement).then_some(read)
+        (read.of.noted_at().is_some() && read.to_statement() == statement).then_some(read)
     }
 }
 
@@ -74,9 +123,11 @@ pub(super) mod tests {
     /// Returns an acceptance that nobody signed yet.
     pub(in crate::attestation) fn acceptance(key: Digest) -> AcceptedChanges {
         AcceptedChanges {
-            git_tree: ObjectId::parse(&"1".repeat(40)).unwrap(),
+            of: AcceptedOf::Commit {
+                git_tree: ObjectId::parse(&"1".repeat(40)).unwrap(),
+                trusted: ObjectId::parse(&"2".repeat(40)).unwrap(),
+            },
             below: TreePath::root(),
-            trusted: ObjectId::parse(&"2".repeat(40)).unwrap(),
             changes: vec!["gate".to_owned(), "sandbox.mode".to_owned()],
             key,
             accepted: Timestamp::from_millis(1_700_000_000_123),
@@ -108,5 +159,24 @@ pub(super) mod tests {
                 assert_eq!(AcceptedChanges::parse(other.as_bytes()), None, "{other}");
             }
         }
+    }
+
+    #[test]
+    fn an_acceptance_of_a_file_is_read_back_and_one_of_nothing_is_none() {
+        let object = |digit: &str| ObjectId::parse(&digit.repeat(40));
+        let of = |before, after| AcceptedChanges { of: AcceptedOf::File { before, after }, ..acceptance(Digest::of(b"key")) };
+        for (before, after, noted_at) in
+            [(object("1"), object("2"), object("2")), (object("1"), None, object("1")), (None, object("2"), object("2"))]
+        {
+            let accepted = of(before, after);
+            assert_eq!(accepted.of.noted_at(), noted_at);
+            let statement = accepted.to_statement();
+            assert_eq!(AcceptedChanges::parse(&statement), Some(accepted));
+            let text = String::from_utf8(statement).unwrap();
+            for other in [text.replace(&"2".repeat(40), &"3".repeat(39)), text.replace("gitBlob", "gitTree")] {
+                assert!(other == text || AcceptedChanges::parse(other.as_bytes()).is_none(), "{other}");
+            }
+        }
+        assert_eq!(AcceptedChanges::parse(&of(None, None).to_statement()), None);
     }
 }

@@ -27,7 +27,7 @@ mod summary;
 #[cfg(test)]
 mod vectors;
 
-pub use acceptance::AcceptedChanges;
+pub use acceptance::{AcceptedChanges, AcceptedOf};
 pub use bundle::{BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
 pub use claim::CommitClaim;
 pub use named_tests::{NamedTests, named_tests};

@@ -153,8 +153,8 @@ fn verify_bundle(path: &Path, keys: &AcceptedKeys) -> Result<Answer, String> {
             },
             ReadAttestation::Accepted(accepted) => {
                 answer.lines.push(format!(
-                    "changes accepted for git tree {}: {}",
-                    accepted.git_tree.hex(),
+                    "changes accepted for git object {}: {}",
+                    accepted.of.noted_at().map(|object| object.hex()).unwrap_or_default(),
                     accepted.changes.join(", ")
                 ));
             }

@@ -2,9 +2,11 @@
 //! checks, settings of tools, suppressions. Pure: the texts of both commits go in, and a list comes out. Nothing here says that a change is
 //! wrong; it is named for whoever has to accept it.
 //!
-//! `settings` compares configuration files key by key, and `lines` finds tests, marks that skip them, and suppressions in source lines.
+//! `settings` compares configuration files key by key, `lines` finds tests, marks that skip them, and suppressions in source lines, and
+//! `recorded` compares the tests that runs recorded.
 
 mod lines;
+mod recorded;
 mod settings;
 
 use std::collections::BTreeSet;
@@ -13,6 +15,8 @@ use std::fmt;
 use crate::changes::lines::{find_gone_tests, find_skips, find_suppressions};
 use crate::changes::settings::{find_changed_settings, is_configuration};
 use proctor_model::WeakenedChanges;
+
+pub use crate::changes::recorded::{RecordedTest, RecordedTests, with_recorded_tests};
 
 /// The most characters of a value or line that is named.
 const LONGEST: usize = 120;
@@ -57,7 +61,7 @@ pub enum ChangeKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GateChange {
     pub kind: ChangeKind,
-    /// The file's path from the project's root.
+    /// The file's path from the project's root. For a test whose record names no file, it is the name of the check.
     pub file: String,
     /// What changed, such as `ruff.lint.select: ["E", "F"] → ["E"]`.
     pub what: String,

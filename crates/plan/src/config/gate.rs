@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
-use proctor_model::{GatePolicy, IsolationLevel, TaskId, WeakenedChanges, World};
+use proctor_model::{FlakyTests, GatePolicy, IsolationLevel, TaskId, WeakenedChanges, World};
 
 const LEVELS: &[(&str, IsolationLevel)] = &[
     ("namespace", IsolationLevel::Namespace),
@@ -44,6 +44,7 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
             .value,
         signers: Some(section.setting(document, "signers", file_below).value).filter(|file| !file.is_empty()),
         weakened: section.setting(document, "weakened", choice(&WeakenedChanges::WORDS)).value,
+        flaky: section.setting(document, "flaky", choice(&FlakyTests::WORDS)).value,
     }
 }
 
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
         let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nworld = \"open\"\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
-            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\nweakened = \"say\"\n";
+            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\nweakened = \"say\"\nflaky = \"say\"\n";
         let expected = GatePolicy {
             tasks: vec![TaskId::try_from("T117").unwrap()],
             checks: vec!["types".to_owned()],
@@ -93,6 +94,7 @@ mod tests {
             ignored_inputs: vec![".env".to_owned()],
             signers: Some("keys/signers".to_owned()),
             weakened: WeakenedChanges::Say,
+            flaky: FlakyTests::Say,
         };
         assert_eq!(read(text, "proctor.toml").unwrap().gate, expected);
         let defaults = read("", "proctor.toml").unwrap().gate;

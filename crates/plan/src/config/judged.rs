@@ -65,6 +65,7 @@ const ROWS: &[Row] = &[
     ("gate.fresh_caches", |all| text(if all.gate.fresh_caches { "true" } else { "false" })),
     ("gate.ignored_inputs", |all| list(&all.gate.ignored_inputs)),
     ("gate.weakened", |all| text(all.gate.weakened.word())),
+    ("gate.flaky", |all| text(all.gate.flaky.word())),
     ("gate.signers", |all| text(all.gate.signers.as_deref().unwrap_or_default())),
     ("govern.editor", |all| list(&all.govern.editor)),
     ("govern.tracker", |all| list(&all.govern.tracker)),

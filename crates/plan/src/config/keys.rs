@@ -313,6 +313,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("world", Later(&["closed", "open"])),
             key("signers", Changed),
             key("weakened", Later(&["ask-all", "ask", "say"])),
+            key("flaky", Later(&["refuse", "say"])),
         ],
     ),
     (

@@ -360,6 +360,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::OtherProgram { .. }
         | GateReason::ChangedRules { .. }
         | GateReason::KeptCaches { .. }
+        | GateReason::Flaky { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
         | GateReason::OnPlatform { .. } => GateState::NotAccepted,

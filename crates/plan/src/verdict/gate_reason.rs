@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::verdict::flips::Flip;
 use proctor_model::{IsolationLevel, RunId, Timestamp};
 
 /// The most paths that a reason names.
@@ -53,6 +54,13 @@ pub enum GateReason {
     ChangedRules { run: RunId, changed: Vec<String> },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
+    /// The check failed and passed on this tree, and has not passed often enough since.
+    Flaky {
+        check: String,
+        flip: Flip,
+        /// What happened, for people.
+        words: String,
+    },
     /// A result was reused, and the run that carried the check out is not known.
     UnknownOrigin { run: RunId, check: String },
     /// Only somebody has results whose key the policy does not name.
@@ -115,6 +123,7 @@ impl fmt::Display for GateReason {
                      without them"
                 )
             }
+            Self::Flaky { flip, words, .. } => write!(formatter, "{words}; {} in a row are asked for", flip.needed()),
             Self::UnknownOrigin { run, check } => {
                 write!(formatter, "{run} reused a result of `{check}`, and the run that it came from is not known")
             }
@@ -149,6 +158,7 @@ impl GateReason {
             Self::OtherProgram { .. } => "other-program",
             Self::ChangedRules { .. } => "changed-rules",
             Self::KeptCaches { .. } => "kept-caches",
+            Self::Flaky { .. } => "flaky",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",
             Self::OnPlatform { reason, .. } => reason.word(),

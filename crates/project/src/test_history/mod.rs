@@ -37,6 +37,7 @@ pub use compare::NotComparable;
 pub use logged::RunFilter;
 pub use past::{FoundTest, TestSearch};
 pub use sealed_tests::last_test_record;
+pub(crate) use sealed_tests::read_sealed_tests;
 
 /// How many runs are looked up at once.
 const BATCH: u32 = 256;

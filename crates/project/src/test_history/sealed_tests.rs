@@ -164,7 +164,7 @@ const OF_THE_MOMENT: [i32; 3] = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
 ///
 /// # Errors
 /// When no evidence can be read at this moment, such as with too many open files.
-pub(super) fn read_sealed_tests(
+pub(crate) fn read_sealed_tests(
     store: &Store,
     project: &ProjectId,
     sequence: Sequence,

@@ -32,7 +32,7 @@ use proctor_app::Environment;
 use proctor_model::{Asker, Digest, ProjectId, TaskId, shown_json};
 use proctor_project::PersonPresence;
 use proctor_sandbox::passed_on;
-use proctor_sandbox::process::{ActionSign, PeerOrigin, PeerProcess};
+use proctor_sandbox::process::PeerProcess;
 
 /// A request is refused if its body has more bytes than this.
 const LONGEST_BODY: usize = 64 * 1024;
@@ -66,25 +66,10 @@ pub(super) fn refusal(error: &ErrorV1) -> Response {
     respond(error.kind.status(), &ErrorDocumentV1 { error: error.clone() })
 }
 
-/// Answers a process that may not ask anything. The attempt is recorded first, so that the run that the process belongs to
-/// cannot be sealed without it.
-pub(super) async fn refuse_caller(context: &ControlContext, peer: PeerProcess) -> Response {
+/// Records that a process which may not ask anything has connected, before it sees that it is closed out: the run that the process belongs
+/// to cannot be sealed without it.
+pub(super) async fn record_refused(context: &ControlContext, peer: PeerProcess) {
     let _recorded_or_stopping = context.ask(|reply| Call::Refused { peer, reply }).await;
-    let (message, hint) = match peer.origin {
-        PeerOrigin::Action { sign: ActionSign::Namespace, .. } => (
-            "the process that asks is in other namespaces than the service, as checks are",
-            "ask from the system or container in which the service runs, or work without the service",
-        ),
-        PeerOrigin::Action { .. } => (
-            "the process that asks belongs to a check or another action of proctor",
-            "a check cannot ask the service; run the command outside of it",
-        ),
-        PeerOrigin::Outside | PeerOrigin::Unknown => (
-            "it is not known where the process that asks comes from: it has ended",
-            "let the process that connects wait for its answer",
-        ),
-    };
-    refusal(&ErrorV1::new(ErrorKindV1::Refused, message, hint))
 }
 
 async fn answer(route: &'static Route, desk: &ControlContext, request: Request) -> Result<Response, ErrorV1> {

@@ -1,7 +1,7 @@
 //! Accepts connections, only from this user, only up to [`MOST_CONNECTIONS`] at a time, and finds out who connected.
 //!
-//! Connections of actions take no places from clients: they have a small number of places of their own, and each is answered with
-//! an error. An action's connection beyond that number is closed without an answer.
+//! A connection of an action is closed without an answer and takes no place from clients: it has one of a small number of places while the
+//! attempt is recorded, and without one it is closed at once.
 
 use std::collections::BTreeMap;
 use std::future::Future as _;
@@ -28,7 +28,7 @@ const MOST_CONNECTIONS: usize = 4096;
 /// The most connections of one process that are open at the same time. A further one is closed at once, so that no process takes the
 /// places of the others.
 const MOST_OF_A_PROCESS: usize = 32;
-/// The most connections of actions that are open at the same time.
+/// The most connections of actions of which the attempt is being recorded at the same time.
 const MOST_REFUSED: usize = 16;
 /// Connections may take the process's limit on open files divided by this number. The rest is for projects and runs.
 const SHARE_OF_DESCRIPTORS: u64 = 2;
@@ -66,7 +66,7 @@ pub(super) enum Caller {
     /// A client, as the ledger records it (S3). The process is looked at when it connects, while it is certain that it is
     /// the one that connected.
     Client(Arc<Asker>),
-    /// A process that gets nothing but an error.
+    /// A process that gets nothing.
     Refused(PeerProcess),
 }
 

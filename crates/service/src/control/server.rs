@@ -20,7 +20,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::control::handlers::{ControlContext, handle, refusal, refuse_caller};
+use crate::control::handlers::{ControlContext, handle, record_refused, refusal};
 use crate::control::history::HistoryPlace;
 use crate::control::listener::{Caller, Connection, ControlListener};
 use crate::control::page_server::PageDesk;
@@ -89,7 +89,7 @@ async fn accept_all(listener: ControlListener, context: ControlContext, mut stop
     while tasks.join_next().await.is_some() {}
 }
 
-/// Serves one connection. The client loses it if it sends no whole head of a request in time.
+/// Serves one connection, or closes that of a process that may not ask. A client loses it if it sends no whole head of a request in time.
 async fn serve(
     connection: Connection<UnixStream>,
     caller: Caller,
@@ -97,22 +97,17 @@ async fn serve(
     context: ControlContext,
     stopped: watch::Receiver<bool>,
 ) {
-    let is_refused = matches!(caller, Caller::Refused(_));
+    let asker = match caller {
+        Caller::Client(asker) => asker,
+        // Nothing of it is read. It is closed when the attempt is recorded.
+        Caller::Refused(peer) => return record_refused(&context, peer).await,
+    };
     let answer = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
-        let (router, context, caller) = (router.clone(), context.clone(), caller.clone());
-        async move {
-            match caller {
-                // The request is not even looked at.
-                Caller::Refused(peer) => Ok(refuse_caller(&context, peer).await),
-                Caller::Client(asker) => {
-                    request.extensions_mut().insert(asker);
-                    TowerToHyperService::new(router).call(request).await
-                }
-            }
-        }
+        request.extensions_mut().insert(Arc::clone(&asker));
+        TowerToHyperService::new(router.clone()).call(request)
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(READING_HEAD).keep_alive(!is_refused);
+    builder.timer(TokioTimer::new()).header_read_timeout(READING_HEAD);
     serve_until_stopped(connection, &builder, answer, stopped).await;
 }
 

@@ -171,6 +171,7 @@ const ROWS: &[Row] = &[
     Row("gate.isolation", CHECK, "[gate]\nisolation = \"landlock\"", "[gate]\nisolation = \"process-group\""),
     Row("gate.world", CHECK, "", "[gate]\nworld = \"open\""),
     Row("gate.weakened", CHECK, "", "[gate]\nweakened = \"say\""),
+    Row("gate.flaky", CHECK, "", "[gate]\nflaky = \"say\""),
     Row("gate.max_age", CHECK, "[gate]\nmax_age = \"2h\"", "[gate]\nmax_age = \"3h\""),
     Row("gate.platforms", CHECK, "[gate]\nplatforms = [\"linux-x86_64\"]", ""),
     Row("gate.fresh_caches", CHECK, "", "[gate]\nfresh_caches = false"),

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use super::*;
-use proctor_model::{ChangedRules, ClaimedResult, IsolationLevel, RunConditions, ToolchainRecord, WeakenedChanges};
+use proctor_model::{
+    ChangedRules, ClaimedResult, Digest, FlakyTests, IsolationLevel, RunConditions, ToolchainRecord, WeakenedChanges,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
@@ -19,6 +21,7 @@ fn policy() -> GatePolicy {
         ignored_inputs: Vec::new(),
         signers: None,
         weakened: WeakenedChanges::Ask,
+        flaky: FlakyTests::Refuse,
     }
 }
 
