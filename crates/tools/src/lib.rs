@@ -49,7 +49,6 @@ mod pytest;
 mod python_module;
 mod recognise;
 mod same_tool;
-mod server_command;
 mod server_signs;
 mod service;
 pub mod shell;
@@ -96,8 +95,7 @@ pub use pytest::{
 pub use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use same_tool::{calls_tool_the_same_way, replaced_name};
-pub use server_command::{ServerKind, asks_a_server, script_words, server_kind};
-pub use server_signs::{THIS_MACHINE, is_asked_behind};
+pub use server_signs::is_asked_behind;
 pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
 pub use source_lines::add_source_lines;
 pub use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};

@@ -16,7 +16,6 @@ pub(crate) mod daemon;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod export;
-mod fix;
 pub(crate) mod flaky;
 mod follow_service;
 pub(crate) mod gate;

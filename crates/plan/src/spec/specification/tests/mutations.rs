@@ -308,29 +308,6 @@ fn others() -> Vec<Mutation> {
         ),
         mutation("the server as a step", vec![(command, json!("npm run dev"))], vec![("SERVER_IN_FOREGROUND", command)]),
         mutation(
-            "a program that may be a server",
-            vec![
-                (
-                    task("/executionWorkflow/executionOrder"),
-                    json!(["PREREQ.1", "PREREQ.2", "STEP.1", "STEP.2", "STEP.3", "CLEANUP.1"]),
-                ),
-                (
-                    task("/testExecution/prerequisites"),
-                    json!([
-                        {
-                            "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "starts something",
-                            "parameters": { "command": "node server.js", "workingDirectory": "/srv/billing-core" },
-                        },
-                        {
-                            "actionId": "PREREQ.2", "type": "HTTP_REQUEST", "description": "it answers by now",
-                            "parameters": { "url": "http://127.0.0.1:4173/healthz", "method": "GET", "expectedStatus": 200 },
-                        },
-                    ]),
-                ),
-            ],
-            vec![("SERVER_SUSPECTED", task("/testExecution/prerequisites/0/parameters/command"))],
-        ),
-        mutation(
             "no exit code at all",
             vec![(step(1, "/parameters/expectedExitCodes"), json!([]))],
             vec![("EXIT_CODES_IMPOSSIBLE", step(1, "/parameters/expectedExitCodes"))],
