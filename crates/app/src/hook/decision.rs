@@ -6,8 +6,8 @@
 
 use crate::hook::message::{BlockReason, FailureAge, block_text, missing_tests_text, old_failures_text, standing_line};
 use crate::hook::{
-    Claim, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
-    HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_claim,
+    Claim, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement, HookOutcome,
+    HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_claim,
 };
 use proctor_model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 
