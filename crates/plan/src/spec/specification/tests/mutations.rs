@@ -306,7 +306,7 @@ fn others() -> Vec<Mutation> {
             vec![(step(1, "/parameters/shell"), json!("powershell"))],
             vec![("SHELL_UNSUPPORTED", step(1, "/parameters/shell"))],
         ),
-        mutation("the server as a step", vec![(command, json!("npm run dev"))], vec![("SERVER_IN_FOREGROUND", command)]),
+        mutation("the server as a step", vec![(command, json!("npm run serve"))], vec![("SERVER_IN_FOREGROUND", command)]),
         mutation(
             "no exit code at all",
             vec![(step(1, "/parameters/expectedExitCodes"), json!([]))],
