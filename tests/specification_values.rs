@@ -1,13 +1,11 @@
-//! Tests the placeholders of test specifications and `proctor check --fix` through the program: where values come from, what is
-//! recorded of them, and what is written. The rules themselves are tested beside their code.
+//! Tests the placeholders of test specifications through the program: where values come from, and what is recorded of them. The rules themselves are tested beside their code.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, repository};
+use crate::common::Project;
 
 const FILE: &str = "specs/T117-test-specification.json";
 
@@ -176,61 +174,4 @@ fn a_secret_is_in_no_part_of_a_large_report_of_tests() {
             assert!(!is_there || bytes.starts_with(b"#!/bin/sh"), "{name}");
         }
     }
-}
-
-#[test]
-fn corrections_are_shown_and_written_and_the_rest_of_the_file_stays() {
-    let text = fs::read_to_string(repository().join("fixtures/unfilled-specifications/fastapi.json")).expect("a fixture");
-    let project = Project::new().file("a.json", &text);
-    let path = project.path().join("a.json");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
-    let values = ["--set", "PORT=3000", "--set", "MODULE_NAME=search", "--set", "METER_ID=m"];
-    let said = project.proctor(["check", "--fix", "a.json"].iter().chain(&values).copied()).success().stdout;
-    for part in ["PREREQ.1", "becomes a service", "+ ", "\"proctor\"", "EXISTS", "2 corrections written", "✓ a.json: T204"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    let corrected = fs::read_to_string(&path).expect("it is there");
-    assert!(corrected.contains("{{PORT}}") && corrected.lines().count() == text.lines().count() + 1, "{corrected}");
-    assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o640);
-    let again = project.proctor(["check", "--fix", "a.json"].iter().chain(&values).copied()).success().stdout;
-    assert!(again.contains("nothing was corrected"), "{again}");
-    assert_eq!(fs::read_to_string(&path).expect("it is there"), corrected);
-}
-
-#[test]
-fn a_guess_needs_an_answer_and_a_link_is_left_alone() {
-    let text = fs::read_to_string(repository().join("fixtures/unfilled-specifications/go-service.json")).expect("a fixture");
-    let project = Project::new().file("a.json", &text);
-    let values = ["--set", "PORT=3000", "--set", "MODULE_NAME=search"];
-    let said = project.proctor(["check", "--fix", "a.json"].iter().chain(&values).copied()).status(3);
-    assert!(said.stderr.contains("not written") && said.stderr.contains("at a terminal"), "{}", said.stderr);
-    let now = fs::read_to_string(project.path().join("a.json")).expect("it is there");
-    assert!(now.contains("EXISTS") && !now.contains("\"proctor\""), "the rule is applied and the guess is not: {now}");
-    symlink(project.path().join("a.json"), project.path().join("b.json")).expect("it is ours");
-    let said = project.proctor(["check", "--fix", "b.json"]).status(2);
-    assert!(said.stderr.contains("links are left alone"), "{}", said.stderr);
-}
-
-/// S4, through the program: twenty files, one command.
-#[test]
-fn each_specification_of_a_generator_is_accepted_after_fix_and_set() {
-    let directory = repository().join("fixtures/unfilled-specifications");
-    let mut names: Vec<String> = fs::read_dir(&directory)
-        .expect("the fixtures are part of the repository")
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".json") && name != "windows-portal.json")
-        .collect();
-    names.sort();
-    let text = |name: &str| fs::read_to_string(directory.join(name)).expect("a fixture");
-    let project = names.iter().fold(Project::new(), |project, name| project.file(name, &text(name)));
-    let values = text("values.txt");
-    let values: Vec<&str> = values.lines().flat_map(|line| ["--set", line]).collect();
-    let files: Vec<&str> = names.iter().map(String::as_str).collect();
-    let arguments =
-        |command: &'static [&'static str]| command.iter().copied().chain(files.iter().copied()).chain(values.iter().copied());
-    project.proctor(arguments(&["check"])).status(4);
-    project.proctor(arguments(&["check", "--fix"])).status(3);
-    let said = project.proctor(arguments(&["check"])).success().stdout;
-    assert_eq!(said.lines().filter(|line| line.starts_with("✓")).count(), 19, "{said}");
 }

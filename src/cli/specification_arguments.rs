@@ -10,16 +10,12 @@ use clap::Args;
 ///
 /// Without FILE every `*test-specification.json` of the tree is read, and `proctor.toml`. An error keeps a file from being run, a note does not.
 ///
-/// `--fix` makes a server that is started like a command a service, lets a FILE_VALIDATION without anything to compare look whether the
-/// file exists, and moves steps of `mcpValidation` to `testExecution`. A guess is made only after a yes at a terminal.
-///
-/// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 3 if `--fix` needs an answer and there is no terminal, 4 if there
-/// is an error.
+/// Exit codes: 0 if there are notes at most, 2 if a FILE cannot be read, 4 if there is an error.
 ///
 /// Examples:
 ///   proctor check
 ///   proctor check specs/T117-test-specification.json --json
-///   proctor check --fix specs/T117-test-specification.json --set PORT=3000
+///   proctor check specs/T117-test-specification.json --set PORT=3000
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CheckOptions {
@@ -31,9 +27,6 @@ pub(crate) struct CheckOptions {
     pub(crate) project: PathBuf,
     #[command(flatten)]
     pub(crate) values: ValueOptions,
-    /// Correct what can be corrected by rule, and show it first; the rest of the file keeps its bytes
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) fix: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,10 +1,9 @@
-//! Finds out whether a command that ran into its time limit is a server: by the words of the command, or by what it printed. A
-//! server does not end, so neither more time nor a faster machine helps it.
+//! Finds out whether a command that ran into its time limit is a server: by what it printed, or because the plan asks a server
+//! right after it. A server does not end, so neither more time nor a faster machine helps it.
 
 use crate::ansi::plain_text;
 use crate::file_validation::quoted;
 use crate::interpret::Input;
-use crate::server_command::{ServerKind, asks_a_server, server_kind};
 use proctor_model::{Action, ActionKind, Advice, CategoryCode, Interpretation, LimitKind, LimitValue, Plan, Tool};
 
 /// What servers print when they are ready for requests, in lower case.
@@ -38,7 +37,7 @@ const READY_WORDS: &[&str] = &[
 
 /// A command that did not end because it is a server.
 pub(super) struct GoingServer {
-    /// The line by which it said so; `None` if its command alone shows it.
+    /// The line by which it said so; `None` if only the plan shows it.
     said: Option<String>,
     /// Whether only the prerequisite behind it shows that it is one.
     is_supposed: bool,
@@ -52,13 +51,8 @@ pub(super) fn server_that_goes_on(input: &Input<'_>, limit: LimitKind) -> Option
         return None;
     }
     let said = [input.stdout, input.stderr].into_iter().find_map(|stream| ready_line(&plain_text(&stream.shortened())));
-    let is_supposed = match server_kind(&input.action.command.display) {
-        Some(ServerKind::Known) => false,
-        Some(ServerKind::Possible) if said.is_none() && input.is_asked_behind => true,
-        Some(ServerKind::Possible) | None if said.is_some() => false,
-        Some(ServerKind::Possible) | None => return None,
-    };
-    Some(GoingServer { said, is_supposed })
+    let is_supposed = said.is_none();
+    (!is_supposed || input.is_asked_behind).then_some(GoingServer { said, is_supposed })
 }
 
 /// Returns whether an action is a prerequisite and the next one asks a server of this machine.
@@ -70,13 +64,16 @@ pub fn is_asked_behind(action: &Action, plan: &Plan) -> bool {
             let host = request.url.split_once("://").map_or("", |(_, rest)| rest);
             THIS_MACHINE.iter().any(|own| host.starts_with(own))
         }
-        ActionKind::Command | ActionKind::CustomScript(_) => asks_a_server(&next.command.display),
-        ActionKind::FileValidation(_) | ActionKind::ClientCommand(_) | ActionKind::Review(_) => false,
+        ActionKind::Command
+        | ActionKind::CustomScript(_)
+        | ActionKind::FileValidation(_)
+        | ActionKind::ClientCommand(_)
+        | ActionKind::Review(_) => false,
     })
 }
 
 /// The beginnings of addresses of this machine, behind their scheme.
-pub const THIS_MACHINE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
+const THIS_MACHINE: [&str; 4] = ["localhost", "127.0.0.1", "[::1]", "0.0.0.0"];
 
 fn ready_line(text: &str) -> Option<String> {
     let is_ready = |line: &&str| {
@@ -100,7 +97,7 @@ impl GoingServer {
         let advice = Advice::to_do(format!(
             "This command does not end: {what}. Make it a service, which goes on while the checks run: in proctor.toml \
              `service = true` and `ready = {{ port = {port} }}` of a `[[prerequisite]]`; in a specification `proctor.service` of a \
-             prerequisite, or `globalConfiguration.devServer` (`proctor check --fix FILE` writes it)"
+             prerequisite, or `globalConfiguration.devServer`"
         ));
         Interpretation { advice, ..Interpretation::plain(CategoryCode::TimedOut, reason) }
     }
@@ -131,7 +128,6 @@ mod tests {
             ("node start.js", "  VITE v5.4.0  ready in 312 ms\n\n  ➜  Local:   http://localhost:5173/\n", "port = 5173"),
             ("python app.py", " * Running on http://127.0.0.1:5000\n", "port = 5000"),
             ("./api", "server listening on port 8080\n", "port = 8080"),
-            ("npm run dev", "", "port = its port"),
         ] {
             let told = timed_out(Tool::Generic, command, LimitKind::Wall, stdout);
             assert_eq!(told.category, CategoryCode::TimedOut);
@@ -165,6 +161,5 @@ mod tests {
         };
         assert!(told("node server.js", true).contains("the server that the next prerequisite asks"));
         assert!(!told("node server.js", false).contains("server that"));
-        assert!(!told("npm ci", true).contains("server that"));
     }
 }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::commands::fix::{FixOutcome, fix};
 use crate::cli::render;
 use crate::cli::specification_arguments::CheckOptions;
 use proctor_model::{CommandExit, quoted_text};
@@ -100,7 +99,6 @@ struct ProblemV1 {
 pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let settings = values(environment, &root, &options.values.set);
-    let fixed = if options.fix { fix_files(&root, options, &settings, environment)? } else { FixOutcome::Done };
     let files = if options.files.is_empty() {
         check_project(&root, &settings)?
     } else {
@@ -114,11 +112,7 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
     } else {
         document.lines().iter().for_each(render::line);
     }
-    Ok(match (errors, fixed) {
-        (0, FixOutcome::Done) => CommandExit::Proceed,
-        (0, FixOutcome::NotAsked) => CommandExit::PersonNeeded,
-        (1.., _) => CommandExit::SpecificationWrong,
-    })
+    Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
 }
 
 /// Returns what fills the placeholders: the values of the command line, and what `proctor.toml` says. A wrong `proctor.toml` says
@@ -128,21 +122,6 @@ fn values(environment: &Environment, root: &Path, given: &[(String, String)]) ->
         setup::configuration(environment, root).map(|(configuration, _)| configuration.specification).unwrap_or_default();
     settings.set(given);
     settings
-}
-
-fn fix_files(
-    root: &Path,
-    options: &CheckOptions,
-    settings: &SpecificationSettings,
-    environment: &Environment,
-) -> Result<FixOutcome, CommandError> {
-    if !options.files.is_empty() {
-        return fix(root, &options.files, settings, environment);
-    }
-    let configuration = setup::configuration(environment, root).map(|(configuration, _)| configuration).unwrap_or_default();
-    let names = specification_files::names(root, &configuration)?;
-    let files: Vec<PathBuf> = names.iter().map(|name| root.join(name)).collect();
-    fix(root, &files, settings, environment)
 }
 
 /// Checks the project's configuration first, then its specifications in the order of their paths.

@@ -14,7 +14,6 @@ pub(crate) mod daemon;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod export;
-mod fix;
 mod follow_service;
 pub(crate) mod gate;
 mod gate_hook;

@@ -6,8 +6,8 @@
 
 use crate::hook::message::{BlockReason, FailureAge, block_text, missing_tests_text, old_failures_text, standing_line};
 use crate::hook::{
-    Claim, ClaimSubject, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
-    HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_admission, find_claim,
+    Claim, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement, HookOutcome,
+    HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_claim,
 };
 use proctor_model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 
@@ -68,8 +68,7 @@ pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: 
         HookEvent::Prompt => begin(state, standing, now, false),
         HookEvent::Reply => {
             let reply = input.message.as_deref().and_then(find_claim);
-            let reply_admits = input.message.as_deref().is_some_and(find_admission);
-            silent(TurnState { reply, reply_admits, ..state }, HookOutcome::Silent)
+            silent(TurnState { reply, ..state }, HookOutcome::Silent)
         }
         HookEvent::TurnEnd | HookEvent::SubagentEnd | HookEvent::TaskDone => end(event, input, state, standing),
     }
@@ -234,7 +233,9 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked }
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {
-            if let Some(refuted) = claim.as_ref().and_then(|claim| refute(claim, standing, is_flaky)) {
+            let is_first = if event == HookEvent::TurnEnd { state.blocks == 0 } else { state.side_blocks == 0 };
+            // A claim is answered once with the verdict; after that only what fails decides.
+            if let Some(refuted) = claim.as_ref().filter(|_| is_first).and_then(|claim| refute(claim, standing, is_flaky)) {
                 let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);
                 return HookDecision { refuted: Some(refuted), ..block(event, state, text) };
             }
@@ -247,7 +248,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             };
             if let Some(before) = before.filter(|before| may_block && has_new(before)) {
                 let text = block_text(&BlockReason::NewFailures(before.verdict), standing, age);
-                return block_unless_admitted(event, input, state, text);
+                return block(event, state, text);
             }
             let of_before: Vec<&FailingItem> = standing.failing.iter().filter(|item| age(item) == FailureAge::Before).collect();
             let old: Vec<FailureIdentity> = of_before.iter().map(|item| item.identity.clone()).collect();
@@ -285,7 +286,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             let was_judgeable = start.as_ref().is_some_and(|start| start.judgeable);
             if changed == Some(true) && was_judgeable && event != HookEvent::SubagentEnd {
                 let text = block_text(&BlockReason::CannotJudge(why), standing, age);
-                return block_unless_admitted(event, input, state, text);
+                return block(event, state, text);
             }
             silent(state, HookOutcome::Silent)
         }
@@ -293,7 +294,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             if event == HookEvent::SubagentEnd || !start.as_ref().is_some_and(|start| start.judgeable) {
                 return silent(state, HookOutcome::Silent);
             }
-            block_unless_admitted(event, input, state, block_text(&BlockReason::CannotJudge(ROOT_GONE), standing, age))
+            block(event, state, block_text(&BlockReason::CannotJudge(ROOT_GONE), standing, age))
         }
         HookJudgement::PersonNeeded(why) => {
             if changed != Some(true) || state.told.person.as_ref() == Some(why) {
@@ -307,22 +308,6 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
 
 fn tell(state: TurnState, text: String, outcome: HookOutcome) -> HookDecision {
     HookDecision { answer: HookAnswer::TellPerson(text), refuted: None, state, outcome }
-}
-
-/// Keeps the agent from stopping, unless it was kept before and says now that something fails or is not tested: that is the other way out
-/// which the text names. The person is told, once.
-fn block_unless_admitted(event: HookEvent, input: &HookInput, mut state: TurnState, text: String) -> HookDecision {
-    let blocks = if event == HookEvent::TurnEnd { state.blocks } else { state.side_blocks };
-    let has_admitted = input.message.as_deref().map_or(state.reply_admits, find_admission);
-    if blocks == 0 || !has_admitted {
-        return block(event, state, text);
-    }
-    if state.told.admitted {
-        return silent(state, HookOutcome::Red);
-    }
-    state.told.admitted = true;
-    let first = text.lines().next().unwrap_or_default();
-    tell(state, format!("{first} The agent says so, and stops."), HookOutcome::Red)
 }
 
 /// Keeps the agent from stopping, unless that was done as often as it may be; then the person is told, once.
@@ -345,7 +330,7 @@ fn block(event: HookEvent, mut state: TurnState, text: String) -> HookDecision {
 /// Returns the claim with its verdict if the verdict contradicts it. A claim about tests is contradicted only by tests; flaky failures
 /// contradict nothing.
 fn refute(claim: &Claim, standing: &HookStanding, is_flaky: impl Fn(&FailingItem) -> bool) -> Option<RefutedClaim> {
-    let contradicts = |item: &FailingItem| !is_flaky(item) && (claim.subject == ClaimSubject::Everything || item.is_test);
+    let contradicts = |item: &FailingItem| !is_flaky(item) && item.is_test;
     if !standing.failing.iter().any(contradicts) {
         return None;
     }

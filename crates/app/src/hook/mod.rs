@@ -5,23 +5,21 @@
 //! answer in the form that this agent reads. `cli/commands` reads and writes.
 //!
 //! Where to look: `contract` is the table of the agents, with the fields that they send and the answers that they take; `standing`
-//! is the verdict as a decision needs it; `claims` finds the sentences that say that the tests pass, by the table `claim_words`, in
-//! what `own_words` leaves of a message; `decision` decides; `message` writes what the agent reads; `state` is what is recorded between events; `settings_text` edits the
-//! settings files of agents; `figures` counts for `proctor hook report`.
+//! is the verdict as a decision needs it; `claims` finds the sentence that says that the tests pass; `decision` decides; `message`
+//! writes what the agent reads; `state` is what is recorded between events; `settings_text` edits the settings files of agents;
+//! `figures` counts for `proctor hook report`.
 
-mod claim_words;
 mod claims;
 mod contract;
 mod decision;
 mod figures;
 mod json_text;
 mod message;
-mod own_words;
 mod settings_text;
 mod standing;
 mod state;
 
-pub use claims::{Claim, ClaimSubject, find_admission, find_claim};
+pub use claims::{Claim, find_claim};
 pub use contract::{
     AGENTS, AgentRow, BlockForm, ContextForm, EventRow, HookAnswer, HookEvent, HookInput, HookOutput, PersonForm, form_output,
     read_input,

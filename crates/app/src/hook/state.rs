@@ -66,8 +66,6 @@ pub struct TurnState {
     pub last_result: Option<OverallResult>,
     /// A claim in the agent's last message, for agents whose end of a turn has no message.
     pub reply: Option<Claim>,
-    /// Whether that message says that something fails or was not run.
-    pub reply_admits: bool,
     pub told: ToldState,
 }
 
@@ -85,8 +83,6 @@ pub struct ToldState {
     pub failed_before: Vec<FailureIdentity>,
     /// Whether the person was told that the agent was blocked as often as it may be.
     pub limit: bool,
-    /// Whether the person was told that the agent stopped although something fails, because it said so.
-    pub admitted: bool,
     /// The reason for which only a person can go on.
     pub person: Option<String>,
     /// The missing tests that kept the agent from stopping.

@@ -7,7 +7,6 @@
 
 mod change;
 mod fill;
-mod fix;
 mod lacking;
 mod line_index;
 mod lint;
@@ -24,7 +23,6 @@ pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
 pub use change::compare_specifications;
 pub use fill::FilledPlaceholder;
-pub use fix::{Correction, CorrectionBasis, CorrectionPlan, TextEdit, apply_corrections, plan_corrections};
 pub use lint::{LINTS, LintRow};
 pub use outline::{DependencyOutline, OutlinedAction, TaskOutline};
 pub use raw::{

@@ -4,14 +4,11 @@
 //! no panic.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// The byte offsets of all values and keys in a text, by JSON pointer.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     values: BTreeMap<String, usize>,
-    /// The byte offsets behind the values.
-    ends: BTreeMap<String, usize>,
     keys: BTreeMap<String, usize>,
     /// Keys that occur a second time in their object: the JSON pointer, and the byte offset of the second occurrence.
     pub(super) duplicates: Vec<(String, usize)>,
@@ -69,11 +66,6 @@ impl Places {
         self.keys.get(pointer).copied().unwrap_or_else(|| self.of_value(pointer))
     }
 
-    /// Returns the byte range of a value; `None` if there is no such value.
-    pub(super) fn range(&self, pointer: &str) -> Option<Range<usize>> {
-        Some(*self.values.get(pointer)?..*self.ends.get(pointer)?)
-    }
-
     /// Returns the JSON pointers to the values at these byte offsets.
     pub(super) fn values_at(&self, offsets: &[usize]) -> Vec<String> {
         if offsets.is_empty() {
@@ -85,7 +77,7 @@ impl Places {
 
     /// Gives a member and everything below it another name.
     pub(super) fn rename(&mut self, old: &str, new: &str) {
-        for map in [&mut self.values, &mut self.ends, &mut self.keys] {
+        for map in [&mut self.values, &mut self.keys] {
             let is_below =
                 |pointer: &String| pointer.strip_prefix(old).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
             let moved: Vec<String> = map.keys().filter(|pointer| is_below(pointer)).cloned().collect();
@@ -108,7 +100,6 @@ impl Scanner<'_> {
             Some(b'"') => self.skip_string(),
             _ => self.skip_while(|byte| !matches!(byte, b',' | b']' | b'}') && !byte.is_ascii_whitespace()),
         }
-        self.places.ends.insert(self.pointer.clone(), self.offset.min(self.text.len()));
     }
 
     fn members(&mut self, end: u8) {

@@ -31,7 +31,7 @@ pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
         .filter(|task| task.raw.mcp_validation.as_ref().is_some_and(|validation| validation.enabled == Some(true)));
     let findings = enabled.map(|task| {
         Problem::new(task.pointer("/mcpValidation/enabled"), "`mcpValidation` is not carried out")
-            .hint("its steps are actions like all others: `proctor check --fix FILE` makes them steps of `testExecution`")
+            .hint("its steps are actions like all others: move them to the steps of `testExecution`")
     });
     findings.collect()
 }
@@ -82,7 +82,7 @@ pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Problem> {
     let finding = |task: Task<'_>| {
         let message = "`mcpValidation` is not enabled, so that none of its steps is carried out";
         Problem::new(task.pointer("/mcpValidation/steps"), message)
-            .hint("enable it and run `proctor check --fix FILE`, which makes them steps of `testExecution`, or remove it")
+            .hint("move them to the steps of `testExecution`, or remove it")
     };
     idle.map(finding).collect()
 }

@@ -21,10 +21,8 @@ mod subject;
 mod writes;
 
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
-pub(in crate::spec::specification) use operands::{LackingOperand, lacking_operand};
 pub(in crate::spec) use paths::{ROOT_WORD, below};
 use proctor_model::{Gravity, Problem};
-pub(in crate::spec::specification) use servers::is_of_this_machine;
 
 pub(super) use subject::Subject;
 
@@ -84,7 +82,6 @@ pub const LINTS: &[LintRow] = &[
     hard("COMMAND_UNCLOSED_QUOTE", commands::unclosed_quote, "a command has no words", "E9"),
     hard("SHELL_UNSUPPORTED", commands::unsupported_shell, "a command names a shell that Linux has not", "G1"),
     hard("SERVER_IN_FOREGROUND", servers::in_foreground, "a server is started as if it ended", "can only time out"),
-    soft("SERVER_SUSPECTED", servers::suspected, "what is asked afterwards may be a server that does not end", "S3"),
     soft("COMMAND_PROVES_NOTHING", commands::proves_nothing, "a step can only succeed", LET_THROUGH),
     soft("EXIT_CODES_WIDENED", commands::widened_exit_codes, "more exit codes than 0 count as success", LET_THROUGH),
     hard(

@@ -1,9 +1,7 @@
 //! Lint rules for expected values of files and of answers to requests: each is present, possible and used.
 
-use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::config::nearest;
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
@@ -19,50 +17,10 @@ const OPERANDS: &[(RawValidationType, &str, &[&str])] = &[
     (RawValidationType::SizeCheck, "SIZE_CHECK", &["minSize", "maxSize"]),
 ];
 
-/// The parameters of a file validation that are no expected values.
-const OTHER_PARAMETERS: &[&str] = &["filePath", "validationType"];
-
-/// What is known of a file validation without an expected value for its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::spec::specification) enum LackingOperand {
-    /// Nothing in the parameters says what the file is compared with.
-    Nothing,
-    /// The parameters say what the file is compared with, in a way that its kind does not use: the words say which.
-    Elsewhere(String),
-}
-
-/// Returns what is known of the parameters of a file validation, as JSON, that have no expected value for their kind; `None` if they
-/// have one.
-pub(in crate::spec::specification) fn lacking_operand(parameters: &Value) -> Option<LackingOperand> {
-    let kind = parameters.get("validationType").and_then(|kind| RawValidationType::deserialize(kind).ok())?;
-    let needed = operands_of(kind);
-    let is_said = |name: &str| parameters.get(name).is_some_and(|value| !value.is_null());
-    if needed.is_empty() || needed.iter().any(|name| is_said(name)) {
-        return None;
-    }
-    let of_others: Vec<&str> = all_operands().filter(|name| is_said(name)).collect();
-    if !of_others.is_empty() {
-        return Some(LackingOperand::Elsewhere(of_other_kinds(&of_others)));
-    }
-    let keys = parameters.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-    let unknown = keys.filter(|key| !OTHER_PARAMETERS.contains(key) && !all_operands().any(|name| name == *key));
-    let unknown: Vec<String> = unknown
-        .map(|key| match nearest(key, all_operands()) {
-            Some(name) => format!("`{key}` is unknown, and may mean `{name}`"),
-            None => format!("`{key}` is unknown, and may mean `{}`", needed.join("` or `")),
-        })
-        .collect();
-    Some(if unknown.is_empty() { LackingOperand::Nothing } else { LackingOperand::Elsewhere(unknown.join("; ")) })
-}
-
 /// Says to which kinds of file validation expected values belong.
 fn of_other_kinds(names: &[&str]) -> String {
     let kind_of = |name: &str| OPERANDS.iter().find(|(_, _, names)| names.contains(&name)).map_or("", |(_, word, _)| *word);
     names.iter().map(|name| format!("`{name}` belongs to {}", kind_of(name))).collect::<Vec<_>>().join("; ")
-}
-
-fn all_operands() -> impl Iterator<Item = &'static str> {
-    OPERANDS.iter().flat_map(|(_, _, names)| names.iter().copied())
 }
 
 /// Reports file validations without an expected value.
@@ -73,7 +31,7 @@ pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
         let message = format!("nothing says what the file is compared with: `{}` is missing", needed.join("` or `"));
         let hint = match said(file) {
             others if others.is_empty() => {
-                "say it, or look only whether the file `EXISTS`, as `proctor check --fix FILE` writes it".to_owned()
+                "say it, or look only whether the file is there: `\"validationType\": \"EXISTS\"`".to_owned()
             }
             others => format!("{}: write the `validationType` that is meant, or its expected value", of_other_kinds(&others)),
         };

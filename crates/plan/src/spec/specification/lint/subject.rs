@@ -97,17 +97,6 @@ impl<'s> Task<'s> {
 }
 
 impl<'s> Action<'s> {
-    /// Returns the action behind this one in the list of its phase.
-    pub(super) fn next_of_phase(&self) -> Option<&'s RawAction> {
-        let execution = &self.task.raw.test_execution;
-        let list = match self.phase {
-            ActionPhase::Prerequisite => &execution.prerequisites,
-            ActionPhase::Step => &execution.steps,
-            ActionPhase::Cleanup => &execution.cleanup,
-        };
-        list.get(self.place.1 + 1)
-    }
-
     /// Returns the JSON pointer to the action. The pointer is computed only when a rule finds a fault: dozens of rules
     /// look at every action, and few find one.
     pub(super) fn pointer(&self) -> String {

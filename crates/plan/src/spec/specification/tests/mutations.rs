@@ -306,30 +306,7 @@ fn others() -> Vec<Mutation> {
             vec![(step(1, "/parameters/shell"), json!("powershell"))],
             vec![("SHELL_UNSUPPORTED", step(1, "/parameters/shell"))],
         ),
-        mutation("the server as a step", vec![(command, json!("npm run dev"))], vec![("SERVER_IN_FOREGROUND", command)]),
-        mutation(
-            "a program that may be a server",
-            vec![
-                (
-                    task("/executionWorkflow/executionOrder"),
-                    json!(["PREREQ.1", "PREREQ.2", "STEP.1", "STEP.2", "STEP.3", "CLEANUP.1"]),
-                ),
-                (
-                    task("/testExecution/prerequisites"),
-                    json!([
-                        {
-                            "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "starts something",
-                            "parameters": { "command": "node server.js", "workingDirectory": "/srv/billing-core" },
-                        },
-                        {
-                            "actionId": "PREREQ.2", "type": "HTTP_REQUEST", "description": "it answers by now",
-                            "parameters": { "url": "http://127.0.0.1:4173/healthz", "method": "GET", "expectedStatus": 200 },
-                        },
-                    ]),
-                ),
-            ],
-            vec![("SERVER_SUSPECTED", task("/testExecution/prerequisites/0/parameters/command"))],
-        ),
+        mutation("the server as a step", vec![(command, json!("npm run serve"))], vec![("SERVER_IN_FOREGROUND", command)]),
         mutation(
             "no exit code at all",
             vec![(step(1, "/parameters/expectedExitCodes"), json!([]))],
