@@ -15,20 +15,20 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 7_090,
+    "app": 7_400,
     "evidence": 17_850,
     "git": 1_910,
     "govern": 2_400,
-    "index": 3_465,
-    "model": 6_900,
-    "plan": 15_270,
-    "proctor": 11_090,
-    "project": 11_600,
-    "run": 9_950,
-    "sandbox": 11_250,
-    "service": 8_920,
-    "tools": 15_090,
-    "tree": 6_260,
+    "index": 3_470,
+    "model": 6_990,
+    "plan": 15_490,
+    "proctor": 11_110,
+    "project": 11_820,
+    "run": 10_020,
+    "sandbox": 11_190,
+    "service": 8_910,
+    "tools": 15_750,
+    "tree": 6_250,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

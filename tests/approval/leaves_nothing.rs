@@ -117,7 +117,7 @@ fn without_differing(value: &Value) -> Value {
             kept.map(|(name, value)| (name.clone(), without_differing(value))).collect()
         }
         Value::Array(values) => values.iter().map(without_differing).collect(),
-        other => other.clone(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other.clone(),
     }
 }
 
