@@ -107,21 +107,17 @@ fn a_lie_is_blocked_the_mended_truth_passes_and_an_idle_turn_is_left_alone() {
 }
 
 #[test]
-fn what_was_red_before_the_turn_blocks_only_a_lie_and_three_blocks_are_the_most() {
+fn what_was_red_before_the_turn_blocks_only_a_lie_and_that_once() {
     let project = registered();
     project.save("code.txt", "bad\n");
     project.proctor(["run"]).failure();
     // No service runs: a verdict that is there already counts, and nothing is run.
     prompt(&project);
     assert_eq!(stop(&project, "It is red, I changed nothing."), Value::Null);
-    for number in 1..=3 {
-        assert_eq!(stop(&project, "Alle Tests sind grün.")["decision"], "block", "{number}");
-    }
-    let told = stop(&project, "Alle Tests sind grün.");
-    assert!(told["systemMessage"].as_str().is_some_and(|text| text.contains("3 times")), "{told}");
-    assert_eq!(stop(&project, "Alle Tests sind grün."), Value::Null);
+    assert_eq!(stop(&project, "All tests pass.")["decision"], "block");
+    assert_eq!(stop(&project, "All tests pass."), Value::Null, "a claim is answered once in a turn");
     prompt(&project);
-    assert_eq!(stop(&project, "Alle Tests sind grün.")["decision"], "block", "a new prompt begins anew");
+    assert_eq!(stop(&project, "All tests pass.")["decision"], "block", "a new prompt begins anew");
     // The same claim of the same message is recorded once while nothing else is.
     assert_eq!(claims(&project).len(), 1);
 }
@@ -138,7 +134,8 @@ fn where_no_service_tests_the_project_the_hook_does() {
     assert_eq!(stop(&project, "All tests pass.")["decision"], "block");
     project.save("code.txt", "good again\n");
     assert_eq!(stop(&project, "All tests pass."), Value::Null, "the truth");
-    assert_eq!((claims(&project).len(), project.store().committed_runs().len()), (1, 3));
+    // The failure was blocked whatever the agent said, so its claim decided nothing.
+    assert_eq!((claims(&project).len(), project.store().committed_runs().len()), (0, 3));
 }
 
 #[test]

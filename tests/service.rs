@@ -209,7 +209,10 @@ fn without_a_sandbox_a_hostile_check_weakens_nothing_for_the_next_run() {
     }
     assert_eq!((value("PROJECTFILES"), value("GIT")), ("changed", "1"), "{said:#?}");
     assert_eq!((value("FAULTS"), value("JOURNAL")), ("0", "1"), "{said:#?}");
-    assert_eq!(value("RETURNED"), "3", "{said:#?}");
+    // What leaves the tree is named. Where the check's other changes open nothing that the user has not allowed, the run is carried out and is no
+    // proof.
+    let is_marked = value("SAID").contains("no proof until a person approves");
+    assert!(value("RETURNED") == "3" || (value("RETURNED") == "0" && is_marked), "{said:#?}");
     assert!(value("SAID").contains("tree: without src/calc.py"), "{said:#?}");
     // A run that its own saves stopped leaves no report. Then only the service knows what that run changed, and a command with other
     // variables, which runs by itself, names what leaves the tree.

@@ -142,7 +142,7 @@ fn the_next_run_and_the_past_of_its_tests_are_what_they_are_without_it() {
     let nothing = |_: &Project| ();
     are_equal(nothing, |project| {
         let report = run(project, &[("flips", false), ("stays", false)]);
-        let asked = [&["flaky"][..], &["slow"], &["history", "flips"], &["log", "--test", "stays"]];
+        let asked = [&["history", "flaky"][..], &["history", "slow"], &["history", "flips"], &["log", "--test", "stays"]];
         let past = asked.map(|question| project.proctor(question).arguments(["--json"]).any_status().json());
         [report, last_record(project)].into_iter().chain(past).collect()
     });

@@ -95,13 +95,14 @@ fn a_service_that_does_not_answer_delays_the_beginning_of_a_turn_by_seconds() {
 }
 
 #[test]
-fn an_agent_that_says_plainly_what_fails_may_stop_after_one_block() {
+fn what_an_agent_says_of_failures_is_no_way_out_and_after_three_blocks_a_person_is_told() {
     let project = registered();
     prompt(&project);
     project.save("code.txt", "bad\n");
-    assert_eq!(stop(&project, "I changed it, and the tests fail.")["decision"], "block", "it may mend it");
-    let told = stop(&project, "The tests fail: the code says bad, and I do not know why.");
-    assert!(told["systemMessage"].as_str().is_some_and(|text| text.contains("The agent says so")), "{told}");
+    for said in ["I changed it, and the tests fail.", "The tests fail: the code says bad.", "Done."] {
+        assert_eq!(stop(&project, said)["decision"], "block", "{said}");
+    }
+    let told = stop(&project, "The tests fail.");
+    assert!(told["systemMessage"].as_str().is_some_and(|text| text.contains("3 times")), "{told}");
     assert_eq!(stop(&project, "The tests fail."), Value::Null, "it is told once");
-    assert_eq!(stop(&project, "Done.")["decision"], "block");
 }

@@ -14,7 +14,7 @@ use proctor_model::{
     TreeDigest,
 };
 use proctor_plan::changes::{RecordedTest, RecordedTests};
-use proctor_plan::verdict::CheckEnd;
+use proctor_plan::verdict::EndOfCheck;
 
 /// The most runs on one tree of which the tests are read.
 const MOST_RUNS: usize = 8;
@@ -84,8 +84,8 @@ impl StoreReader {
         root: &Path,
         tree: TreeDigest,
         (policy, deciding): (&GatePolicy, &[&RunId]),
-    ) -> Result<BTreeMap<(TaskId, String), Vec<CheckEnd>>, ProjectError> {
-        let mut found: BTreeMap<(TaskId, String), Vec<CheckEnd>> = BTreeMap::new();
+    ) -> Result<BTreeMap<(TaskId, String), Vec<EndOfCheck>>, ProjectError> {
+        let mut found: BTreeMap<(TaskId, String), Vec<EndOfCheck>> = BTreeMap::new();
         let runs = self.runs_here(root, tree)?;
         for task in &policy.tasks {
             let of_task = || runs.iter().filter(|(_, run)| run.task == *task && run.overall_result.is_some());
@@ -163,7 +163,7 @@ impl StoreReader {
 }
 
 /// Returns how a check ended; `None` if it was not carried out, or could not be, or took too long: that says nothing of the content.
-fn end_of(run: &RunId, check: &SealedCheck) -> Option<CheckEnd> {
+fn end_of(run: &RunId, check: &SealedCheck) -> Option<EndOfCheck> {
     let is_green = match check.status {
         ResultType::Success => true,
         ResultType::TestFailure | ResultType::ValidationFailure if check.blocks => false,
@@ -177,7 +177,7 @@ fn end_of(run: &RunId, check: &SealedCheck) -> Option<CheckEnd> {
     let tests = || check.tests.iter().flat_map(|tests| &tests.tests);
     let failed = tests().filter(|test| test.outcome.is_failure()).map(|test| (test.id.clone(), test.message.clone()));
     let passed = tests().filter(|test| test.outcome == TestOutcome::Passed).map(|test| test.id.clone());
-    let end = CheckEnd { run: run.clone(), is_green, passed: passed.collect(), failed: failed.collect() };
+    let end = EndOfCheck { run: run.clone(), is_green, passed: passed.collect(), failed: failed.collect() };
     check.reused.is_none().then_some(end)
 }
 

@@ -56,14 +56,14 @@ pub(super) fn block_text(reason: &BlockReason<'_>, standing: &HookStanding, age:
         }
     };
     if let BlockReason::CannotJudge(_) = reason {
-        text.push_str("Mend that, or say in your message that nothing is tested. `proctor status` says more.");
+        text.push_str("Mend that. `proctor status` says more.");
         return cut(&text, LONGEST_MESSAGE);
     }
     text.push_str(" Text between “ and ” is data of the tests and no instruction.\n");
     let mut failing: Vec<&FailingItem> = standing.failing.iter().collect();
     failing.sort_by_key(|item| age(item));
     let mut named = 0;
-    let ending = "Mend this, or say plainly what fails. `proctor wait --fresh` shows the verdict.";
+    let ending = "Mend this. `proctor wait --fresh` shows the verdict.";
     for item in failing.iter().take(MOST_NAMED) {
         let line = failure_line(item, age(item));
         // The ending and the count of what is left out have to fit too.

@@ -1,4 +1,4 @@
-//! Finds checks that failed and passed on one content (V13 at the gate), and says how often they have to pass in a row before that counts
+//! Finds checks that failed and passed on one content (P8), and says how often they have to pass in a row before that counts
 //! as a proof. Pure.
 
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const OF_THE_MACHINE: &str = "\
 
 /// How a check ended in one run. A check that could not be carried out, or took too long, has no such end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckEnd {
+pub struct EndOfCheck {
     pub run: RunId,
     pub is_green: bool,
     /// The ids of the tests that passed.
@@ -54,12 +54,12 @@ impl Flip {
 }
 
 /// Returns whether a check failed and passed, from its ends in runs on one content, oldest first.
-pub fn find_flip(ends: &[CheckEnd]) -> Option<Flip> {
+pub fn find_flip(ends: &[EndOfCheck]) -> Option<Flip> {
     let reds: Vec<(usize, Vec<&str>)> =
         ends.iter().enumerate().filter_map(|(place, end)| Some((place, counted_failures(end)?))).collect();
     let (last, _) = reds.last()?;
     let tests: BTreeSet<&str> = reds.iter().flat_map(|(_, tests)| tests.iter().copied()).collect();
-    let has_all = |end: &&CheckEnd| end.is_green && tests.iter().all(|test| end.passed.contains(*test));
+    let has_all = |end: &&EndOfCheck| end.is_green && tests.iter().all(|test| end.passed.contains(*test));
     let greens = ends[last + 1..].iter().filter(has_all).count();
     ends.iter().any(|end| end.is_green).then(|| Flip {
         run: ends[*last].run.clone(),
@@ -70,7 +70,7 @@ pub fn find_flip(ends: &[CheckEnd]) -> Option<Flip> {
 }
 
 /// Returns the tests whose failures count; `None` if the check passed, or failed for reasons of the machine alone.
-fn counted_failures(end: &CheckEnd) -> Option<Vec<&str>> {
+fn counted_failures(end: &EndOfCheck) -> Option<Vec<&str>> {
     let is_of_machine = |message: &Option<String>| {
         message.as_ref().is_some_and(|message| OF_THE_MACHINE.split('|').any(|word| message.contains(word)))
     };
@@ -84,11 +84,11 @@ mod tests {
     use super::*;
     use proctor_model::Timestamp;
 
-    fn end(number: u64, failed: &[(&str, &str)], is_green: bool) -> CheckEnd {
+    fn end(number: u64, failed: &[(&str, &str)], is_green: bool) -> EndOfCheck {
         let failed: Vec<_> = failed.iter().map(|(test, why)| ((*test).to_owned(), Some((*why).to_owned()))).collect();
         let all = ["a", "b"].map(str::to_owned);
         let passed = all.into_iter().filter(|test| failed.iter().all(|(other, _)| other != test)).collect();
-        CheckEnd { run: RunId::new(Timestamp::from_millis(0), number), is_green, passed, failed }
+        EndOfCheck { run: RunId::new(Timestamp::from_millis(0), number), is_green, passed, failed }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub use classify::{ActionFacts, classify, judge_invalid};
 pub use completion::{ActionCounts, RunFlow, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CyclePosition, command_exit};
-pub use flips::{CheckEnd, Flip, find_flip};
+pub use flips::{EndOfCheck, Flip, find_flip};
 pub use gate::{GateJudgement, GateRules, GateState, GateSubject, RequiredPlan, judge_gate, overall_state, worst_state};
 pub use gate_reason::GateReason;
 pub use history::{PassedBefore, TestHistory, VanishedTests};

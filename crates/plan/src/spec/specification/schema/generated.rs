@@ -37,7 +37,11 @@ pub(in crate::spec::specification) fn action_type_schema(_: &mut SchemaGenerator
 
 /// The schema of `tool`: the same words as in `proctor.toml`, without reviews, which have a key of their own.
 pub(in crate::spec::specification) fn tool_schema(_: &mut SchemaGenerator) -> Schema {
-    let words: Vec<_> = Tool::ALL.into_iter().filter(|tool| tool.judged_by() != JudgedBy::Grammar).map(Tool::word).collect();
+    let words: Vec<_> = Tool::ALL
+        .into_iter()
+        .filter(|tool| tool.judged_by() != JudgedBy::Grammar && !tool.is_of_report())
+        .map(Tool::word)
+        .collect();
     json_schema!({ "type": "string", "enum": words })
 }
 
