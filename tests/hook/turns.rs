@@ -201,7 +201,10 @@ fn a_configuration_that_becomes_wrong_in_the_turn_is_to_be_mended() {
     project.save("proctor.toml", "[[check]\n");
     let answer = stop(&project, "I changed the settings.");
     assert!(answer["reason"].as_str().is_some_and(|text| text.contains("cannot be tested")), "{answer}");
-    assert_eq!(stop(&project, "Nothing was tested.")["decision"], "block", "what it says changes nothing");
+    for _ in 0..2 {
+        assert_eq!(stop(&project, "Nothing was tested.")["decision"], "block", "what it says changes nothing");
+    }
+    assert_eq!(stop(&project, "Nothing was tested.")["decision"], Value::Null, "a person is told after three blocks");
     prompt(&project);
     assert_eq!(stop(&project, "It is still wrong.")["decision"], Value::Null, "it was so before the turn");
     project.save("proctor.toml", SETTINGS);
