@@ -15,7 +15,7 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_000,
-    "app": 7_400,
+    "app": 7_410,
     "evidence": 17_850,
     "git": 1_910,
     "govern": 2_400,
@@ -24,10 +24,10 @@ LIMITS = {
     "plan": 15_490,
     "proctor": 11_110,
     "project": 11_820,
-    "run": 10_020,
+    "run": 10_040,
     "sandbox": 11_190,
     "service": 8_910,
-    "tools": 15_750,
+    "tools": 15_830,
     "tree": 6_250,
 }
 

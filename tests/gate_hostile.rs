@@ -247,6 +247,10 @@ fn a_trusted_reference_that_was_moved_to_the_judged_commit_does_not_hide_what_it
     let moved = gate(&project, &[], 3);
     assert_eq!(kinds(&moved), ["command"], "{moved}");
     assert!(moved["policy"]["from"].as_str().expect("text").contains("which was accepted last in this store"), "{moved}");
+    // A fetch from the repository itself asks no other one.
+    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    git(&project, &["fetch", "--quiet", ".", "HEAD:refs/remotes/origin/main"]);
+    assert_eq!(kinds(&gate(&project, &[], 3)), ["command"]);
     // So it is where nothing trusted is known, until a person names what is trusted.
     git(&project, &["remote", "remove", "origin"]);
     gate(&project, &[], 3);

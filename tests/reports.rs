@@ -77,6 +77,11 @@ fn an_old_report_is_never_counted() {
 
 #[test]
 fn the_files_of_a_glob_are_one_report_and_findings_have_a_policy() {
+    // The old report that is set aside is no new one.
+    let old = project("{ file = \"out/TEST-*\" }", IN_PLACE);
+    old.save("out/TEST-a.xml", JUNIT);
+    old.save("check.sh", "exit 0\n");
+    assert_eq!(code(&old.proctor(["run"]).failure()), "REPORT_MISSING");
     for place in ["", IN_PLACE] {
         let several = project("{ file = \"out/TEST-*.xml\" }", place);
         several.save("out/TEST-old.xml", "<testsuite tests=\"1\"><testcase name=\"old\"><failure/></testcase></testsuite>");

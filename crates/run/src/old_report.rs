@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proctor_project::ProjectError;
 
 /// The suffix of a file that was moved out of the way.
-const SUFFIX: &str = ".before-proctor";
+pub(crate) const SUFFIX: &str = ".before-proctor";
 
 /// An old report that was moved out of the way, if there was one. When this value is dropped, the report is moved back
 /// unless a new file has taken its place.

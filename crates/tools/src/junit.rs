@@ -16,6 +16,10 @@ pub(super) struct ReportTotals {
     pub(super) claimed_outside: u64,
     /// The number of suites without that attribute.
     pub(super) silent: u64,
+    /// The sum of the attributes `failures` and `errors` of the suites that lie in no other suite.
+    pub(super) claimed_failures: u64,
+    /// The number of tests, suites and failures that lie where none can be: a test outside of a suite, a failure of a whole suite.
+    pub(super) misplaced: u64,
     /// The number of `<testcase>` elements without a name: tests that were running when the run was interrupted.
     pub(super) nameless: u64,
 }
@@ -120,6 +124,8 @@ impl Builder<'_> {
 impl XmlReader for Builder<'_> {
     fn open(&mut self, name: &str, attributes: &Attributes) -> Result<(), XmlError> {
         let kind = self.kind_of(name)?;
+        let is_result = matches!(name, "testcase" | "testsuite") || mark_kind(name).is_some_and(|kind| kind != MarkKind::Skipped);
+        self.totals.misplaced += u64::from(kind == Open::Other && is_result);
         match kind {
             Open::Suite => {
                 let claimed = attributes.get("tests").map(str::parse::<u64>).transpose();
@@ -128,6 +134,9 @@ impl XmlReader for Builder<'_> {
                 self.totals.silent += u64::from(claimed.is_none());
                 if !self.open.contains(&Open::Suite) {
                     self.totals.claimed_outside = self.totals.claimed_outside.saturating_add(claimed.unwrap_or(0));
+                    let number = |name| attributes.get(name).and_then(|number| number.parse::<u64>().ok()).unwrap_or(0);
+                    let failures = number("failures").saturating_add(number("errors"));
+                    self.totals.claimed_failures = self.totals.claimed_failures.saturating_add(failures);
                 }
                 self.suites += 1;
             }

@@ -384,9 +384,18 @@ fn rules_not_approved(
         return Ok(None);
     }
     let mut archive = opening::open_archive(environment)?;
-    let Some(project) = archive.find_project(root).map_err(failed)? else { return Ok(None) };
-    let changed = archive.rules_not_approved(&project, plan).map_err(failed)?;
-    Ok((!changed.is_empty()).then(|| {
+    // A working tree that was never registered begins with what was approved in the others of its repository.
+    let own = archive.find_project(root).map_err(failed)?;
+    let projects = own.map_or_else(|| archive.projects_of_repository(root), |own| Ok(vec![own])).map_err(failed)?;
+    let mut differing = None;
+    for project in projects {
+        let changed = archive.rules_not_approved(&project, plan).map_err(failed)?;
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        differing.get_or_insert(changed);
+    }
+    Ok(differing.map(|changed| {
         format!(
             "the commit has other rules than the approved ones: {}; check it out and `proctor run` there, which asks for the approval",
             changed.join("; ")

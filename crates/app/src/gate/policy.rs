@@ -418,7 +418,11 @@ fn was_brought(storage: &GitStorage, name: &str, commit: ObjectId) -> Option<boo
     let log = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten()?;
     let (objects, message) = log.lines().next_back().and_then(|line| line.split_once('\t')).unwrap_or_default();
     let is_there = objects.split(' ').nth(1) == Some(&commit.hex());
-    Some(is_there && OF_REMOTE.iter().any(|word| message.starts_with(word)))
+    // `git fetch . HEAD:refs/remotes/origin/main` asks no other repository, and neither does a path.
+    let command = message.rsplit_once(": ").map_or(message, |(command, _)| command);
+    let is_local = |word: &str| word.starts_with(['.', '/', '~']) || word.contains(':');
+    let asks_another = message.starts_with("clone") || !command.split(' ').skip(1).any(is_local);
+    Some(is_there && asks_another && OF_REMOTE.iter().any(|word| message.starts_with(word)))
 }
 
 /// Returns the commit that was accepted last in this store as the side to compare with. Nobody named it.

@@ -233,7 +233,8 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked }
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {
-            let is_first = if event == HookEvent::TurnEnd { state.blocks == 0 } else { state.side_blocks == 0 };
+            // Each sub-agent is answered for itself.
+            let is_first = if event == HookEvent::TurnEnd { state.blocks == 0 } else { state.side_blocks < MOST_BLOCKS };
             // A claim is answered once with the verdict; after that only what fails decides.
             if let Some(refuted) = claim.as_ref().filter(|_| is_first).and_then(|claim| refute(claim, standing, is_flaky)) {
                 let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);

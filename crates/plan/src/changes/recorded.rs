@@ -44,11 +44,12 @@ impl RecordedTest {
 }
 
 /// Returns the changes with the tests that ran on the trusted content, and that the judged content's runs did not collect or did not run.
-/// In a file whose tests are recorded, a test is gone by the records and not by the source text.
+/// A test that ran on the trusted content is gone by the records and not by the source text.
 pub fn with_recorded_tests(changes: Vec<GateChange>, before: &RecordedTests, now: &RecordedTests) -> Vec<GateChange> {
-    let recorded: BTreeSet<&str> = before.tests.iter().map(|test| test.file.as_str()).collect();
-    let is_known_better =
-        |change: &GateChange| change.kind == ChangeKind::TestGone && now.is_complete && recorded.contains(change.file.as_str());
+    let is_recorded = |change: &GateChange| {
+        before.tests.iter().any(|test| test.has_run && test.file == change.file && test.title() == change.what)
+    };
+    let is_known_better = |change: &GateChange| change.kind == ChangeKind::TestGone && now.is_complete && is_recorded(change);
     let mut found: Vec<GateChange> = changes.into_iter().filter(|change| !is_known_better(change)).collect();
     let present: BTreeMap<&str, bool> = now.tests.iter().fold(BTreeMap::new(), |mut present, test| {
         *present.entry(test.id.as_str()).or_default() |= test.has_run;
@@ -144,11 +145,17 @@ mod tests {
     }
 
     #[test]
-    fn records_decide_in_their_files_and_a_list_that_lacks_tests_says_of_none_that_it_is_gone() {
+    fn records_decide_about_the_tests_that_ran_and_a_list_that_lacks_tests_says_of_none_that_it_is_gone() {
         let source = |file: &str| GateChange { kind: ChangeKind::TestGone, file: file.to_owned(), what: "test_b".to_owned() };
-        let (before, mut now) = (tests(&[("a.py::test_a", 1, true)]), tests(&[("a.py::test_a", 1, true)]));
+        let (before, mut now) = (tests(&[("a.py::test_b", 1, true)]), tests(&[("a.py::test_z", 1, true)]));
         let changes = || vec![source("a.py"), source("b.py")];
         assert_eq!(with_recorded_tests(changes(), &before, &now), [source("b.py")]);
+        let skipped = tests(&[("a.py::test_b", 1, false)]);
+        assert_eq!(
+            with_recorded_tests(changes(), &skipped, &now),
+            changes(),
+            "of a test that did not run the record knows nothing"
+        );
         now.is_complete = false;
         assert_eq!(with_recorded_tests(changes(), &before, &now), changes());
         now.tests.clear();

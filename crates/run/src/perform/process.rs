@@ -13,7 +13,8 @@ use crate::old_report::OldReportGuard;
 use crate::perform::control::{ControlOutcome, apply_control};
 use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{
-    named_report_paths, normalise_path, package_scripts, read_source, take_project_report, take_report, without_secrets,
+    directory_of_reports, named_report_paths, normalise_path, package_scripts, read_source, take_project_report, take_report,
+    without_secrets,
 };
 use crate::perform::{
     Attempts, JudgedAttempt, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of,
@@ -196,8 +197,9 @@ impl Performer<'_, '_> {
             tools::prepare(&with_command_environment(action, &environment), nowhere, self.evidence_link().as_deref());
         let root = &self.context.request.scope.root;
         let own = named_report_paths(&preparation.report, &self.working_directory(action), root);
+        let directory = directory_of_reports(&preparation.report, root);
         let coverage = preparation.coverage.map(|path| root.join(path));
-        own.into_iter().chain(coverage).map(|path| normalise_path(&path)).collect()
+        own.into_iter().chain(directory).chain(coverage).map(|path| normalise_path(&path)).collect()
     }
 
     /// Creates the files for an action's output, and builds the request to the launcher.

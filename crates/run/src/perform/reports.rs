@@ -2,8 +2,11 @@
 //! (E12).
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::old_report::SUFFIX;
 use crate::snapshot::place_of_written;
 use proctor_evidence::{
     Artifact, ArtifactRefusal, OutputDirectory, TakenReport, create_unnamed_file, read_artifact, take_report_file,
@@ -22,6 +25,7 @@ const IN_MEMORY: u64 = 2 * 1024 * 1024;
 const SOURCE_CAP: u64 = 1024 * 1024;
 /// The most files that a glob for reports may name.
 const MOST_FILES: usize = 10_000;
+const TOO_LARGE_TOGETHER: &str = "all of its files together are larger than 64 MiB";
 
 /// Returns the paths of the reports that the command or the check names: of several files those that are there in the project.
 pub(super) fn named_report_paths(request: &ReportRequest, directory: &Path, root: &Path) -> Vec<PathBuf> {
@@ -35,20 +39,37 @@ pub(super) fn named_report_paths(request: &ReportRequest, directory: &Path, root
     }
 }
 
+/// Returns the directory in which several reports lie, so that no two checks write to one at the same time.
+pub(super) fn directory_of_reports(request: &ReportRequest, root: &Path) -> Option<PathBuf> {
+    match request {
+        ReportRequest::Several { directory, .. } => Some(root.join(directory)),
+        ReportRequest::None | ReportRequest::Own { .. } | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
+    }
+}
+
 /// Returns the files below a directory that a glob names, in the order of their names. All paths are relative to `base`.
 fn files_of_glob(base: &Path, directory: &Path, glob: &str) -> Result<Vec<PathBuf>, String> {
-    let matcher = globset::Glob::new(glob).map_err(|error| error.to_string())?.compile_matcher();
+    let glob = globset::GlobBuilder::new(glob).literal_separator(true).build().map_err(|error| error.to_string())?;
+    let matcher = glob.compile_matcher();
     let mut found = Vec::new();
     let mut open = vec![directory.to_owned()];
     while let Some(directory) = open.pop() {
-        let Ok(entries) = std::fs::read_dir(base.join(&directory)) else { continue };
+        let entries = match std::fs::read_dir(base.join(&directory)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(format!("`{}` cannot be read: {error}", directory.display())),
+        };
         for entry in entries {
             let entry = entry.map_err(|error| error.to_string())?;
             let path = directory.join(entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push(path),
-                Ok(kind) if kind.is_file() && matcher.is_match(&path) => found.push(path),
-                Ok(_) | Err(_) => {}
+                Ok(_) if !matcher.is_match(&path) || path.to_string_lossy().ends_with(SUFFIX) => {}
+                // What the snapshot says of a file that was removed is a device.
+                Ok(kind) if kind.is_char_device() => {}
+                Ok(kind) if kind.is_file() => found.push(path),
+                Ok(_) => return Err(format!("`{}` is no file", path.display())),
+                Err(error) => return Err(format!("`{}` cannot be read: {error}", path.display())),
             }
             if found.len() + open.len() > MOST_FILES {
                 return Err(format!("the glob names more than {MOST_FILES} files"));
@@ -75,10 +96,11 @@ fn take_several(base: &Path, directory: &Path, glob: &str) -> ToolReport {
                 all.extend_from_slice(head.as_bytes());
                 all.extend_from_slice(&artifact.bytes);
             }
+            Err(ArtifactRefusal::TooBig { .. }) => return ToolReport::Refused(TOO_LARGE_TOGETHER.to_owned()),
             Err(refused) => return ToolReport::Refused(format!("`{}`: {refused}", path.display())),
         }
         if all.len() as u64 >= REPORT_CAP {
-            return ToolReport::Refused("all of its files together are larger than 64 MiB".to_owned());
+            return ToolReport::Refused(TOO_LARGE_TOGETHER.to_owned());
         }
     }
     ToolReport::Fresh(all)

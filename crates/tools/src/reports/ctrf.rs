@@ -33,12 +33,9 @@ struct Test {
     name: String,
     status: String,
     /// In milliseconds.
-    #[serde(default)]
-    duration: f64,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    trace: String,
+    duration: Option<f64>,
+    message: Option<String>,
+    trace: Option<String>,
     file_path: Option<String>,
     line: Option<u64>,
     suite: Option<Suite>,
@@ -61,7 +58,12 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
         let outcome = match test.status.as_str() {
             "passed" => TestOutcome::Passed,
             "failed" => TestOutcome::Failed,
-            "skipped" | "pending" | "other" => TestOutcome::Skipped,
+            "skipped" | "pending" => TestOutcome::Skipped,
+            // What neither passed nor failed was interrupted, or is not known.
+            "other" => {
+                contents.ends_early(format!("the test `{}` has the status `other`", test.name));
+                TestOutcome::Skipped
+            }
             unknown => return Err(format!("it has a test with the status `{unknown}`, which the format does not know")),
         };
         passed += u64::from(outcome == TestOutcome::Passed);
@@ -84,16 +86,17 @@ fn read_test(test: Test, place: Place<'_>) -> ReadTest {
         None => Vec::new(),
     };
     let full_name = ancestors.iter().chain([&test.name]).map(String::as_str).collect::<Vec<_>>().join(" > ");
-    let in_microseconds = (test.duration * 1000.0).round();
+    let in_microseconds = test.duration.map(|milliseconds| (milliseconds * 1000.0).round());
+    let (message, trace) = (test.message.unwrap_or_default(), test.trace.unwrap_or_default());
     ReadTest {
         ancestors,
         title: test.name,
         full_name,
         file: test.file_path.map(|file| place.within_project(&file)),
         line: test.line,
-        duration: (0.0..1e18).contains(&in_microseconds).then_some(in_microseconds as u64),
-        message: if test.trace.is_empty() { test.message.clone() } else { format!("{}\n{}", test.message, test.trace) },
-        error: test.message.lines().next().unwrap_or_default().to_owned(),
+        duration: in_microseconds.filter(|time| (0.0..1e18).contains(time)).map(|time| time as u64),
+        error: message.lines().next().unwrap_or_default().to_owned(),
+        message: if trace.is_empty() { message } else { format!("{message}\n{trace}") },
         ..ReadTest::default()
     }
 }

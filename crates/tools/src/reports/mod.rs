@@ -119,10 +119,18 @@ fn without_report(exited: &Exited<'_>, report: &ReportFile) -> Interpretation {
 // A policy decides which findings count. Without a file that was looked at, nobody knows whether the command looked at anything.
 fn judge_findings(exited: &Exited<'_>, contents: Contents) -> Interpretation {
     let (code, findings) = (exited.code, contents.findings);
+    if let Some(failure) = launch_failure::find_or_signal(exited, findings.is_empty()) {
+        return failure;
+    }
     let (errors, warnings) = (findings.count(FindingLevel::Error), findings.count(FindingLevel::Warning));
     let is_empty = findings.is_empty();
     let (category, reason) = match (&contents.facts.unfinished, is_empty, code) {
         (Some(why), _, _) => (CategoryCode::ReportIncomplete, format!("Exit code {code}, but {why}")),
+        (None, false, code) if errors == 0 && !matches!(code, 0 | 1) => {
+            let reason =
+                format!("Exit code {code}, but the report has {warnings} warning(s) and no error; see the end of the log");
+            (CategoryCode::Inconsistent, reason)
+        }
         (None, false, _) => (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){}", findings.named())),
         (None, true, 0) if contents.examined == 0 => {
             (CategoryCode::ExpectedExit, "The report has no finding, and names no file that was looked at".to_owned())
@@ -185,7 +193,7 @@ fn shown_format(beginning: &[u8]) -> Result<ReportFormat, String> {
         Some('<') if has("<testsuite") => Ok(ReportFormat::Junit),
         Some('<') if has("<TestRun") => Ok(ReportFormat::Trx),
         Some('<') if has("<checkstyle") => Err("it has findings; write `format = \"checkstyle\"`".to_owned()),
-        Some('{') if has("\"runs\"") || has("sarif") => Err("it has findings; write `format = \"sarif\"`".to_owned()),
+        Some('{') if has("\"runs\"") => Err("it has findings; write `format = \"sarif\"`".to_owned()),
         Some('{') => Ok(ReportFormat::Ctrf),
         Some(_) if has("TAP version") || has("1..") || text.starts_with("ok ") || text.starts_with("not ok ") => {
             Ok(ReportFormat::Tap)

@@ -12,12 +12,14 @@ use proctor_model::{Diagnostic, FindingLevel};
 /// Reads a report.
 pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Contents) -> Result<(), String> {
     let document: Value = read_json(reader)?;
-    let runs = document["runs"].as_array().ok_or("it is not SARIF: it has no `runs`")?;
+    let runs = document["runs"].as_array().filter(|runs| !runs.is_empty()).ok_or("it is not SARIF: it has no `runs`")?;
     let mut examined = BTreeSet::new();
     for run in runs {
         let results = run["results"].as_array().ok_or("a run has no `results`, so its tool did not look for any")?;
         let invocations = list(&run["invocations"]);
-        if invocations.iter().any(|invocation| invocation["executionSuccessful"] == false) {
+        let has_error =
+            |invocation: &Value| list(&invocation["toolExecutionNotifications"]).iter().any(|note| note["level"] == "error");
+        if invocations.iter().any(|invocation| invocation["executionSuccessful"] == false || has_error(invocation)) {
             contents.ends_early("the report says that its tool did not run to its end".to_owned());
         }
         let artifacts = list(&run["artifacts"]).iter().filter_map(|artifact| artifact["location"]["uri"].as_str());
@@ -37,12 +39,14 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
 fn level(result: &Value, run: &Value, rule: Option<&str>) -> Option<FindingLevel> {
     let is_suppressed = |suppression: &Value| matches!(suppression["status"].as_str(), None | Some("accepted"));
     let kind = result["kind"].as_str().unwrap_or("fail");
-    if list(&result["suppressions"]).iter().any(is_suppressed) || matches!(kind, "pass" | "notApplicable" | "informational") {
+    let suppressions = list(&result["suppressions"]);
+    let is_gone = result["baselineState"] == "absent" || (!suppressions.is_empty() && suppressions.iter().all(is_suppressed));
+    if is_gone || matches!(kind, "pass" | "notApplicable" | "informational") {
         return None;
     }
     let of_rule = || {
-        let rules = list(&run["tool"]["driver"]["rules"]);
-        let of_rule = rules.iter().find(|known| rule.is_some() && known["id"].as_str() == rule)?;
+        let mut rules = components(run).flat_map(|component| list(&component["rules"]));
+        let of_rule = rules.find(|known| rule.is_some() && known["id"].as_str() == rule)?;
         of_rule["defaultConfiguration"]["level"].as_str()
     };
     match result["level"].as_str().or_else(of_rule) {
@@ -54,8 +58,10 @@ fn level(result: &Value, run: &Value, rule: Option<&str>) -> Option<FindingLevel
 
 fn finding(result: &Value, run: &Value, source: Option<&str>, place: Place<'_>) -> Option<Diagnostic> {
     let rule_of_index = || {
-        let index = usize::try_from(result["ruleIndex"].as_u64()?).ok()?;
-        run["tool"]["driver"]["rules"].get(index)?["id"].as_str()
+        let index = usize::try_from(result["ruleIndex"].as_u64().or_else(|| result["rule"]["index"].as_u64())?).ok()?;
+        let extension = result["rule"]["toolComponent"]["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        let component = extension.map_or(&run["tool"]["driver"], |index| &run["tool"]["extensions"][index]);
+        component["rules"].get(index)?["id"].as_str()
     };
     let rule = result["ruleId"].as_str().or_else(|| result["rule"]["id"].as_str()).or_else(rule_of_index);
     let physical = &result["locations"][0]["physicalLocation"];
@@ -70,6 +76,11 @@ fn finding(result: &Value, run: &Value, source: Option<&str>, place: Place<'_>) 
         source: source.map(str::to_owned),
         ..Diagnostic::default()
     })
+}
+
+// Returns the parts of a tool that can have rules: its driver and its extensions.
+fn components(run: &Value) -> impl Iterator<Item = &Value> {
+    std::iter::once(&run["tool"]["driver"]).chain(list(&run["tool"]["extensions"]))
 }
 
 fn path(uri: &str, place: Place<'_>) -> String {

@@ -10,21 +10,31 @@ use proctor_model::TestOutcome;
 
 /// The words in `status` with which writers (CTest, GoogleTest) say that a test did not run.
 const NOT_RUN: &[&str] = &["notrun", "disabled", "skipped", "ignored", "suppressed", "pending"];
-/// The words in `status` of a test that failed, with or without an element that says so.
-const FAILED: &[&str] = &["fail", "failed", "failure", "error", "broken"];
+/// The words in `status` of a test that passed, if no element says otherwise. A test with any other word has failed.
+const PASSED: &[&str] = &["", "run", "passed", "pass", "ok", "success", "successful", "succeeded", "completed", "expected"];
 
 /// Reads a report.
 pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Contents) -> Result<(), String> {
-    let mut listed = 0_u64;
+    let (mut listed, mut failed) = (0_u64, 0_u64);
     let mut take = |element: Element| {
         listed += 1;
         let outcome = outcome(&element);
+        failed += u64::from(matches!(outcome, TestOutcome::Failed | TestOutcome::Error));
         contents.test(outcome, test(element, outcome, place));
     };
     let totals = read_each(reader, &mut take).map_err(|error| error.to_string())?;
     let listed = listed + totals.nameless;
     if totals.nameless > 0 {
         contents.ends_early(format!("{} test(s) of the report have no name", totals.nameless));
+    }
+    if totals.misplaced > 0 {
+        contents.contradicts(format!("{} test(s) or failure(s) of it lie outside of a test of a suite", totals.misplaced));
+    }
+    if totals.claimed_failures > 0 && failed == 0 {
+        contents.contradicts(format!("its suites count {} failure(s), but list none", totals.claimed_failures));
+    }
+    if totals.silent > 0 && listed < totals.claimed_outside {
+        contents.contradicts(format!("its suites count {} test(s), but list {listed}", totals.claimed_outside));
     }
     // Some writers count the tests of inner suites in the outer ones too.
     if totals.silent == 0 && listed != totals.claimed && listed != totals.claimed_outside {
@@ -36,14 +46,16 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
 fn outcome(element: &Element) -> TestOutcome {
     let status = element.status.as_deref().unwrap_or_default().to_ascii_lowercase();
     let has = |kind| element.marks.iter().any(|mark| mark.kind == kind);
-    if has(MarkKind::Failure) || FAILED.contains(&status.as_str()) {
+    if has(MarkKind::Failure) {
         TestOutcome::Failed
     } else if has(MarkKind::Error) {
         TestOutcome::Error
     } else if has(MarkKind::Skipped) || NOT_RUN.contains(&status.as_str()) {
         TestOutcome::Skipped
-    } else {
+    } else if PASSED.contains(&status.as_str()) {
         TestOutcome::Passed
+    } else {
+        TestOutcome::Failed
     }
 }
 

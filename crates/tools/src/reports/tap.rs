@@ -21,12 +21,17 @@ pub(super) fn read(reader: &mut dyn BufRead, contents: &mut Contents) -> Result<
             if planned.replace(number).is_some() {
                 return Err("it has two plans".to_owned());
             }
-        } else if let Some(why) = line.strip_prefix("Bail out!") {
+        } else if let Some(why) = line.trim_start().strip_prefix("Bail out!") {
             contents.ends_early(format!("the tests gave up: {}", why.trim()));
-        } else if let Some((is_ok, description)) = result(line) {
+        } else if let Some((is_ok, number, description)) = result(line) {
             listed += 1;
+            if number.is_some_and(|number| number != listed) {
+                contents.contradicts(format!("its test {listed} has another number"));
+            }
             let mut details = std::mem::take(&mut inner);
-            while let Some(detail) = lines.next_if(|line| line.starts_with([' ', '\t'])) {
+            while let Some(detail) =
+                lines.next_if(|line| line.starts_with([' ', '\t']) && !line.trim_start().starts_with("Bail out!"))
+            {
                 details.push(detail);
             }
             while let Some(comment) = lines.next_if(|line| line.starts_with('#') && !is_ok) {
@@ -48,7 +53,7 @@ pub(super) fn read(reader: &mut dyn BufRead, contents: &mut Contents) -> Result<
 }
 
 // Reads `ok`, `ok 1`, `ok 1 - name` and `not ok 2 name`.
-fn result(line: &str) -> Option<(bool, &str)> {
+fn result(line: &str) -> Option<(bool, Option<u64>, &str)> {
     let (is_ok, rest) = match line.strip_prefix("not ok") {
         Some(rest) => (false, rest),
         None => (true, line.strip_prefix("ok")?),
@@ -56,17 +61,18 @@ fn result(line: &str) -> Option<(bool, &str)> {
     if !rest.is_empty() && !rest.starts_with(' ') {
         return None;
     }
-    let rest = rest.trim_start().trim_start_matches(|character: char| character.is_ascii_digit()).trim_start();
-    Some((is_ok, rest.strip_prefix("- ").unwrap_or(rest)))
+    let rest = rest.trim_start();
+    let description = rest.trim_start_matches(|character: char| character.is_ascii_digit());
+    let number = rest[..rest.len() - description.len()].parse().ok();
+    let description = description.trim_start();
+    Some((is_ok, number, description.strip_prefix("- ").unwrap_or(description)))
 }
 
 fn add(is_ok: bool, description: &str, details: &[&str], number: u64, contents: &mut Contents) {
-    let (name, directive) = match description.rsplit_once('#') {
-        Some((name, directive)) => (name.trim_end(), directive.trim_start().to_ascii_lowercase()),
-        None => (description, String::new()),
-    };
-    let is_todo = directive.starts_with("todo");
-    let outcome = match (is_ok, is_todo || directive.starts_with("skip")) {
+    let (name, directive) = directive(description);
+    let is_todo = directive == Some(Directive::Todo);
+    // Only work that is still to be done excuses a failure.
+    let outcome = match (is_ok, is_todo || (is_ok && directive.is_some())) {
         (_, true) => TestOutcome::Skipped,
         (true, false) => TestOutcome::Passed,
         (false, false) => TestOutcome::Failed,
@@ -96,4 +102,23 @@ fn told(details: &[&str]) -> String {
     let has_words = |line: &&&str| line.chars().any(char::is_alphabetic);
     let line = found.or_else(|| details.iter().find(has_words).copied()).unwrap_or_default();
     line.trim().trim_matches(['\'', '"']).to_owned()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Directive {
+    Skip,
+    Todo,
+}
+
+// Splits a description at its directive: `name # SKIP why`. The mark stands behind a blank, and the word is a whole one.
+fn directive(description: &str) -> (&str, Option<Directive>) {
+    let Some((name, rest)) = description.rsplit_once('#') else { return (description, None) };
+    let word = rest.trim_start().split([' ', '\t', ':']).next().unwrap_or_default().to_ascii_lowercase();
+    let found = match word.as_str() {
+        "skip" | "skipped" => Some(Directive::Skip),
+        "todo" => Some(Directive::Todo),
+        _ => None,
+    };
+    let is_apart = name.is_empty() || name.ends_with([' ', '\t']);
+    if is_apart && found.is_some() { (name.trim_end(), found) } else { (description, None) }
 }

@@ -75,6 +75,23 @@ fn a_report_of_tests_decides_together_with_the_exit_code() {
             format!("<testsuites><testsuite>{}</testsuite></testsuites>", inner(&suite(1, PASSED))),
             TestsPassed,
         ),
+        (ReportFormat::Junit, 0, outside(), Inconsistent),
+        (ReportFormat::Junit, 0, suite(1, &format!("{PASSED}<error message=\"set-up\"/>")), Inconsistent),
+        (ReportFormat::Junit, 0, suite(1, PASSED).replace("tests=\"1\"", "tests=\"1\" failures=\"1\""), Inconsistent),
+        (ReportFormat::Junit, 0, silent(), Inconsistent),
+        (ReportFormat::Junit, 0, suite(1, "<testcase name=\"a\" status=\"timeout\"/>"), Inconsistent),
+        (ReportFormat::Tap, 0, "1..2\nok 1 - a\nnot ok 2 - closes #skip-link\n".to_owned(), Inconsistent),
+        (ReportFormat::Tap, 0, "1..2\nok 1 - a\nnot ok 2 - b # SKIP\n".to_owned(), Inconsistent),
+        (ReportFormat::Tap, 0, "1..1\nok 1 - a\n    Bail out! no database\n".to_owned(), ReportIncomplete),
+        (ReportFormat::Tap, 0, "1..3\nok 1\nok 3\nok 3\n".to_owned(), Inconsistent),
+        (
+            ReportFormat::Ctrf,
+            0,
+            ctrf((2, 1, 0), &format!("{CTRF_PASSED},{{\"name\":\"b\",\"status\":\"other\"}}")),
+            ReportIncomplete,
+        ),
+        (ReportFormat::Trx, 0, trx(1, "Failed", TRX_PASSED), Inconsistent),
+        (ReportFormat::Trx, 1, trx(2, "Failed", &rows_of_data()), TestsFailed),
         (ReportFormat::Tap, 0, "TAP version 14\n1..2\nok 1 - one\nok 2 - two # SKIP why\n".to_owned(), TestsPassed),
         (ReportFormat::Tap, 1, "ok 1 one\nnot ok 2 two\n  ---\n  message: 'no'\n  ...\n1..2\n".to_owned(), TestsFailed),
         (ReportFormat::Tap, 0, "ok\nnot ok # todo later\n1..2\n".to_owned(), TestsPassed),
@@ -104,6 +121,21 @@ fn a_report_of_tests_decides_together_with_the_exit_code() {
         let is_torn = expected == ReportUnreadable;
         assert!(is_torn || shown == seen, "{format:?}: {}\n{report}", shown.reason);
     }
+}
+
+// What a reader does not know is no success, and what a report says twice must agree.
+fn outside() -> String {
+    suite(1, PASSED)
+        .replace("</testsuites>", "<group><testsuite tests=\"1\"><testcase name=\"b\"/></testsuite></group></testsuites>")
+}
+
+fn silent() -> String {
+    format!("<testsuites><testsuite>{PASSED}</testsuite><testsuite tests=\"5\"/></testsuites>")
+}
+
+fn rows_of_data() -> String {
+    let row = "><InnerResults><UnitTestResult outcome=\"Failed\"/></InnerResults></UnitTestResult>";
+    TRX_PASSED.replace("/>", row)
 }
 
 // Takes the root away from around the suites.
@@ -173,6 +205,7 @@ fn sarif(artifacts: &str, results: &str) -> String {
 fn findings_are_for_the_policy_and_a_report_that_names_no_file_is_only_done() {
     let artifact = "{\"location\":{\"uri\":\"a.py\"}}";
     let file = |errors: &str| format!("<checkstyle version=\"8\"><file name=\"/project/a.py\">{errors}</file></checkstyle>");
+    let rejected = "\"suppressions\":[{\"kind\":\"inSource\"},{\"status\":\"rejected\"}],\"ruleId\"";
     let error = "<error line=\"3\" severity=\"error\" message=\"bad\" source=\"r\"/>";
     let with = |from: &str, to: &str| SARIF_FINDING.replace(from, to);
     for (format, code, report, expected) in [
@@ -189,6 +222,10 @@ fn findings_are_for_the_policy_and_a_report_that_names_no_file_is_only_done() {
             Clean,
         ),
         (ReportFormat::Sarif, 0, sarif(artifact, &with("\"ruleId\"", "\"kind\":\"pass\",\"ruleId\"")), Clean),
+        (ReportFormat::Sarif, 0, sarif(artifact, &with("\"ruleId\"", rejected)), Findings),
+        (ReportFormat::Sarif, 127, sarif(artifact, &with("\"error\"", "\"warning\"")), Inconsistent),
+        (ReportFormat::Sarif, 0, "{\"runs\":[]}".to_owned(), ReportUnreadable),
+        (ReportFormat::Checkstyle, 0, file("<exception>NPE</exception>"), ReportIncomplete),
         (ReportFormat::Sarif, 0, "{\"runs\":[{\"tool\":{}}]}".to_owned(), ReportUnreadable),
         (ReportFormat::Checkstyle, 0, "<checkstyle version=\"8\"/>".to_owned(), ExpectedExit),
         (ReportFormat::Checkstyle, 0, file(""), Clean),

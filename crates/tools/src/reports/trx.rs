@@ -12,9 +12,12 @@ const NOT_RUN: &[&str] = &["NotExecuted", "Pending", "Inconclusive", "NotRunnabl
 
 /// Reads a report.
 pub(super) fn read(reader: &mut dyn BufRead, contents: &mut Contents) -> Result<(), String> {
-    let mut builder = Builder { contents, open: Vec::new(), test: None, listed: 0, counters: None };
+    let mut builder = Builder { contents, open: Vec::new(), test: None, listed: 0, counters: None, says_failed: false };
     read_xml(reader, &mut builder).map_err(|error| error.to_string())?;
-    let (listed, counters) = (builder.listed, builder.counters);
+    let (listed, counters, says_failed) = (builder.listed, builder.counters, builder.says_failed);
+    if says_failed && contents.facts.run.counts.failed == 0 {
+        contents.contradicts("its summary says that something failed, and no test did".to_owned());
+    }
     match counters {
         None => contents.ends_early("the report has no summary with counters".to_owned()),
         Some(total) if total != listed => {
@@ -33,6 +36,8 @@ struct Builder<'c> {
     listed: u64,
     /// The number of tests that the summary counts.
     counters: Option<u64>,
+    /// Whether the summary says that something failed.
+    says_failed: bool,
 }
 
 impl XmlReader for Builder<'_> {
@@ -41,7 +46,16 @@ impl XmlReader for Builder<'_> {
             return Err(XmlError::Unexpected("it is not a TRX report: its root is not `TestRun`".to_owned()));
         }
         match name {
-            "UnitTestResult" if self.test.is_none() => {
+            // The rows of a test with data lie in its own result.
+            "UnitTestResult" if self.test.is_some() => {
+                self.listed += 1;
+                if let (Some((outcome, _)), Some("Failed" | "Error" | "Timeout" | "Aborted")) =
+                    (&mut self.test, attributes.get("outcome"))
+                {
+                    *outcome = TestOutcome::Failed;
+                }
+            }
+            "UnitTestResult" => {
                 let full_name = attributes.get("testName").unwrap_or_default().to_owned();
                 let outcome = match attributes.get("outcome").unwrap_or_default() {
                     "Passed" => TestOutcome::Passed,
@@ -52,10 +66,16 @@ impl XmlReader for Builder<'_> {
                 let duration = attributes.get("duration").and_then(microseconds);
                 self.test = Some((outcome, ReadTest { title: full_name.clone(), full_name, duration, ..ReadTest::default() }));
             }
-            "Counters" => self.counters = attributes.get("total").and_then(|total| total.parse().ok()),
-            "ResultSummary" if attributes.get("outcome") == Some("Aborted") => {
-                self.contents.ends_early("the report says that the run was aborted".to_owned());
+            "Counters" => {
+                let number = |name| attributes.get(name).and_then(|number| number.parse::<u64>().ok());
+                self.counters = number("total");
+                self.says_failed |= ["failed", "error", "timeout", "aborted"].into_iter().any(|name| number(name) > Some(0));
             }
+            "ResultSummary" => match attributes.get("outcome") {
+                Some("Completed" | "Passed" | "Warning") | None => {}
+                Some("Failed") => self.says_failed = true,
+                Some(outcome) => self.contents.ends_early(format!("the report says of the run: `{outcome}`")),
+            },
             _ => {}
         }
         self.open.push(name.to_owned());
