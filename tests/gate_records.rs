@@ -97,3 +97,23 @@ fn a_test_that_failed_and_passed_on_one_content_has_to_pass_in_a_row_before_the_
     assert_eq!(proved["flipped"][0]["passed"], 11, "{proved}");
     assert!(project.proctor(["gate"]).success().stdout.contains("failed on this content"), "it is named all the same");
 }
+
+/// The check reads what no digest names, so the same content is red and green.
+#[test]
+fn a_plain_command_that_failed_and_passed_on_one_content_has_to_pass_three_times_in_a_row() {
+    let check = "[[check]]\nname = \"flag\"\ncommand = [\"cat\", \"../shared/flag\"]\n[sandbox]\nvisible = [\"../shared\"]\n";
+    let project = Project::new().toml(&format!("{check}[gate]\nworld = \"open\"\n"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "a.txt", "one\n");
+    project.proctor(["run"]).failure();
+    fs::write(project.shared("flag"), "up\n").expect("the directory is ours");
+    for (passed, status) in [(1, 3), (2, 3), (3, 0)] {
+        project.proctor(["run"]).success();
+        let document = gate(&project, &["--policy-from", "HEAD"], status);
+        assert_eq!(
+            (&document["flipped"][0]["passed"], &document["flipped"][0]["needed"]),
+            (&json!(passed), &json!(3)),
+            "{document}"
+        );
+    }
+}

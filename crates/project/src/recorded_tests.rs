@@ -10,8 +10,8 @@ use crate::store_reader::StoreReader;
 use crate::test_history::read_sealed_tests;
 use proctor_index::{ListedTests, SealedCheck};
 use proctor_model::{
-    GatePolicy, OverallResult, ProjectId, ResultType, RunId, RunRecord, Sequence, TaskId, TestOutcome, ToolchainRecord,
-    TreeDigest,
+    CategoryCode, GatePolicy, OverallResult, ProjectId, ResultType, RunId, RunRecord, Sequence, TaskId, TestOutcome,
+    ToolchainRecord, TreeDigest,
 };
 use proctor_plan::changes::{RecordedTest, RecordedTests};
 use proctor_plan::verdict::EndOfCheck;
@@ -169,6 +169,8 @@ fn end_of(run: &RunId, check: &SealedCheck) -> Option<EndOfCheck> {
     let is_green = match check.status {
         ResultType::Success => true,
         ResultType::TestFailure | ResultType::ValidationFailure if check.blocks => false,
+        // A command that ended with another exit code than it should has said something of the content; one that is missing has not.
+        ResultType::ExecutionError if check.category == Some(CategoryCode::UnexpectedExit) => false,
         ResultType::TestFailure
         | ResultType::ValidationFailure
         | ResultType::Timeout

@@ -52,6 +52,9 @@ fn details(action: &Action) -> Vec<String> {
         let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();
         details.push(format!("exit codes {} succeed", codes.join(", ")));
     }
+    if let Some(report) = &action.report {
+        details.push(format!("judged by {}", report.file));
+    }
     if !action.writes.is_empty() {
         details.push(format!("keeps {} in the project", action.writes.join(", ")));
     }

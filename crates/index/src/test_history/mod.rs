@@ -34,8 +34,8 @@ mod tests;
 use crate::tables::Tables;
 use crate::{IndexError, StoreIndex};
 use proctor_model::{
-    DurationMs, NamedTest, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestBody, TestCounts, TestOutcome,
-    Timestamp,
+    CategoryCode, DurationMs, NamedTest, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestBody, TestCounts,
+    TestOutcome, Timestamp,
 };
 
 pub use codec::NotPassed;
@@ -63,6 +63,8 @@ pub struct SealedCheck {
     pub status: ResultType,
     /// Whether the result makes the verdict FAILED.
     pub blocks: bool,
+    /// The exact reason of the result; `None` for an earlier attempt, and for a reason that this version does not know.
+    pub category: Option<CategoryCode>,
     pub duration: Option<DurationMs>,
     pub counts: Option<TestCounts>,
     /// The earlier run that carried the check out; `None` if this run did.

@@ -26,6 +26,7 @@ fn check(name: &str, tests: Vec<ListedTest>) -> SealedCheck {
         attempt: 1,
         status: if failed { ResultType::TestFailure } else { ResultType::Success },
         blocks: failed,
+        category: None,
         duration: Some(DurationMs(7)),
         counts: None,
         reused: None,

@@ -13,7 +13,8 @@ use proctor_evidence::report::{ActionResultV2, EXECUTION_REPORT_FILE, ExecutionR
 use proctor_evidence::{EvidenceError, SealedFiles, Store};
 use proctor_index::{ListedTest, ListedTests, PastRun, SealedCheck, SealedTests, TestIdentity};
 use proctor_model::{
-    ActionId, DurationMs, EvidenceFile, ProjectId, ResultType, RunId, RunRecord, Sequence, TestBody, TestCounts, TestOutcome,
+    ActionId, CategoryCode, DurationMs, EvidenceFile, ProjectId, ResultType, RunId, RunRecord, Sequence, TestBody, TestCounts,
+    TestOutcome,
 };
 
 /// The end of the file name of a record of tests.
@@ -59,6 +60,8 @@ struct EntryRead {
     status: Option<ResultType>,
     #[serde(default)]
     blocking: Option<bool>,
+    #[serde(default)]
+    classification: serde_json::Value,
     #[serde(default)]
     duration: Option<DurationMs>,
     #[serde(default)]
@@ -209,6 +212,7 @@ fn read(store: &Store, project: &ProjectId, sequence: Sequence, record: &RunReco
                 attempt: earlier.attempt,
                 status: earlier.status,
                 blocks: false,
+                category: None,
                 duration: earlier.duration,
                 counts,
                 reused: None,
@@ -229,6 +233,7 @@ fn read(store: &Store, project: &ProjectId, sequence: Sequence, record: &RunReco
             attempt: entry.earlier_attempts.iter().map(|earlier| earlier.attempt).max().unwrap_or(0).saturating_add(1),
             status,
             blocks: entry.blocking == Some(true),
+            category: CategoryCode::deserialize(&entry.classification["code"]).ok(),
             duration: entry.duration,
             counts,
             reused: entry.reused.as_ref().map(|reused| reused.run_id.clone()),
