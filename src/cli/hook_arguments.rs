@@ -7,7 +7,7 @@ use proctor_app::hook::{AGENTS, AgentRow};
 /// Keep a coding agent from ending its turn with failing checks
 ///
 /// `install` adds hooks to an agent's settings. At the end of a turn the agent is kept from stopping only if files changed in the turn and
-/// something fails that did not before, or if its last message contradicts the verdict; at most three times in a row.
+/// something fails that did not before, or if its last message contradicts the verdict; once for each failure.
 ///
 /// Examples:
 ///   proctor hook install

@@ -6,13 +6,13 @@
 
 use crate::hook::message::{BlockReason, FailureAge, block_text, missing_tests_text, old_failures_text, standing_line};
 use crate::hook::{
-    Claim, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement, HookOutcome,
-    HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_claim,
+    BlockedFor, Claim, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
+    HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_claim,
 };
 use proctor_model::{OverallResult, RunId, TaskId, Timestamp, TreeDigest};
 
-/// The most times in a row that an agent is kept from stopping. After that the person is told. Agents have limits of their own, but
-/// these begin anew with every call of a tool.
+/// The most times in a row that an agent is kept from stopping, each time by something else. After that the person is told. Agents have
+/// limits of their own, but these begin anew with every call of a tool.
 pub const MOST_BLOCKS: u32 = 3;
 
 /// What is said of a project whose directory went away in a turn.
@@ -208,7 +208,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
         HookJudgement::Passed => {
             state.blocks = 0;
             state.side_blocks = 0;
-            state.told.limit = false;
+            (state.told.limit, state.told.claim, state.told.blocked_for) = (false, false, BlockedFor::default());
             if event == HookEvent::SubagentEnd {
                 return silent(state, HookOutcome::Green);
             }
@@ -234,10 +234,15 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
         }
         HookJudgement::Failed | HookJudgement::FailedAsWanted => {
             // Each sub-agent is answered for itself.
-            let is_first = if event == HookEvent::TurnEnd { state.blocks == 0 } else { state.side_blocks < MOST_BLOCKS };
+            let is_turn = event == HookEvent::TurnEnd;
+            let is_first = if is_turn { !state.told.claim } else { state.side_blocks < MOST_BLOCKS };
             // A claim is answered once with the verdict; after that only what fails decides.
             if let Some(refuted) = claim.as_ref().filter(|_| is_first).and_then(|claim| refute(claim, standing, is_flaky)) {
                 let text = block_text(&BlockReason::Claim(&refuted.claim.phrase), standing, age);
+                if is_turn {
+                    state.told.claim = true;
+                    state.told.blocked_for.note(standing);
+                }
                 return HookDecision { refuted: Some(refuted), ..block(event, state, text) };
             }
             // A sub-agent may work beside others, whose files are half done: only what it says counts. In the phase RED a new test has to
@@ -249,6 +254,13 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             };
             if let Some(before) = before.filter(|before| may_block && has_new(before)) {
                 let text = block_text(&BlockReason::NewFailures(before.verdict), standing, age);
+                let is_told = |item: &FailingItem| !is_new_here(item) || is_flaky(item) || state.told.blocked_for.has(item);
+                if is_turn && standing.failing_total <= state.told.blocked_for.total && standing.failing.iter().all(is_told) {
+                    return let_go(state, &text);
+                }
+                if is_turn {
+                    state.told.blocked_for.note(standing);
+                }
                 return block(event, state, text);
             }
             let of_before: Vec<&FailingItem> = standing.failing.iter().filter(|item| age(item) == FailureAge::Before).collect();
@@ -287,7 +299,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             let was_judgeable = start.as_ref().is_some_and(|start| start.judgeable);
             if changed == Some(true) && was_judgeable && event != HookEvent::SubagentEnd {
                 let text = block_text(&BlockReason::CannotJudge(why), standing, age);
-                return block(event, state, text);
+                return block_for_reason(event, state, why, text);
             }
             silent(state, HookOutcome::Silent)
         }
@@ -295,7 +307,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             if event == HookEvent::SubagentEnd || !start.as_ref().is_some_and(|start| start.judgeable) {
                 return silent(state, HookOutcome::Silent);
             }
-            block(event, state, block_text(&BlockReason::CannotJudge(ROOT_GONE), standing, age))
+            block_for_reason(event, state, ROOT_GONE, block_text(&BlockReason::CannotJudge(ROOT_GONE), standing, age))
         }
         HookJudgement::PersonNeeded(why) => {
             if changed != Some(true) || state.told.person.as_ref() == Some(why) {
@@ -316,15 +328,31 @@ fn block(event: HookEvent, mut state: TurnState, text: String) -> HookDecision {
     let blocks = if event == HookEvent::TurnEnd { &mut state.blocks } else { &mut state.side_blocks };
     if *blocks < MOST_BLOCKS {
         *blocks += 1;
+        state.told.limit = false;
         return HookDecision { answer: HookAnswer::Block(text), refuted: None, state, outcome: HookOutcome::Blocked };
     }
-    if state.told.limit || event != HookEvent::TurnEnd {
+    if event == HookEvent::TurnEnd { let_go(state, &text) } else { silent(state, HookOutcome::Red) }
+}
+
+/// Keeps the agent from stopping because of why the tree cannot be judged, once for each reason.
+fn block_for_reason(event: HookEvent, mut state: TurnState, why: &str, text: String) -> HookDecision {
+    if event == HookEvent::TurnEnd && state.told.blocked_for.reason.as_deref() == Some(why) {
+        return let_go(state, &text);
+    }
+    if event == HookEvent::TurnEnd {
+        state.told.blocked_for.reason = Some(why.to_owned());
+    }
+    block(event, state, text)
+}
+
+/// Lets the agent stop with what it was told of already. The person is told, once.
+fn let_go(mut state: TurnState, text: &str) -> HookDecision {
+    if state.told.limit {
         return silent(state, HookOutcome::Red);
     }
     state.told.limit = true;
     let first = text.lines().next().unwrap_or_default();
-    let said =
-        format!("The agent was kept from stopping {MOST_BLOCKS} times and stops now. {first} `proctor show` lists what fails.");
+    let said = format!("The agent was kept from stopping and stops now. {first} `proctor show` lists what fails.");
     tell(state, said, HookOutcome::Red)
 }
 

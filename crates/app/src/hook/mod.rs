@@ -30,5 +30,6 @@ pub use message::{JoinedAnswer, LONGEST_MESSAGE, join_answers};
 pub use settings_text::{AddedPart, EditedSettings, SettingsProblem, entries_there, install_hooks, off_switch, uninstall_hooks};
 pub use standing::{FailingItem, HookJudgement, HookStanding, HookVerdictReader};
 pub use state::{
-    FailureIdentity, FailurePlace, FailuresBefore, SaidText, SessionState, ToldState, TurnStart, TurnState, VerdictBefore,
+    BlockedFor, FailureIdentity, FailurePlace, FailuresBefore, SaidText, SessionState, ToldState, TurnStart, TurnState,
+    VerdictBefore,
 };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::hook::Claim;
+use crate::hook::{Claim, FailingItem, HookStanding};
 use proctor_model::{Digest, OverallResult, RunId, Timestamp, TreeDigest};
 
 /// What is known about one session of an agent: a state for each project that it worked in, by the project's root.
@@ -81,14 +81,43 @@ pub struct ToldState {
     pub pending_side_claim: Option<String>,
     /// The failures of which it was said that they are older than the turn.
     pub failed_before: Vec<FailureIdentity>,
-    /// Whether the person was told that the agent was blocked as often as it may be.
+    /// Whether the person was told that the agent stops with what it was blocked for.
     pub limit: bool,
+    /// Whether a claim of this turn was answered with the verdict.
+    pub claim: bool,
+    /// What kept the agent from stopping at the end of this turn. Each failure does so once.
+    pub blocked_for: BlockedFor,
     /// The reason for which only a person can go on.
     pub person: Option<String>,
     /// The missing tests that kept the agent from stopping.
     pub missing: Vec<String>,
     /// The rules of which it was said that nobody approved them.
     pub rules: Option<String>,
+}
+
+/// What kept an agent from stopping since the last green verdict or prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BlockedFor {
+    pub failures: Vec<FailureIdentity>,
+    /// The most failures that there were at a block, listed or not.
+    pub total: u64,
+    /// Why the tree could not be judged.
+    pub reason: Option<String>,
+}
+
+impl BlockedFor {
+    /// Notes all that fails now: the text of a block tells of it.
+    pub fn note(&mut self, standing: &HookStanding) {
+        let new = standing.failing.iter().filter(|item| !self.has(item)).map(|item| item.identity.clone());
+        let new: Vec<FailureIdentity> = new.collect();
+        self.failures.extend(new);
+        self.total = self.total.max(standing.failing_total);
+    }
+
+    pub fn has(&self, item: &FailingItem) -> bool {
+        self.failures.contains(&item.identity)
+    }
 }
 
 /// How a project stood when a turn began.

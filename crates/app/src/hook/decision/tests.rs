@@ -172,9 +172,9 @@ fn what_turned_red_after_a_stop_is_old_and_what_was_red_at_it_is_not() {
     // A person edits files after the agent stopped.
     let stopped = stop(&state, "Done.", &green("b")).state;
     assert_eq!(blocked(&stop(&begin(&stopped, &since(22, "c")), "Done.", &since(22, "d"))), None);
-    // What the agent says of a failure does not let it stop: what fails decides.
+    // What it was blocked for is no older in the turn after it.
     let kept = stop(&state, "Done.", &since(12, "b")).state;
-    assert!(blocked(&stop(&kept, "test_total fails now.", &since(12, "b"))).is_some());
+    assert!(blocked(&stop(&begin(&kept, &since(12, "b")), "Done.", &since(12, "c"))).is_some());
 }
 
 #[test]
@@ -293,22 +293,49 @@ fn a_failure_that_is_older_than_the_turn_is_not_new_even_if_it_was_not_listed() 
 }
 
 #[test]
-fn three_blocks_in_a_row_then_the_person_is_told_once_and_a_prompt_or_green_begins_anew() {
-    let mut state = prompted(&green("a"));
+fn each_failure_blocks_once_then_the_person_is_told_once_and_a_prompt_or_green_begins_anew() {
+    let state = prompted(&green("a"));
     let bad = red("b", &["test_total"]);
+    let first = stop(&state, "Done.", &bad);
+    assert!(blocked(&first).is_some());
+    let told = stop(&first.state, "It fails.", &bad);
+    assert!(matches!(&told.answer, HookAnswer::TellPerson(text) if text.contains("stops now")), "{:?}", told.answer);
+    assert_eq!(stop(&told.state, "It fails.", &bad).answer, HookAnswer::Silence);
+    let other = stop(&told.state, "Mended.", &red("c", &["test_total", "test_other"]));
+    assert!(blocked(&other).is_some(), "another failure");
+    let again = stop(&other.state, "Done.", &red("c", &["test_total", "test_other"]));
+    assert!(matches!(again.answer, HookAnswer::TellPerson(_)));
+    assert_eq!(stop(&again.state, "Done.", &red("d", &["test_other"])).answer, HookAnswer::Silence, "one of the two is mended");
+    let unlisted = stop(&again.state, "Done.", &with_total(red("d", &["test_other"]), 7));
+    assert!(blocked(&unlisted).is_some(), "more fails than was told");
+    let mended = stop(&again.state, "All tests pass.", &green("e"));
+    assert_eq!((mended.state.blocks, mended.outcome), (0, HookOutcome::Green));
+    assert!(blocked(&stop(&mended.state, "Done.", &bad)).is_some(), "it fails anew");
+    let next = decide(HookEvent::Prompt, &HookInput::default(), &again.state, &bad, time(30));
+    assert_eq!((next.state.blocks, next.state.told.blocked_for), (0, BlockedFor::default()));
+}
+
+#[test]
+fn no_turn_is_blocked_more_often_than_three_times_in_a_row() {
+    let mut state = prompted(&green("a"));
     for number in 1..=MOST_BLOCKS {
-        let decision = stop(&state, "All tests pass.", &bad);
+        let decision = stop(&state, "Done.", &red("b", &[&format!("test_{number}")]));
         assert!(blocked(&decision).is_some(), "{number}");
         state = decision.state;
     }
-    let told = stop(&state, "All tests pass.", &bad);
-    assert!(matches!(&told.answer, HookAnswer::TellPerson(text) if text.contains("3 times")), "{:?}", told.answer);
-    let silent = stop(&told.state, "All tests pass.", &bad);
-    assert_eq!(silent.answer, HookAnswer::Silence);
-    let mended = stop(&silent.state, "All tests pass.", &green("c"));
-    assert_eq!((mended.state.blocks, mended.outcome), (0, HookOutcome::Green));
-    let again = decide(HookEvent::Prompt, &HookInput::default(), &silent.state, &bad, time(30));
-    assert_eq!(again.state.blocks, 0);
+    assert!(matches!(stop(&state, "Done.", &red("b", &["test_last"])).answer, HookAnswer::TellPerson(_)));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_blocks_once_and_does_not_use_up_the_answer_to_a_claim() {
+    let state = prompted(&red("a", &["test_old"]));
+    let broken = judged("b", HookJudgement::CannotJudge("line 1: unknown key".to_owned()), Vec::new());
+    let first = stop(&state, "Done.", &broken);
+    assert!(blocked(&first).is_some());
+    assert!(matches!(stop(&first.state, "Done.", &broken).answer, HookAnswer::TellPerson(_)));
+    let claimed = stop(&first.state, "All tests pass.", &red("c", &["test_old"]));
+    assert!(claimed.refuted.is_some() && blocked(&claimed).is_some());
+    assert_eq!(stop(&claimed.state, "All tests pass.", &red("c", &["test_old"])).refuted, None, "it is answered once");
 }
 
 #[test]
