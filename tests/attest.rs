@@ -242,6 +242,9 @@ fn a_failure_is_attested_and_outweighs_what_passed_before() {
     // What failed and passed on one content has to pass three times in a row.
     one.proctor(["attest"]).status(3);
     (0..2).for_each(|_| drop(one.proctor(["run"]).success()));
+    let told = one.proctor(["attest", "--dry-run"]).success().json();
+    let flipped = &told[0]["predicate"]["configuration"][0]["annotations"]["flipped"];
+    assert_eq!(flipped, &json!([{ "check": "outside", "failedRuns": 1, "passedRuns": 3 }]), "{told}");
     one.proctor(["attest"]).success();
     git(&one, &["push", "--quiet", "origin", NOTES]);
     git(&two, &["fetch", "--quiet", "origin", FETCH]);

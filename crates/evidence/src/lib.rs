@@ -115,8 +115,8 @@ pub use archive::{
 };
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::{
-    AcceptedChanges, AcceptedOf, AttestationReader, AttestationRefusal, Attestor, BundleError, CommitClaim, NamedTests,
-    ReadAttestation, VerificationSummary, named_tests, parse_attestation_bundle, remove_attestation_bundle,
+    AcceptedChanges, AcceptedOf, AttestationReader, AttestationRefusal, Attestor, BundleError, ClaimedFlip, CommitClaim,
+    NamedTests, ReadAttestation, VerificationSummary, named_tests, parse_attestation_bundle, remove_attestation_bundle,
     write_attestation_bundle,
 };
 pub use background_thread::{BackgroundJob, BackgroundThread};

@@ -21,8 +21,8 @@ use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{
-    ATTESTATIONS, Attestor, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError, NoteChange,
-    PublicKey, Store, VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
+    ATTESTATIONS, Attestor, ClaimedFlip, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError,
+    NoteChange, PublicKey, Store, VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
 };
 use proctor_git::ObjectId;
 use proctor_model::{
@@ -212,7 +212,14 @@ fn to_commit_claim(
             list.extend(tests.iter().map(|test| format!("{told}: {}", redactor.redact(test))));
         }
     }
+    let of_task = answer.flipped.iter().filter(|flipped| flipped.task == run.claim.task);
+    let flipped = of_task.map(|flipped| ClaimedFlip {
+        check: redactor.redact(&flipped.check).to_string(),
+        failed_runs: flipped.flip.reds,
+        passed_runs: flipped.flip.greens,
+    });
     Ok(Some(CommitClaim {
+        flipped: flipped.collect(),
         git_tree: answer.git_tree,
         commit,
         below: below.clone(),

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::signing::{STATEMENT_TYPE, TEST_RESULT, tree_name};
@@ -51,6 +52,18 @@ pub struct CommitClaim {
     pub warned: Vec<String>,
     /// The checks and tests that failed.
     pub failed: Vec<String>,
+    /// The checks of the task that failed and passed on this content, by name.
+    pub flipped: Vec<ClaimedFlip>,
+}
+
+/// How often a check failed on one content, and how often it passed since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimedFlip {
+    pub check: String,
+    pub failed_runs: u32,
+    /// The runs in a row in which it passed since it failed last.
+    pub passed_runs: u32,
 }
 
 impl CommitClaim {
@@ -58,7 +71,7 @@ impl CommitClaim {
     pub fn to_statement(&self) -> Vec<u8> {
         let checks =
             self.claim.checks.as_ref().map(|checks| checks.iter().map(|check| self.check_value(check)).collect::<Vec<_>>());
-        let annotations = json!({
+        let mut annotations = json!({
             "format": FORMAT,
             "key": self.key,
             "task": self.claim.task,
@@ -67,6 +80,9 @@ impl CommitClaim {
             "run": origin_value(&self.claim.origin),
             "checks": checks,
         });
+        if !self.flipped.is_empty() {
+            annotations["flipped"] = json!(self.flipped);
+        }
         let result = match self.result {
             OverallResult::Passed if self.warned.is_empty() => "PASSED",
             OverallResult::Passed => "WARNED",
@@ -171,6 +187,7 @@ impl CommitClaim {
             passed: names("/predicate/passedTests")?,
             warned: names("/predicate/warnedTests")?,
             failed: names("/predicate/failedTests")?,
+            flipped: noted.get("flipped").map_or(Some(Vec::new()), part)?,
         };
         (claim.to_statement() == statement).then_some(claim)
     }
@@ -281,6 +298,7 @@ pub(super) mod tests {
             passed: vec!["STEP.1 pytest".to_owned(), "STEP.1 pytest: test_a".to_owned()],
             warned: Vec::new(),
             failed: Vec::new(),
+            flipped: Vec::new(),
         }
     }
 
@@ -301,6 +319,7 @@ pub(super) mod tests {
         let mut warned = claim(key);
         warned.warned = vec!["STEP.2 lint".to_owned()];
         warned.tree_format = TreeFormat::V3;
+        warned.flipped = vec![ClaimedFlip { check: "pytest".to_owned(), failed_runs: 1, passed_runs: 11 }];
         for claim in [claim(key), failed, warned] {
             assert_eq!(CommitClaim::parse(&claim.to_statement()), Some(claim));
         }

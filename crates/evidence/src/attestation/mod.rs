@@ -29,7 +29,7 @@ mod vectors;
 
 pub use acceptance::{AcceptedChanges, AcceptedOf};
 pub use bundle::{BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
-pub use claim::CommitClaim;
+pub use claim::{ClaimedFlip, CommitClaim};
 pub use named_tests::{NamedTests, named_tests};
 pub use read::{AttestationReader, AttestationRefusal, ReadAttestation};
 pub use sign::Attestor;
