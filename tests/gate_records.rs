@@ -2,6 +2,7 @@
 //! tests that passed and failed on one content.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -101,19 +102,41 @@ fn a_test_that_failed_and_passed_on_one_content_has_to_pass_in_a_row_before_the_
 /// The check reads what no digest names, so the same content is red and green.
 #[test]
 fn a_plain_command_that_failed_and_passed_on_one_content_has_to_pass_three_times_in_a_row() {
-    let check = "[[check]]\nname = \"flag\"\ncommand = [\"cat\", \"../shared/flag\"]\n[sandbox]\nvisible = [\"../shared\"]\n";
-    let project = Project::new().toml(&format!("{check}[gate]\nworld = \"open\"\n"));
-    git(&project, &["init", "--quiet"]);
-    commit(&project, "a.txt", "one\n");
+    let (project, flag) = with_flag();
     project.proctor(["run"]).failure();
-    fs::write(project.shared("flag"), "up\n").expect("the directory is ours");
+    fs::write(&flag, "up\n").expect("the directory is ours");
     for (passed, status) in [(1, 3), (2, 3), (3, 0)] {
         project.proctor(["run"]).success();
-        let document = gate(&project, &["--policy-from", "HEAD"], status);
-        assert_eq!(
-            (&document["flipped"][0]["passed"], &document["flipped"][0]["needed"]),
-            (&json!(passed), &json!(3)),
-            "{document}"
-        );
+        assert_eq!(passed_and_needed(&gate(&project, &["--policy-from", "HEAD"], status)), (passed, 3));
     }
+}
+
+#[test]
+fn the_gate_makes_the_runs_that_are_missing_after_a_failure_on_one_content_and_stops_at_another_failure() {
+    let (project, flag) = with_flag();
+    project.proctor(["run"]).failure();
+    fs::write(&flag, "up\n").expect("the directory is ours");
+    project.proctor(["run"]).success();
+    assert_eq!(passed_and_needed(&gate(&project, &["--policy-from", "HEAD", "--run"], 0)), (3, 3));
+    fs::remove_file(&flag).expect("it is there");
+    project.proctor(["run"]).failure();
+    assert_eq!(gate(&project, &["--policy-from", "HEAD", "--run"], 1)["state"], "red");
+}
+
+/// Returns a project whose check succeeds where a file lies that no digest names, and the file.
+fn with_flag() -> (Project, PathBuf) {
+    let project = Project::new();
+    let flag = project.shared("flag");
+    let directory = flag.parent().expect("it lies in a directory");
+    let check = format!("[[check]]\nname = \"flag\"\ncommand = [\"cat\", \"{}\"]\n", flag.display());
+    let project = project.toml(&format!("{check}[sandbox]\nvisible = [\"{}\"]\n[gate]\nworld = \"open\"\n", directory.display()));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "a.txt", "one\n");
+    (project, flag)
+}
+
+fn passed_and_needed(document: &Value) -> (u64, u64) {
+    let flipped = &document["flipped"][0];
+    let number = |name: &str| flipped[name].as_u64().unwrap_or_else(|| panic!("no number {name}: {document}"));
+    (number("passed"), number("needed"))
 }
