@@ -96,7 +96,8 @@ fn append_row(node: &ScriptPart, behind: Joint, commands: &mut Vec<ScriptCommand
 }
 
 fn row_words(simple: &Simple) -> Option<Vec<String>> {
-    let words: Vec<String> = simple.assignments.iter().cloned().chain(simple.words.iter().map(|word| word.text.clone())).collect();
+    let words: Vec<String> =
+        simple.assignments.iter().cloned().chain(simple.words.iter().map(|word| word.text.clone())).collect();
     (simple.is_plain && !words.is_empty()).then_some(words)
 }
 

@@ -13,8 +13,8 @@ pub(super) type ParseResult<T> = Result<T, Unreadable>;
 
 /// Words of the shell that begin, divide or end more than a list of commands.
 const COMPOUND: &[&str] = &[
-    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "until", "while",
-    "[[", "{", "}",
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "until",
+    "while", "[[", "{", "}",
 ];
 
 /// Parses the text of a whole script. Returns its commands, in their order.

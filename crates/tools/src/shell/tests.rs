@@ -252,8 +252,7 @@ fn what_the_shell_is_told_counts() {
 
 #[test]
 fn a_script_without_a_way_to_fail_is_told_from_others() {
-    for script in
-        ["echo a && true", "A=1", "exit 0", "set -x\necho a"] {
+    for script in ["echo a && true", "A=1", "exit 0", "set -x\necho a"] {
         assert!(can_only_succeed(&reads(script)), "{script}");
     }
     for script in ["false || true; :", "check", "echo a; exit 1", "", "A=$(check)", "cd a", "echo a && check", "[ -n \"$A\" ]"] {

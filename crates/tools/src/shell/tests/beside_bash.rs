@@ -74,7 +74,8 @@ fn script() -> impl Strategy<Value = String> {
 /// Returns scripts that keep to the short rule and run `check`.
 fn plain_script() -> impl Strategy<Value = String> {
     let before = prop_oneof![Just("true"), Just("echo x | cat"), Just("rc=1"), Just("cd ."), Just("ls")];
-    let last = prop_oneof![Just("check"), Just("true && check"), Just("check | cat"), Just("ls && check && ls"), Just("check\nls")];
+    let last =
+        prop_oneof![Just("check"), Just("true && check"), Just("check | cat"), Just("ls && check && ls"), Just("check\nls")];
     (proptest::collection::vec(before, 0..4), last)
         .prop_map(|(before, last)| format!("set -e -o pipefail\n{}\n{last}", before.join("\n")))
 }
