@@ -12,7 +12,7 @@ use crate::daemon::{LATE, start_serving};
 fn two_checks(settings: &str) -> Project {
     let check = |name: &str, paths: &str, command: &str| {
         format!(
-            "[[check]]\nname = \"{name}\"\nshell = true\npaths = [\"{paths}\"]\ncommand = 'echo {name} >>../shared/steps; {command}'\n"
+            "[[check]]\nname = \"{name}\"\npaths = [\"{paths}\"]\ncommand = [\"fake-tool\", \"--script\", 'echo {name} >>../shared/steps; {command}']\n"
         )
     };
     let types = check("types", "web/**", "grep -q ok shared/a && grep -q ok web/a");

@@ -113,7 +113,7 @@ fn specification(port: u16, capture: &Value) -> String {
             "prerequisites": [],
             "steps": [
                 step("STEP.1", "TERMINAL_COMMAND", json!({
-                    "command": "echo ok; echo ok >&2", "workingDirectory": "/srv/billing", "shell": "sh"
+                    "command": "echo ok && echo ok >&2", "workingDirectory": "/srv/billing", "shell": "sh"
                 })),
                 step("STEP.2", "FILE_VALIDATION", json!({
                     "filePath": "/srv/billing/data.json", "validationType": "CONTENT_MATCH", "expectedContent": "ok"

@@ -32,7 +32,7 @@ pub(crate) fn project(command: &str) -> Project {
 }
 
 pub(crate) fn settings(command: &str) -> String {
-    format!("[[check]]\nname = \"check\"\nshell = true\ncommand = '''{command}'''\n\n[evidence]\nlink = \"\"\n")
+    format!("[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--script\", '''{command}''']\n\n[evidence]\nlink = \"\"\n")
 }
 
 fn socket(project: &Project) -> PathBuf {

@@ -14,7 +14,7 @@ const NOTE: &str = "they were not believed, and were made anew from the ledger";
 
 /// Returns a project whose first run passed and whose second run failed.
 fn red_project() -> Project {
-    let command = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"-c\", \"echo hello; test ! -e bad\"]\n";
+    let command = "[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--script\", \"echo hello; test ! -e bad\"]\n";
     let project = Project::new().toml(command).file("a.txt", "a");
     project.proctor(["run"]).success();
     fs::write(project.path().join("bad"), "").expect("the project is ours");

@@ -58,7 +58,8 @@ fn a_prerequisite_that_only_the_commit_has_is_named_and_not_run() {
 fn a_check_that_rewrites_the_tree_for_those_after_it_proves_nothing_and_new_files_are_no_matter() {
     let project = in_repository();
     commit(&project, "shop.txt", "bad\n");
-    let format = |command: &str| format!("[[check]]\nname = \"format\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n");
+    let format =
+        |command: &str| format!("[[check]]\nname = \"format\"\ncommand = [\"fake-tool\", \"--script\", \"{command}\"]\n");
     let run = |toml: &str| {
         commit(&project, "proctor.toml", toml);
         let first = project.proctor(["run"]).any_status();
@@ -105,7 +106,7 @@ fn assert_not_fresh(project: &Project) {
 #[test]
 fn a_check_that_makes_a_configuration_for_those_after_it_proves_nothing_unless_git_ignores_it() {
     let project = in_repository();
-    let toml = "[[check]]\nname = \"make\"\ncommand = [\"sh\", \"-c\", \"echo x > conftest.py\"]\n";
+    let toml = "[[check]]\nname = \"make\"\ncommand = [\"fake-tool\", \"--script\", \"echo x > conftest.py\"]\n";
     commit(&project, "proctor.toml", toml);
     project.proctor(["run"]).success();
     let document = gate(&project, &["--policy-from", "HEAD"], 3);
@@ -187,7 +188,7 @@ fn what_was_attested_of_another_project_in_the_same_tree_is_passed_over() {
 #[test]
 fn a_prerequisite_that_changes_the_tree_is_named_as_what_keeps_a_commit_from_being_proved() {
     let project = in_repository();
-    let prerequisite = "[[prerequisite]]\nname = \"makes\"\ncommand = [\"sh\", \"-c\", \"echo more >> shop.txt\"]\n";
+    let prerequisite = "[[prerequisite]]\nname = \"makes\"\ncommand = [\"fake-tool\", \"--script\", \"echo more >> shop.txt\"]\n";
     commit(&project, "proctor.toml", &format!("{CHECKS}{prerequisite}"));
     let told = project.proctor(["gate", "--run"]).status(5).stdout;
     assert!(told.contains("a prerequisite changes tracked files") && !told.contains("check the commit out"), "{told}");

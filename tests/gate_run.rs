@@ -84,7 +84,7 @@ fn installed_packages_are_those_of_the_commit_or_nothing_is_run() {
     assert_eq!(refused["notRun"]["word"], "other-environment", "{refused}");
     let shown = project.proctor(["gate", "--run"]).status(5).stdout;
     assert!(shown.contains("nothing was run") && shown.contains("(other-environment)"), "{shown}");
-    let installs = "[[prerequisite]]\nname = \"install\"\ncommand = [\"sh\", \"-c\", \"mkdir node_modules && echo own > node_modules/x\"]\n\
+    let installs = "[[prerequisite]]\nname = \"install\"\ncommand = [\"fake-tool\", \"--script\", \"mkdir node_modules && echo own > node_modules/x\"]\n\
         [[check]]\nname = \"own\"\ncommand = [\"grep\", \"own\", \"node_modules/x\"]\n";
     commit(&project, "proctor.toml", installs);
     let proved = gate(&project, &["--run"], 0);
@@ -111,8 +111,7 @@ fn a_project_below_the_repository_is_tested_also_where_the_working_tree_does_not
 fn git_finds_the_history_in_the_checkout() {
     let project = Project::new();
     git(&project, &["init", "--quiet"]);
-    let checks =
-        "[[check]]\nname = \"history\"\ncommand = [\"sh\", \"-c\", \"git diff --quiet HEAD && git log -1 --format=%s\"]\n";
+    let checks = "[[check]]\nname = \"history\"\ncommand = [\"fake-tool\", \"--script\", \"git diff --quiet HEAD && git log -1 --format=%s\"]\n";
     commit(&project, "proctor.toml", checks);
     gate(&project, &["--run"], 0);
 }

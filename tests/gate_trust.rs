@@ -157,8 +157,9 @@ fn a_run_whose_check_found_a_cache_of_an_earlier_run_proves_a_commit_only_where_
     let project = in_repository();
     let script = "mkdir -p .ruff_cache && echo run >> .ruff_cache/runs";
     let other = "[[check]]\nname = \"other\"\ncommand = [\"true\"]\n";
-    let caching =
-        |in_place: &str| format!("{other}[[check]]\nname = \"caching\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n{in_place}");
+    let caching = |in_place: &str| {
+        format!("{other}[[check]]\nname = \"caching\"\ncommand = [\"fake-tool\", \"--script\", \"{script}\"]\n{in_place}")
+    };
     commit(&project, "proctor.toml", &caching(""));
     commit(&project, ".gitignore", ".ruff_cache\n");
     let accepting = policy(&project, "[gate]\nfresh_caches = false\n");

@@ -263,7 +263,7 @@ fn the_gate_says_over_the_socket_and_over_mcp_what_the_command_prints() {
 
 /// A project that was registered, with a check that goes on for ever after the next save.
 fn with_an_endless_check() -> Project {
-    let check = "[[check]]\nname = \"endless\"\nshell = true\ncommand = '''if test -e go-on; then : > ../shared/started; exec sleep 600; fi'''\n";
+    let check = "[[check]]\nname = \"endless\"\ncommand = [\"fake-tool\", \"--script\", '''if test -e go-on; then : > ../shared/started; exec sleep 600; fi''']\n";
     let project = Project::new().toml(&format!("{}{check}", crate::common::WRITES_TO_SHARED));
     project.proctor(["run"]).success();
     project.save("go-on", "yes\n");

@@ -17,7 +17,7 @@ const CHECK: &str = r#"
 writable = ["../shared"]
 [[check]]
 name = "waits while it is held"
-command = ["sh", "-c", "set -e; touch ../shared/begun; while [ -e ../shared/hold ]; do sleep 0.01; done; ls"]
+command = ["fake-tool", "--script", "set -e; touch ../shared/begun; while [ -e ../shared/hold ]; do sleep 0.01; done; ls"]
 "#;
 
 /// Returns the names in the directory of all snapshots.

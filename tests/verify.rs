@@ -207,7 +207,7 @@ fn what_a_check_puts_in_the_place_of_the_evidence_link_is_said_and_gives_way() {
     let replaces =
         "rm evidence && mkdir -p evidence/default/latest && echo forged >evidence/default/latest/execution-report.json";
     let toml = format!(
-        "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"replaces\"\ncommand = [\"/bin/sh\", \"-c\", \"{replaces}\"]\n"
+        "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"replaces\"\ncommand = [\"fake-tool\", \"--script\", \"{replaces}\"]\n"
     );
     let project = Project::new().toml(&toml);
     let said = project.proctor(["run"]).any_status();

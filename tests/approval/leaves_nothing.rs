@@ -30,7 +30,7 @@ linting = \"never\"
 
 [[prerequisite]]
 name = \"made\"
-command = [\"sh\", \"-c\", \"echo made > made.txt\"]
+command = [\"fake-tool\", \"--script\", \"echo made > made.txt\"]
 when_changed = [\"a.txt\"]
 creates = [\"made.txt\"]
 
@@ -42,7 +42,7 @@ timeout = \"60s\"
 
 [[check]]
 name = \"style\"
-command = [\"sh\", \"-c\", \"echo 'a.txt:1:1: E501 too long'; exit 1\"]
+command = [\"fake-tool\", \"--script\", \"echo 'a.txt:1:1: E501 too long'; exit 1\"]
 tool = \"flake8\"
 paths = [\"a.txt\"]
 ";

@@ -11,7 +11,8 @@ use serde_json::Value;
 use crate::common::{Output, Project, USER_CONFIGURATION, poll};
 use crate::daemon::{LATE, project as served, start_serving};
 
-const CHECK: &str = "[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", \"touch ../shared/ran; test -e src/calc.py\"]\n";
+const CHECK: &str =
+    "[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--script\", \"touch ../shared/ran; test -e src/calc.py\"]\n";
 
 /// A project with one file in `src`, of a user whose own configuration allows nothing.
 fn project(settings: &str) -> Project {

@@ -62,9 +62,8 @@ fn t11_edits_protected_tests_and_nobody_approves_it() {
 
 #[test]
 fn t12_runs_again_until_it_passes() {
-    let lines = "shell = true\n";
-    let script = "\"\"\"test -e ../shared/once || { touch ../shared/once; exit 1; }\"\"\"";
-    let project = command(script, &format!("{lines}[sandbox]\nwritable = [\"../shared\"]"));
+    let script = "[\"fake-tool\", \"--script\", \"\"\"test -e ../shared/once || { touch ../shared/once; exit 1; }\"\"\"]";
+    let project = command(script, "[sandbox]\nwritable = [\"../shared\"]");
     let failed = project.proctor(["run", "--json"]).failure().json();
     let passed = project.proctor(["run"]).success().report();
     let said = notes(&passed);
@@ -75,8 +74,8 @@ fn t12_runs_again_until_it_passes() {
 
 #[test]
 fn t12_a_repetition_inside_of_a_run_is_shown() {
-    let script = "\"\"\"test -e ../shared/once || { touch ../shared/once; exit 1; }\"\"\"";
-    let project = command(script, "shell = true\nretries = 2\n[sandbox]\nwritable = [\"../shared\"]");
+    let script = "[\"fake-tool\", \"--script\", \"\"\"test -e ../shared/once || { touch ../shared/once; exit 1; }\"\"\"]";
+    let project = command(script, "retries = 2\n[sandbox]\nwritable = [\"../shared\"]");
     let report = project.proctor(["run"]).success().report();
     let check = &report["stepExecution"]["results"][0];
     assert_eq!((&check["flaky"], &check["attempts"]), (&true.into(), &2.into()));

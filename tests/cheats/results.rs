@@ -23,8 +23,8 @@ fn t20_ends_the_process_early_with_success() {
 
 #[test]
 fn t25_leaves_a_process_behind_that_edits_later() {
-    let lines = "shell = true\n[sandbox]\nwritable = [\"../shared\"]";
-    let script = "\"\"\"(setsid sh -c 'while :; do echo later >> ../shared/later; sleep 0.05; done' &) ; sleep 0.3\"\"\"";
+    let lines = "[sandbox]\nwritable = [\"../shared\"]";
+    let script = "[\"fake-tool\", \"--script\", \"\"\"(setsid sh -c 'while :; do echo later >> ../shared/later; sleep 0.05; done' &) ; sleep 0.3\"\"\"]";
     let project = command(script, lines);
     let output = project.proctor(["run"]).success();
     let report = output.report();

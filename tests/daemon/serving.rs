@@ -91,7 +91,7 @@ fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
 fn a_wait_after_a_save_that_triggers_nothing_runs_the_check_on_the_new_tree() {
     for reuse in ["off", "watch"] {
         let shared = "[sandbox]\nwritable = [\"../shared\"]\n";
-        let check = settings("echo x >>../shared/steps; cat a.txt").replace("shell = true", "shell = true\npaths = [\"a.txt\"]");
+        let check = settings("echo x >>../shared/steps; cat a.txt").replace("command =", "paths = [\"a.txt\"]\ncommand =");
         let project = Project::new().toml(&format!("{check}{shared}\n[run]\nreuse = \"{reuse}\"\n")).file("a.txt", "one\n");
         let daemon = start_serving(&project);
         project.proctor(["wait", "--fresh"]).success();

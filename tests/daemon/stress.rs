@@ -128,7 +128,7 @@ fn a_status_names_the_tree_with_the_save_right_before_it() {
 
 #[track_caller]
 fn disturb_and_look(rounds: usize) {
-    let toml = settings("cat a.txt >/dev/null").replace("shell = true", "shell = true\npaths = [\"a.txt\"]");
+    let toml = settings("cat a.txt >/dev/null").replace("command =", "paths = [\"a.txt\"]\ncommand =");
     let project = Project::new().toml(&toml).file("a.txt", "one\n").file("notes/0.txt", "0\n");
     let daemon = start_serving(&project);
     let id = project_id(&project);

@@ -162,7 +162,7 @@ fn statuses(project: &Project) -> Vec<String> {
 
 /// Returns a project whose only check is a shell command. The command may write to the project and to its shared directory.
 fn project(command: &str) -> Project {
-    let settings = format!("[[check]]\nname = \"check\"\nshell = true\ncommand = '''{command}'''\n");
+    let settings = format!("[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--script\", '''{command}''']\n");
     Project::new().toml(&(WRITES_TO_SHARED.to_owned() + &settings))
 }
 

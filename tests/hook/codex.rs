@@ -335,7 +335,7 @@ fn a_task_whose_budget_is_spent_waits_for_a_person_and_lets_the_agent_stop() {
 }
 
 /// A check that goes on for ever while a file says so.
-const ENDLESS: &str = "[[check]]\nname = \"tests\"\nshell = true\ncommand = '''if test -e ../shared/hang; then : > ../shared/started; exec sleep 600; fi'''\n\n[evidence]\nlink = \"\"\n";
+const ENDLESS: &str = "[[check]]\nname = \"tests\"\ncommand = [\"fake-tool\", \"--script\", '''if test -e ../shared/hang; then : > ../shared/started; exec sleep 600; fi''']\n\n[evidence]\nlink = \"\"\n";
 
 fn endless(wait: &str) -> Project {
     let settings = format!("{WRITES_TO_SHARED}{ENDLESS}[watch]\nhook_wait = \"{wait}\"\n");

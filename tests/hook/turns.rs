@@ -11,7 +11,7 @@ use crate::daemon::start_serving;
 /// The bound of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 /// A check that goes on while a file says so, and passes while `code.txt` says `good`.
-const HELD: &str = "[[check]]\nname = \"tests\"\nshell = true\ncommand = '''while test -e ../shared/hold; do sleep 0.02; done; grep -q good code.txt'''\n\n[evidence]\nlink = \"\"\n";
+const HELD: &str = "[[check]]\nname = \"tests\"\ncommand = [\"fake-tool\", \"--script\", '''while test -e ../shared/hold; do sleep 0.02; done; grep -q good code.txt''']\n\n[evidence]\nlink = \"\"\n";
 
 fn held() -> Project {
     let project = Project::new().toml(&format!("{WRITES_TO_SHARED}{HELD}")).file("code.txt", "good\n");

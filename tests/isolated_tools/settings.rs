@@ -12,7 +12,7 @@ use crate::isolated_tools::{home, run_as, users_who_reach};
 
 /// Returns the table of a check that runs a shell script.
 fn script(text: &str) -> String {
-    format!("[[check]]\nname = \"script\"\nshell = true\ncommand = {}\n", Value::from(text))
+    format!("[[check]]\nname = \"script\"\ncommand = [\"fake-tool\", \"--script\", {}]\n", Value::from(text))
 }
 
 /// Makes a project at a place that the level keeps closed. Under Landlock, every directory for temporary files is open.

@@ -136,7 +136,7 @@ fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_h
     let nothing = "test -d \"$PROCTOR_OUT\"";
     let steps = [nothing, "touch \"$PROCTOR_OUT/left\"", "chmod 755 \"$PROCTOR_OUT\"", nothing, nothing];
     let check = |(number, step): (usize, &&str)| {
-        format!("[[check]]\nname = \"check {number}\"\ncommand = [\"/bin/sh\", \"-c\", '{look}{step}']\n")
+        format!("[[check]]\nname = \"check {number}\"\ncommand = [\"fake-tool\", \"--script\", '{look}{step}']\n")
     };
     let toml: String = steps.iter().enumerate().map(check).collect();
     let project = Project::new().toml(&toml);
@@ -161,7 +161,7 @@ fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_h
 fn a_directory_that_a_report_is_taken_from_was_no_other_actions() {
     let check = |name: &str, tool: &str| {
         let look = "stat -c %i \"$PROCTOR_OUT\"";
-        format!("[[check]]\nname = \"{name}\"\n{tool}command = [\"/bin/sh\", \"-c\", '{look}']\n")
+        format!("[[check]]\nname = \"{name}\"\n{tool}command = [\"fake-tool\", \"--script\", '{look}']\n")
     };
     let toml = check("first", "") + &check("tests", "tool = \"pytest\"\n") + &check("last", "");
     let project = Project::new().toml(&toml);

@@ -18,7 +18,7 @@ const PACKAGES: &str = ".venv/lib/python3.11/site-packages";
 fn project(script: &str, snapshot: &str, settings: &str) -> Project {
     let script = serde_json::to_string(script).expect("a string can be written");
     let sandbox = WRITES_TO_SHARED.replace("[sandbox]", &format!("[sandbox]\nsnapshot = \"{snapshot}\""));
-    let toml = format!("{sandbox}{settings}[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", {script}]\n");
+    let toml = format!("{sandbox}{settings}[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n");
     Project::new()
         .toml(&toml)
         .file(".venv/pyvenv.cfg", "home = /usr/bin\n")
@@ -212,7 +212,7 @@ fn what_a_check_planted_in_a_run_that_was_stopped_or_died_counts_for_no_verdict(
 fn what_a_prerequisite_installs_is_no_move() {
     let install = format!("date +%N > {PACKAGES}/good-1.dist-info/RECORD");
     let install = serde_json::to_string(&install).expect("a string can be written");
-    let prerequisite = format!("[[prerequisite]]\nname = \"install\"\ncommand = [\"sh\", \"-c\", {install}]\n");
+    let prerequisite = format!("[[prerequisite]]\nname = \"install\"\ncommand = [\"fake-tool\", \"--script\", {install}]\n");
     for snapshot in ["auto", "off"] {
         let project = project("true", snapshot, &prerequisite);
         run(&project);

@@ -29,7 +29,7 @@ fn with_runs() -> Project {
     let project = project(&toml);
     project.proctor(["run"]).failure();
     project.proctor(["run", "--check", "prints"]).success();
-    let moves = "[[check]]\nname = \"moves\"\ncommand = [\"sh\", \"-c\", \"date +%N > new\"]\n[sandbox]\nsnapshot = \"off\"\n";
+    let moves = "[[check]]\nname = \"moves\"\ncommand = [\"fake-tool\", \"--script\", \"date +%N > new\"]\n[sandbox]\nsnapshot = \"off\"\n";
     project.save("proctor.toml", &(toml + moves));
     project.proctor(["run"]).status(5);
     project

@@ -9,7 +9,9 @@ use crate::run::snapshot_effects::git;
 /// A project whose one check is this shell script, without a snapshot.
 fn script(script: &str) -> Project {
     let script = serde_json::to_string(script).expect("a string can be written");
-    let toml = format!("[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"check\"\ncommand = [\"sh\", \"-c\", {script}]\n");
+    let toml = format!(
+        "[sandbox]\nsnapshot = \"off\"\n[[check]]\nname = \"check\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n"
+    );
     Project::new().toml(&toml).file("a.txt", "one\n").file("src/b.txt", "two\n").file("src/deep/c.txt", "three\n")
 }
 

@@ -22,7 +22,7 @@ fn toml(writes: &str, script: &str) -> String {
     let script = serde_json::to_string(script).expect("a string can be written");
     format!(
         "[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n\
-         [[check]]\nname = \"tests\"\ncommand = [\"sh\", \"-c\", {script}]\nwrites = {writes}\n"
+         [[check]]\nname = \"tests\"\ncommand = [\"fake-tool\", \"--script\", {script}]\nwrites = {writes}\n"
     )
 }
 
@@ -192,7 +192,7 @@ fn what_a_check_that_was_stopped_wrote_is_not_copied() {
 
 #[test]
 fn a_build_leaves_its_product_and_in_place_the_key_changes_nothing() {
-    let build = "[[check]]\nname = \"build\"\ntool = \"compile\"\ncommand = [\"sh\", \"-c\", \"mkdir -p target && cp a.txt target/app\"]\n\
+    let build = "[[check]]\nname = \"build\"\ntool = \"compile\"\ncommand = [\"fake-tool\", \"--script\", \"mkdir -p target && cp a.txt target/app\"]\n\
                  writes = [\"target/app\"]\n";
     for snapshot in ["require", "off"] {
         let project = Project::new().toml(&format!("{build}[sandbox]\nsnapshot = \"{snapshot}\"\n"));

@@ -9,7 +9,9 @@ use crate::run::snapshot_effects::git;
 /// A project whose only check is a script that plants something and fails.
 fn planting(script: &str) -> Project {
     let script = serde_json::to_string(&format!("{script}\nexit 1")).expect("a string can be written");
-    Project::new().toml(&format!("[[check]]\nname = \"plants\"\ncommand = [\"sh\", \"-c\", {script}]\n")).file("a.txt", "one")
+    Project::new()
+        .toml(&format!("[[check]]\nname = \"plants\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n"))
+        .file("a.txt", "one")
 }
 
 #[test]

@@ -10,8 +10,9 @@ const BOUND: Duration = Duration::from_secs(60);
 /// A project whose check prints like pytest, then waits until the file `go` is made in the shared directory.
 fn waiting() -> Project {
     let script = "echo 'collected 9 items'; echo 'tests/test_a.py ... [ 33%]'; until test -e ../shared/go; do sleep 0.02; done";
-    let toml =
-        format!("[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"tests\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n");
+    let toml = format!(
+        "[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"tests\"\ncommand = [\"fake-tool\", \"--script\", \"{script}\"]\n"
+    );
     Project::new().toml(&toml)
 }
 

@@ -13,7 +13,7 @@ use crate::run::{result, run_directories};
 /// A check that records its name and succeeds if `state.txt` contains `ok`.
 fn check(name: &str, lines: &str) -> String {
     let script = format!("echo {name} >> ../shared/steps; cat state.txt; grep -q ok state.txt");
-    format!("[[check]]\nname = \"{name}\"\ncommand = \"{script}\"\nshell = true\n{lines}")
+    format!("[[check]]\nname = \"{name}\"\ncommand = [\"fake-tool\", \"--script\", \"{script}\"]\n{lines}")
 }
 
 /// A project with these checks, `state.txt` and `other.txt`.

@@ -63,7 +63,7 @@ fn the_setting_says_so_too_and_the_screen_has_a_line_for_each() {
 #[test]
 fn a_check_is_tried_again_while_others_go_on_and_launchers_are_told_to_end() {
     let check = |name: &str, script: &str| {
-        format!("[[check]]\nname = \"{name}\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\ntimeout = \"60s\"\n")
+        format!("[[check]]\nname = \"{name}\"\ncommand = [\"fake-tool\", \"--script\", \"{script}\"]\ntimeout = \"60s\"\n")
     };
     let toml = [
         WRITES_TO_SHARED.to_owned(),

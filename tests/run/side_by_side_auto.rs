@@ -87,7 +87,7 @@ fn a_check_sees_what_builders_before_it_and_checks_of_its_after_wrote_and_nothin
         + &of("after lint", "mypy", see("lint.out", "code.out types.out test.out", "y.out"), "after = [\"lint\"]\n")
         + &cleanup("tidy", &[]);
     let everything = "lint.out code.out types.out test.out cover.out x.out y.out";
-    let tidy = format!("[[cleanup]]\nname = \"tidy all\"\ncommand = [\"sh\", \"-c\", \"ls {everything} \"]\n");
+    let tidy = format!("[[cleanup]]\nname = \"tidy all\"\ncommand = [\"fake-tool\", \"--script\", \"ls {everything} \"]\n");
     let project = with_tools(script, &(checks + &tidy));
     for _ in 0..3 {
         let report = project.proctor(["run"]).success().report();

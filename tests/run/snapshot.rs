@@ -17,7 +17,7 @@ fn scripts(scripts: &[&str]) -> Project {
     let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n");
     for (number, script) in scripts.iter().enumerate() {
         let script = serde_json::to_string(script).expect("a string can be written");
-        toml += &format!("[[check]]\nname = \"check {}\"\ncommand = [\"sh\", \"-c\", {script}]\n", number + 1);
+        toml += &format!("[[check]]\nname = \"check {}\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n", number + 1);
     }
     Project::new().toml(&toml)
 }
@@ -224,7 +224,7 @@ fn a_check_that_takes_its_own_permissions_away_leaves_nothing_behind() {
 fn somebody_who_saves_all_the_time_has_verdicts() {
     let project = Project::new().file("a.txt", "0").toml(
         "[sandbox]\nsnapshot = \"require\"\n\
-         [[check]]\nname = \"slow\"\ncommand = [\"sh\", \"-c\", \"set -e; cat a.txt; sleep 1; echo x > coverage.xml\"]\n",
+         [[check]]\nname = \"slow\"\ncommand = [\"fake-tool\", \"--script\", \"set -e; cat a.txt; sleep 1; echo x > coverage.xml\"]\n",
     );
     let mut watch = project.proctor(["watch"]).watch();
     watch.wait_for_line("the first run", LATE, |line| line.starts_with("proctor "));
@@ -251,7 +251,7 @@ fn ignored_inputs_that_come_and_change_under_watch_are_seen_by_the_next_run() {
         .file("local/.keep", "")
         .toml(
             "[sandbox]\nsnapshot = \"require\"\n\
-             [[check]]\nname = \"inputs\"\ncommand = [\"sh\", \"-c\", \"cat *.env sub/*.env local/* 2>/dev/null | cmp - expected\"]\n",
+             [[check]]\nname = \"inputs\"\ncommand = [\"fake-tool\", \"--script\", \"cat *.env sub/*.env local/* 2>/dev/null | cmp - expected\"]\n",
         );
     let mut watch = project.proctor(["watch"]).watch();
     watch.wait_for_line("the first run", LATE, |line| line.starts_with("PASSED"));
@@ -277,7 +277,7 @@ fn ignored_inputs_that_come_and_change_under_watch_are_seen_by_the_next_run() {
 fn what_a_person_opened_for_writing_inside_of_the_project_is_the_projects_own() {
     let project = Project::new().toml(
         "[sandbox]\nsnapshot = \"require\"\nwritable = [\"out\"]\n\
-         [[check]]\nname = \"build\"\ncommand = [\"sh\", \"-c\", \"cat out/kept && echo built > out/made && echo dropped > made\"]\n",
+         [[check]]\nname = \"build\"\ncommand = [\"fake-tool\", \"--script\", \"cat out/kept && echo built > out/made && echo dropped > made\"]\n",
     );
     let project = project.file(".gitignore", "/out/\n").file("out/kept", "kept");
     let output = project.proctor(["run"]).success();
@@ -341,7 +341,7 @@ fn a_transient_conftest_is_named_by_the_report_although_a_later_check_removes_it
 fn a_save_each_second_for_a_minute_leaves_a_verdict_at_least_every_seven_seconds() {
     let project = Project::new().file("a.txt", "0").toml(
         "[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n\
-         [[check]]\nname = \"slow\"\ncommand = [\"sh\", \"-c\", \"set -e; cat a.txt; sleep 3; python3 -I -S ../shared/digest.py .\"]\n",
+         [[check]]\nname = \"slow\"\ncommand = [\"fake-tool\", \"--script\", \"set -e; cat a.txt; sleep 3; python3 -I -S ../shared/digest.py .\"]\n",
     );
     fs::write(project.shared("digest.py"), crate::tree::script()).expect("the directory is ours");
     let mut watch = project.watch(["."]);

@@ -27,7 +27,7 @@ fn checking_for_every_user(script: &str) -> Project {
 
 fn with_check(project: Project, script: &str) -> Project {
     let script = serde_json::to_string(script).expect("a string can be written");
-    project.toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", {script}]\n")).file("a.txt", "hi")
+    project.toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n")).file("a.txt", "hi")
 }
 
 /// Returns where the checks ran, and why there.
@@ -280,7 +280,7 @@ fn a_check_that_takes_its_own_permissions_away_costs_no_verdict() {
 fn a_root_that_vanishes_during_a_run_takes_nothing_from_its_verdict() {
     for vanish in ["mv project elsewhere", "rm -r project", "mv project elsewhere && mkdir project"] {
         let project = Project::new().file("a.txt", "hi").toml(
-            "[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", \"set -e; touch ../shared/begun; \
+            "[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"x\"\ncommand = [\"fake-tool\", \"--script\", \"set -e; touch ../shared/begun; \
              while [ -e ../shared/hold ]; do sleep 0.01; done; cat a.txt; ls\"]\n",
         );
         fs::write(project.shared("hold"), "").expect("the directory is ours");
@@ -301,7 +301,7 @@ fn a_root_that_vanishes_during_a_run_takes_nothing_from_its_verdict() {
 #[test]
 fn ignore_rules_in_another_encoding_and_a_file_made_unreadable_end_no_run() {
     let project = Project::new()
-        .toml("[[check]]\nname = \"makes\"\ncommand = [\"sh\", \"-c\", \"echo {} >tsconfig.made.json; echo x >a.txt; chmod 000 a.txt\"]\n")
+        .toml("[[check]]\nname = \"makes\"\ncommand = [\"fake-tool\", \"--script\", \"echo {} >tsconfig.made.json; echo x >a.txt; chmod 000 a.txt\"]\n")
         .file("a.txt", "one");
     fs::write(project.path().join(".gitignore"), b"# f\xfcr alle\n*.log\n").expect("it is ours");
     let run = project.proctor(["run"]).any_status();

@@ -11,7 +11,7 @@ fn checks(checks: &[(&str, &str, &str)]) -> Project {
     let mut toml = String::new();
     for (name, lines, script) in checks {
         let script = serde_json::to_string(script).expect("a string can be written");
-        toml += &format!("[[check]]\nname = \"{name}\"\n{lines}\ncommand = [\"sh\", \"-c\", {script}]\n");
+        toml += &format!("[[check]]\nname = \"{name}\"\n{lines}\ncommand = [\"fake-tool\", \"--script\", {script}]\n");
     }
     Project::new().toml(&toml)
 }

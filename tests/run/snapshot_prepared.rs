@@ -13,7 +13,7 @@ const LATE: Duration = Duration::from_secs(60);
 /// Returns a table of `proctor.toml` for an action that is a shell script.
 fn shell(section: &str, name: &str, script: &str, rest: &str) -> String {
     let script = serde_json::to_string(script).expect("a string can be written");
-    format!("[[{section}]]\nname = \"{name}\"\ncommand = [\"sh\", \"-c\", {script}]\n{rest}")
+    format!("[[{section}]]\nname = \"{name}\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n{rest}")
 }
 
 fn project(toml: &str) -> Project {

@@ -131,8 +131,9 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     project.proctor(["run"]).success();
     let latest = project.store().run_directory("default");
     let in_place = "[sandbox]\nsnapshot = \"off\"\n";
-    let writes =
-        "[[check]]\nname = \"writes\"\ncommand = [\"sh\", \"-c\", \"date +%N > snapshots/new.txt\"]\n".to_owned() + in_place;
+    let writes = "[[check]]\nname = \"writes\"\ncommand = [\"fake-tool\", \"--script\", \"date +%N > snapshots/new.txt\"]\n"
+        .to_owned()
+        + in_place;
     project.save("proctor.toml", &writes);
     project.approve();
     let output = project.proctor(["run"]).status(5);

@@ -8,7 +8,7 @@ use crate::watch_cli::{LATE, expect_no_further_run, wait_until_it_watches};
 fn project(command: &str) -> Project {
     let script = serde_json::to_string(&format!("cat a.txt && {command}")).expect("a string can be written");
     Project::new().file("a.txt", "1").toml(&format!(
-        "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"tests\"\ncommand = [\"sh\", \"-c\", {script}]\nwrites = [\"coverage.xml\"]\n"
+        "[sandbox]\nsnapshot = \"require\"\n[[check]]\nname = \"tests\"\ncommand = [\"fake-tool\", \"--script\", {script}]\nwrites = [\"coverage.xml\"]\n"
     ))
 }
 

@@ -7,7 +7,7 @@ use crate::watch_cli::{LATE, report_of, steps, wait_for_verdict_on_the_tree, wai
 fn project() -> Project {
     let check = |name: &str| {
         let script = format!("echo {name} >> ../shared/steps; grep -q ok {name}.txt");
-        format!("[[check]]\nname = \"{name}\"\ncommand = \"{script}\"\nshell = true\npaths = [\"{name}.txt\"]\n")
+        format!("[[check]]\nname = \"{name}\"\ncommand = [\"fake-tool\", \"--script\", \"{script}\"]\npaths = [\"{name}.txt\"]\n")
     };
     let toml = format!("{WRITES_TO_SHARED}{}{}[run]\nreuse = \"watch\"\n", check("a"), check("b"));
     Project::new().toml(&toml).file("a.txt", "ok\n").file("b.txt", "ok\n")

@@ -68,7 +68,7 @@ pub struct ScriptCommand {
 /// parsed, or has a group, a loop, a condition or a text after `<<`. The result is never a guess.
 pub fn command_row(script: &str) -> Option<Vec<ScriptCommand>> {
     let mut commands = Vec::new();
-    append_row(&parse(script).ok()?, Joint::Then, &mut commands)?;
+    parse(script).ok()?.iter().try_for_each(|part| append_row(part, Joint::Then, &mut commands))?;
     Some(commands)
 }
 
@@ -80,32 +80,24 @@ fn append_row(node: &ScriptPart, behind: Joint, commands: &mut Vec<ScriptCommand
             Some(())
         }
         PartKind::Background(inner) => append_row(inner, Joint::Then, commands),
-        PartKind::List(parts) => parts.iter().try_for_each(|part| append_row(part, Joint::Then, commands)),
         PartKind::AndOr(parts) | PartKind::Pipeline { is_negated: false, parts } => {
             parts.iter().enumerate().try_for_each(|(index, part)| {
                 let joint = match parts.get(index + 1).map(|next| next.lead) {
                     Some(Lead::And) => Joint::And,
                     Some(Lead::Or) => Joint::Or,
-                    Some(Lead::Nothing | Lead::Pipe | Lead::Semicolon | Lead::Line | Lead::Inside) => Joint::Pipe,
+                    Some(Lead::Nothing | Lead::Pipe | Lead::Semicolon | Lead::Line) => Joint::Pipe,
                     None => behind,
                 };
                 append_row(part, joint, commands)
             })
         }
-        PartKind::Pipeline { .. }
-        | PartKind::Group(..)
-        | PartKind::Subshell(..)
-        | PartKind::If { .. }
-        | PartKind::Loop { .. }
-        | PartKind::For { .. }
-        | PartKind::Case { .. }
-        | PartKind::Function { .. } => None,
+        PartKind::Pipeline { is_negated: true, .. } => None,
     }
 }
 
 fn row_words(simple: &Simple) -> Option<Vec<String>> {
-    let assigned = simple.assignments.iter().map(|assignment| assignment.text.clone());
-    let words: Vec<String> = assigned.chain(simple.words.iter().map(|word| word.text.clone())).collect();
+    let words: Vec<String> =
+        simple.assignments.iter().cloned().chain(simple.words.iter().map(|word| word.text.clone())).collect();
     (simple.is_plain && !words.is_empty()).then_some(words)
 }
 

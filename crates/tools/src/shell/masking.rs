@@ -1,18 +1,17 @@
-//! Decides whether a script hides a failure (E9): whether it can end with 0 after the failure of a deciding command,
-//! which is a command whose failure must make the script fail.
-
-use std::collections::BTreeSet;
+//! Decides whether the exit status of a script is the verdict of all its commands (E9).
+//!
+//! One short rule decides. A script hands every failure on if it is a list of commands of which each but the last one only
+//! assigns variables, changes the directory or sets the shell up; after `set -e`, any command may stand on a line of its own.
+//! The last command may be joined by `&&`, and by pipes under `pipefail`. Whatever is more than that is not followed: it is
+//! refused, and the answer names the two ways out, which are a list of words and a file.
 
 use crate::shell::commands::without_launchers;
-use crate::shell::deciders::{CommandPurpose, deciders, purpose_of};
-use crate::shell::machine::{FailureTrace, HidingWay, ScriptMachine, ShellState};
 use crate::shell::parser::{Unreadable, parse};
 use crate::shell::script::{ShellScript, script_position};
-use crate::shell::tree::{Lead, PartKind, ScriptPart, each_part};
-use crate::shell::value::Status;
+use crate::shell::tree::{Lead, PartKind, ScriptPart, ShellOptions, Simple};
 use crate::shell::word::ScriptWord;
 
-/// The part of a script that hides a failure.
+/// The part of a script after which its exit status may be that of another command than the one that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenFailure {
     /// The text of the part, including the operator before it: `|| true`.
@@ -23,153 +22,196 @@ pub struct HiddenFailure {
     pub instead: &'static str,
 }
 
-const TURNS: &str = "turns every failure into success";
-const LAST: &str = "ends with the status of the last command, whatever the ones before it did";
-const CUTS: &str = "cuts the output short and may stop the command before its end";
-const UNREADABLE: &str = "cannot be read, and so nobody knows whether a failure before it, or in it, is handed on";
+/// How a part may hide a failure: the explanation, and what to write instead.
+struct HidingWay(&'static str, &'static str);
 
-const KEPT: &str = "ends with a status that was kept in a variable, and proctor does not follow it back to a command";
-
-const OWN_STATUS: &str = "let the command's own exit status decide";
-const SIMPLER: &str = "write it in a simpler way, or move it into a script file that is run as a command";
-
-/// For each way to hide a failure: the explanation, and advice.
-const WAYS: &[(HidingWay, &str, &str)] = &[
-    (HidingWay::Follows, LAST, "join the commands by `&&`, or begin with `set -e`"),
-    (HidingWay::Negates, "turns success into failure and failure into success", OWN_STATUS),
-    (
-        HidingWay::LeavesRunning,
-        "leaves the command running and reports success at once",
-        "leave out the `&`, or end with `wait $!`",
-    ),
-    (HidingWay::Pipes, "ends with the status of the last command of the pipe", "begin with `set -o pipefail`"),
-    (
-        HidingWay::Substitutes,
-        "uses the output of a command and drops its status",
-        "run the command on its own, before its output is used",
-    ),
-    (
-        HidingWay::Steers,
-        "is a success where a condition does not hold, or where only the last of several turns succeeds",
-        "write `|| exit 1` behind the command that decides",
-    ),
-    (HidingWay::RunsAtTheEnd, "runs at the end of the script and sets another status", "leave out the `exit` in the trap"),
-];
+const FOLLOWS: HidingWay = HidingWay(
+    "ends with the status of the last command, whatever the ones before it did",
+    "join the commands by `&&`, or begin with `set -e` and give each command its own line",
+);
+const OR: HidingWay = HidingWay(
+    "replaces the status of the command that failed",
+    "let the command's own exit status decide: write it alone as a list of words, or move the text into a file that is run",
+);
+const NEGATES: HidingWay = HidingWay(
+    "turns success into failure and failure into success",
+    "leave out the `!` and write `expected_exit_codes = [1]` (`\"expectedExitCodes\": [1]`), which are the codes that count as success",
+);
+const LEAVES_RUNNING: HidingWay = HidingWay(
+    "leaves the command running and reports success at once",
+    "leave out the `&`; a server is a service of its own, or move the text into a file that is run",
+);
+const PIPES: HidingWay = HidingWay("ends with the status of the last command of the pipe", "begin with `set -o pipefail`");
+const CUTS: HidingWay =
+    HidingWay("cuts the output short and may stop the command before its end", "let the command's own exit status decide");
+const SUBSTITUTES: HidingWay = HidingWay(
+    "uses the output of a command and drops its status",
+    "run the command on its own, as a list of words, or move the text into a file that is run",
+);
+const OTHER: HidingWay = HidingWay(
+    "is more than a list of commands, and proctor does not follow how it ends",
+    "write one command as a list of words, or move the text into a file that is run: the file's own exit status decides",
+);
 
 /// Programs that pass on only a part of a command's output. `head` may also end before the command, which is then
 /// stopped by SIGPIPE.
 const CUTTERS: &[&str] = &["head", "tail"];
 
+/// Commands of the shell that succeed whatever the project's state is.
+const CALM: &[&str] = &[":", "echo", "export", "printf", "set", "true"];
+
+/// Commands of the shell that run a text, or let another text run later: what follows them cannot be read here.
+const STEERING: &[&str] = &["alias", "eval", "trap"];
+
+/// Commands after which nothing else of the script runs.
+const ENDING: &[&str] = &["exec", "exit", "return"];
+
 /// A message shows at most this many characters of a part of a script.
 const SHOWN: usize = 48;
 
-/// Returns the part of a script that hides a failure, or the part that cannot be parsed; `None` if every failure of a
-/// deciding command makes the script fail.
+/// Returns the part of a script that may hide a failure; `None` if every failure makes the script fail.
 pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     match parse(script.text) {
-        Ok(tree) => hidden_in(&tree, script),
-        Err(Unreadable(text)) => Some(unreadable(&text)),
+        Ok(commands) => in_list(&commands, script.options),
+        Err(Unreadable(text)) => Some(hidden(&text, &OTHER)),
     }
 }
 
-/// Returns the part that hides a failure in a shell script among the words of a command, such as `env A=1 sh -c '…'`.
+/// Returns the part that may hide a failure in a shell script among the words of a command, such as `env A=1 sh -c '…'`.
 pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
     let words: Vec<ScriptWord> = argv.iter().map(|word| ScriptWord::literal(word)).collect();
-    let own: Vec<&str> = without_launchers(&words).iter().map(|word| word.text.as_str()).collect();
-    let (at, options) = script_position(&own)?;
-    hidden_failure(&ShellScript { text: own[at], options })
+    in_inner_script(without_launchers(&words))
 }
 
-/// Returns whether a script can only end with success. Returns false for a script that is empty or cannot be parsed,
-/// and for a script that hides a failure, because [`hidden_failure`] reports it.
+/// Returns whether a script can only end with success. Returns false for a script that is empty, and for a script that
+/// [`hidden_failure`] refuses.
 pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
-    let Ok(tree) = parse(script.text) else { return false };
-    let is_empty = matches!(&tree.kind, PartKind::List(commands) if commands.is_empty());
-    if is_empty || hidden_in(&tree, script).is_some() {
-        return false;
-    }
-    let mut machine = machine(script, BTreeSet::new(), BTreeSet::new());
-    let ends = machine.shell(&tree, ShellState::begin(script.options), FailureTrace::default(), false);
-    machine.unfollowed.is_none() && ends.keys().all(|(status, _)| *status == Status::Zero)
+    let commands = parse(script.text).unwrap_or_default();
+    !commands.is_empty() && hidden_failure(script).is_none() && commands.iter().all(is_calm)
 }
 
-fn hidden_in(tree: &ScriptPart, script: &ShellScript<'_>) -> Option<HiddenFailure> {
-    let deciders = deciders(tree);
-    if let Some(part) = cutter(tree, &deciders) {
-        return Some(HiddenFailure { part, why: CUTS, instead: OWN_STATUS });
-    }
-    let mut awaited = BTreeSet::new();
-    each_part(tree, &mut |node| {
-        if let PartKind::Simple(simple) = &node.kind
-            && deciders.contains(&simple.id)
-            && purpose_of(simple) != CommandPurpose::Check
-        {
-            awaited.insert(simple.id);
+fn in_list(commands: &[ScriptPart], mut options: ShellOptions) -> Option<HiddenFailure> {
+    for (index, part) in commands.iter().enumerate() {
+        let next = commands.get(index + 1);
+        if let Some(found) = in_part(part, options, next.is_none()) {
+            return Some(found);
         }
-    });
-    let mut machine = machine(script, deciders, awaited);
-    let ends = machine.shell(tree, ShellState::begin(script.options), FailureTrace::default(), false);
-    if let Some(node) = machine.unfollowed {
-        return Some(unreadable(&node.text));
+        options.set_by(part);
+        // Under `-e` the shell ignores a failure before `&&`, so such a list may only be the last one.
+        let hands_on = prepares(part) || (options.errexit && !matches!(part.kind, PartKind::AndOr(_)));
+        if let Some(next) = next.filter(|_| !hands_on) {
+            return Some(hidden_behind(next, &FOLLOWS));
+        }
     }
-    let trace = ends.get(&(Status::Zero, true))?;
-    Some(
-        trace
-            .hidden
-            .or(trace.failed.map(|failed| (failed, HidingWay::Steers)))
-            .map_or_else(|| unreadable(script.text), |(node, way)| described(node, way)),
-    )
+    None
 }
 
-fn machine<'t>(script: &ShellScript<'_>, deciders: BTreeSet<usize>, awaited: BTreeSet<usize>) -> ScriptMachine<'t> {
-    ScriptMachine {
-        deciders,
-        awaited,
-        is_bash: script.options.is_bash,
-        functions: std::collections::BTreeMap::new(),
-        traps: std::collections::BTreeMap::new(),
-        calls: 0,
-        loops: 0,
-        is_expanded: false,
-        steps: 0,
-        unfollowed: None,
+fn in_part(part: &ScriptPart, options: ShellOptions, is_last: bool) -> Option<HiddenFailure> {
+    match &part.kind {
+        PartKind::Simple(simple) => in_simple(part, simple, is_last),
+        PartKind::Background(_) => Some(hidden(&part.text, &LEAVES_RUNNING)),
+        PartKind::Pipeline { is_negated: true, .. } => Some(hidden(&part.text, &NEGATES)),
+        PartKind::Pipeline { parts, .. } => {
+            let cutter = parts.iter().skip(1).find(|part| program_of(part).is_some_and(|name| CUTTERS.contains(&name)));
+            let cut = cutter.map(|part| HiddenFailure {
+                part: format!("| {}", program_of(part).unwrap_or_default()),
+                ..hidden(&part.text, &CUTS)
+            });
+            let unjoined = parts.get(1).filter(|_| !options.pipefail).map(|second| hidden_behind(second, &PIPES));
+            cut.or(unjoined).or_else(|| parts.iter().find_map(|one| in_part(one, options, true)))
+        }
+        PartKind::AndOr(parts) => {
+            let or = parts.iter().find(|one| one.lead == Lead::Or).map(|one| hidden_behind(one, &OR));
+            let inside = |(index, one)| in_part(one, options, is_last && index + 1 == parts.len());
+            or.or_else(|| parts.iter().enumerate().find_map(inside))
+        }
     }
 }
 
-fn described(node: &ScriptPart, way: HidingWay) -> HiddenFailure {
-    let part = match (node.lead, way) {
-        (_, HidingWay::RunsAtTheEnd) => format!("trap '{}'", shown(&node.text)),
-        (Lead::Or, HidingWay::Follows | HidingWay::Substitutes) => format!("|| {}", shown(&node.text)),
-        (Lead::Semicolon, HidingWay::Follows | HidingWay::Substitutes) => format!("; {}", shown(&node.text)),
-        (Lead::Pipe, _) => format!("| {}", shown(&node.text)),
-        _ => shown(&node.text),
+fn in_simple(part: &ScriptPart, simple: &Simple, is_last: bool) -> Option<HiddenFailure> {
+    if simple.has_scripts {
+        return Some(hidden(&part.text, &SUBSTITUTES));
+    }
+    let first = simple.words.first()?;
+    let own = without_launchers(&simple.words);
+    let own_name = own.first().map_or("", |word| word.text.as_str());
+    // A name that is known only when the script runs may be that of any command of the shell.
+    let is_unknown = !is_last && own.first().is_some_and(|word| word.expands);
+    let ends_early = !is_last && (ENDING.contains(&first.text.as_str()) || ENDING.contains(&own_name));
+    let sets_unknown = own_name == "set" && own.iter().any(|word| word.expands);
+    if STEERING.contains(&own_name) || is_unknown || ends_early || sets_unknown {
+        return Some(hidden(&part.text, &OTHER));
+    }
+    in_inner_script(own)
+}
+
+/// Looks into the script among the words of a shell's command, as in `sh -c '…'`.
+fn in_inner_script(words: &[ScriptWord]) -> Option<HiddenFailure> {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let (at, options) = script_position(&texts)?;
+    if words[..=at].iter().any(|word| word.expands) {
+        return Some(hidden(texts[at], &OTHER));
+    }
+    hidden_failure(&ShellScript { text: texts[at], options })
+}
+
+/// Returns whether a command before the last one is no check: it assigns variables, changes the directory, or sets the shell up.
+fn prepares(part: &ScriptPart) -> bool {
+    let PartKind::Simple(simple) = &part.kind else { return false };
+    simple.words.first().is_none_or(|word| word.text == "cd" || CALM.contains(&word.text.as_str()))
+}
+
+/// Returns whether a part can only succeed, like `echo done`.
+fn is_calm(part: &ScriptPart) -> bool {
+    match &part.kind {
+        PartKind::Simple(simple) => {
+            let texts: Vec<&str> = simple.words.iter().map(|word| word.text.as_str()).collect();
+            texts.first().is_none_or(|name| CALM.contains(name)) || matches!(texts[..], ["exit"] | ["exit", "0"])
+        }
+        PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) => parts.iter().all(is_calm),
+        PartKind::Background(_) => false,
+    }
+}
+
+/// Returns the name of the program that a simple command runs.
+fn program_of(part: &ScriptPart) -> Option<&str> {
+    let PartKind::Simple(simple) = &part.kind else { return None };
+    without_launchers(&simple.words).first()?.text.rsplit('/').next()
+}
+
+impl ShellOptions {
+    /// Sets the options that a command `set …` sets.
+    fn set_by(&mut self, part: &ScriptPart) {
+        let PartKind::Simple(simple) = &part.kind else { return };
+        let mut words = without_launchers(&simple.words).iter().map(|word| word.text.as_str());
+        if words.next() != Some("set") {
+            return;
+        }
+        while let Some(word) = words.next() {
+            let is_on = word.starts_with('-');
+            let Some(letters) = word.strip_prefix(['-', '+']).filter(|letters| !letters.starts_with('-')) else { break };
+            if letters.contains('e') {
+                self.errexit = is_on;
+            }
+            if letters.contains('o') {
+                self.set(words.next().unwrap_or_default(), is_on);
+            }
+        }
+    }
+}
+
+fn hidden_behind(part: &ScriptPart, way: &HidingWay) -> HiddenFailure {
+    let operator = match part.lead {
+        Lead::Or => "|| ",
+        Lead::Pipe => "| ",
+        Lead::Semicolon => "; ",
+        Lead::Nothing | Lead::And | Lead::Line => "",
     };
-    if node.lead == Lead::Or && way == HidingWay::Follows {
-        return HiddenFailure { part, why: TURNS, instead: OWN_STATUS };
-    }
-    if way == HidingWay::Follows && exits_with_variable(&node.text) {
-        return HiddenFailure {
-            part,
-            why: KEPT,
-            instead: "join the commands by `&&`, or move them into a script file that is run as a command",
-        };
-    }
-    // A command that only succeeds is the problem by itself. Another operator before the command would not help, so the
-    // advice is to let the status of the other command decide.
-    let is_needless = way == HidingWay::Follows && matches!(node.text.trim(), "true" | ":" | "exit 0");
-    let (why, instead) =
-        WAYS.iter().find(|(one, _, _)| *one == way).map_or((LAST, OWN_STATUS), |(_, why, instead)| (*why, *instead));
-    HiddenFailure { part, why, instead: if is_needless { OWN_STATUS } else { instead } }
+    HiddenFailure { part: format!("{operator}{}", shown(&part.text)), ..hidden("", way) }
 }
 
-/// Returns whether a command is `exit` with the value of a variable, such as `exit $r`.
-fn exits_with_variable(text: &str) -> bool {
-    let Some(status) = text.trim().strip_prefix("exit ") else { return false };
-    status.trim().trim_start_matches('"').strip_prefix('$').is_some_and(|name| !name.starts_with(['?', '(']))
-}
-
-fn unreadable(text: &str) -> HiddenFailure {
-    HiddenFailure { part: shown(text), why: UNREADABLE, instead: SIMPLER }
+fn hidden(text: &str, way: &HidingWay) -> HiddenFailure {
+    HiddenFailure { part: shown(text), why: way.0, instead: way.1 }
 }
 
 /// Returns the beginning of a text, with line breaks as spaces.
@@ -179,25 +221,4 @@ fn shown(text: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
-}
-
-/// Returns the program, such as `head`, that cuts off the output of a deciding command, with the pipe before it.
-fn cutter(tree: &ScriptPart, deciders: &BTreeSet<usize>) -> Option<String> {
-    let mut found = None;
-    each_part(tree, &mut |node| {
-        let PartKind::Pipeline { parts, .. } = &node.kind else { return };
-        let mut decides = false;
-        for part in parts {
-            if let PartKind::Simple(simple) = &part.kind {
-                let program = simple.words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default());
-                if decides && let Some(program) = program.filter(|program| CUTTERS.contains(program)) {
-                    found.get_or_insert_with(|| format!("| {program}"));
-                }
-            }
-            each_part(part, &mut |node| {
-                decides |= matches!(&node.kind, PartKind::Simple(simple) if deciders.contains(&simple.id));
-            });
-        }
-    });
-    found
 }

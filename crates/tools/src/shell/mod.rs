@@ -1,23 +1,17 @@
 //! Reads shell scripts. This is the only folder that knows the meaning of a script's text.
 //!
-//! A text is split into words and operators, these are parsed into a tree, and the tree is followed over all ways in which the
-//! script can end. Nothing is expanded or run. Callers decide which scripts are refused for hiding a failure.
+//! A text is split into words and operators, and these are parsed into a list of commands. Nothing is expanded or run. Callers
+//! decide which scripts are refused because their exit status may hide a failure.
 
-mod builtins;
 mod commands;
-mod compound;
 mod construct;
-mod deciders;
 mod lexer;
-mod loops;
-mod machine;
 mod masking;
 mod parser;
 mod script;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod value;
 mod word;
 
 pub use commands::{Joint, ScriptCommand, command_row, commands_outside, simple_commands};

@@ -1,7 +1,7 @@
-//! Parses words and operators into the structure of a script.
+//! Parses words and operators into the commands of a script.
 
 use crate::shell::lexer::{Lexed, Token, is_redirection, lex};
-use crate::shell::tree::{Assignment, Lead, OutsideScripts, PartKind, ScriptPart, Simple};
+use crate::shell::tree::{Lead, PartKind, ScriptPart, Simple};
 use crate::shell::word::ScriptWord;
 use proctor_model::is_variable_name;
 
@@ -11,91 +11,76 @@ pub(super) struct Unreadable(pub(super) String);
 
 pub(super) type ParseResult<T> = Result<T, Unreadable>;
 
-/// The deepest nesting of parts of a script, including scripts in words.
-const DEEPEST: usize = 40;
+/// Words of the shell that begin, divide or end more than a list of commands.
+const COMPOUND: &[&str] = &[
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "until",
+    "while", "[[", "{", "}",
+];
 
-/// Words that end a list of commands.
-const ENDS: &[&str] = &["}", "then", "do", "done", "elif", "else", "esac", "fi"];
-
-/// Parses the text of a whole script. Its commands are numbered from 1.
-pub(super) fn parse(text: &str) -> ParseResult<ScriptPart> {
-    let mut next_id = 0;
-    parse_inside(text, &mut next_id, 0)
-}
-
-/// Parses a script inside of another script. The number of its first command is the one after `next_id`, which is
-/// raised with each command.
-pub(super) fn parse_inside(text: &str, next_id: &mut usize, depth: usize) -> ParseResult<ScriptPart> {
+/// Parses the text of a whole script. Returns its commands, in their order.
+pub(super) fn parse(text: &str) -> ParseResult<Vec<ScriptPart>> {
     let Lexed { tokens, documents, is_open, .. } = lex(text);
     if is_open {
         return Err(Unreadable(text.trim().to_owned()));
     }
-    let mut parser = ScriptParser { text, tokens, documents, at: 0, next_id, depth };
-    let node = parser.list(Lead::Nothing)?;
-    if parser.at < parser.tokens.len() { Err(parser.unreadable()) } else { Ok(node) }
+    ScriptParser { text, tokens, documents, at: 0 }.list()
 }
 
-pub(super) struct ScriptParser<'p> {
+struct ScriptParser<'p> {
     text: &'p str,
     tokens: Vec<Token>,
     documents: Vec<ScriptWord>,
     at: usize,
-    pub(super) next_id: &'p mut usize,
-    pub(super) depth: usize,
 }
 
 impl ScriptParser<'_> {
     /// Returns the next token if it is an operator.
-    pub(super) fn operator(&self) -> Option<&'static str> {
+    fn operator(&self) -> Option<&'static str> {
         match self.tokens.get(self.at) {
             Some(Token::Operator { text, .. }) => Some(text),
             Some(Token::Word(_)) | None => None,
         }
     }
 
-    pub(super) fn take_operator(&mut self, operator: &str) -> bool {
+    fn take_operator(&mut self, operator: &str) -> bool {
         let is_next = self.operator() == Some(operator);
         self.at += usize::from(is_next);
         is_next
     }
 
     /// Returns the next token if it is an unquoted word. Only such a word can be a keyword.
-    pub(super) fn keyword(&self) -> Option<&str> {
+    fn keyword(&self) -> Option<&str> {
         match self.tokens.get(self.at) {
             Some(Token::Word(word)) if !word.is_quoted => Some(&word.text),
             Some(Token::Word(_) | Token::Operator { .. }) | None => None,
         }
     }
 
-    pub(super) fn take_keyword(&mut self, keyword: &str) -> bool {
+    fn take_keyword(&mut self, keyword: &str) -> bool {
         let is_next = self.keyword() == Some(keyword);
         self.at += usize::from(is_next);
         is_next
     }
 
-    pub(super) fn expect_keyword(&mut self, keyword: &str) -> ParseResult<()> {
-        if self.take_keyword(keyword) { Ok(()) } else { Err(self.unreadable()) }
-    }
-
-    pub(super) fn take_word(&mut self) -> Option<ScriptWord> {
+    fn take_word(&mut self) -> Option<ScriptWord> {
         let Some(Token::Word(word)) = self.tokens.get(self.at) else { return None };
         let word = word.clone();
         self.at += 1;
         Some(word)
     }
 
-    pub(super) fn skip_lines(&mut self) {
+    fn skip_lines(&mut self) {
         while self.take_operator("\n") {}
     }
 
     /// Returns an error with the text from the next token to the end, or with the whole text if no token is left.
-    pub(super) fn unreadable(&self) -> Unreadable {
+    fn unreadable(&self) -> Unreadable {
         let start = self.start();
         let rest = if start < self.text.len() { &self.text[start..] } else { self.text };
         Unreadable(rest.trim().to_owned())
     }
 
-    pub(super) fn start(&self) -> usize {
+    fn start(&self) -> usize {
         match self.tokens.get(self.at) {
             Some(Token::Word(word)) => word.start,
             Some(Token::Operator { start, .. }) => *start,
@@ -112,28 +97,17 @@ impl ScriptParser<'_> {
         }
     }
 
-    pub(super) fn node(&self, kind: PartKind, start: usize, lead: Lead) -> ScriptPart {
+    fn node(&self, kind: PartKind, start: usize, lead: Lead) -> ScriptPart {
         let text = self.text.get(start..self.end()).unwrap_or_default();
         ScriptPart { kind, text: text.to_owned(), lead }
     }
 
-    /// Parses commands up to the end, a closing bracket, or a keyword that ends a list.
-    pub(super) fn list(&mut self, first: Lead) -> ParseResult<ScriptPart> {
-        if self.depth > DEEPEST {
-            return Err(self.unreadable());
-        }
-        self.depth += 1;
-        let begun = self.start();
-        let (mut commands, mut lead) = (Vec::new(), first);
+    fn list(&mut self) -> ParseResult<Vec<ScriptPart>> {
+        let (mut commands, mut lead) = (Vec::new(), Lead::Nothing);
         loop {
             self.skip_lines();
-            let ends = match (self.operator(), self.keyword()) {
-                (Some(operator), _) => matches!(operator, ")" | ";;" | ";&" | ";;&"),
-                (None, Some(word)) => ENDS.contains(&word),
-                (None, None) => self.at >= self.tokens.len(),
-            };
-            if ends {
-                break;
+            if self.at >= self.tokens.len() {
+                return Ok(commands);
             }
             let start = self.start();
             let command = self.and_or(lead)?;
@@ -143,18 +117,10 @@ impl ScriptParser<'_> {
                 continue;
             }
             commands.push(command);
-            if !self.take_operator(";") && !self.take_operator("\n") {
-                break;
+            if !self.take_operator(";") && !self.take_operator("\n") && self.at < self.tokens.len() {
+                return Err(self.unreadable());
             }
         }
-        self.depth -= 1;
-        Ok(self.node(PartKind::List(commands), begun, first))
-    }
-
-    /// Parses a list that must not be empty.
-    pub(super) fn commands(&mut self) -> ParseResult<ScriptPart> {
-        let list = self.list(Lead::Inside)?;
-        if matches!(&list.kind, PartKind::List(commands) if commands.is_empty()) { Err(self.unreadable()) } else { Ok(list) }
     }
 
     fn and_or(&mut self, lead: Lead) -> ParseResult<ScriptPart> {
@@ -183,24 +149,15 @@ impl ScriptParser<'_> {
         while self.take_keyword("!") {
             (is_negated, has_sign) = (!is_negated, true);
         }
-        let mut parts = vec![self.command(if has_sign { Lead::Inside } else { lead })?];
+        let mut parts = vec![self.simple(lead)?];
         while self.take_operator("|") || self.take_operator("|&") {
             self.skip_lines();
-            parts.push(self.command(Lead::Pipe)?);
+            parts.push(self.simple(Lead::Pipe)?);
         }
         if parts.len() == 1 && !has_sign {
             return Ok(parts.remove(0));
         }
         Ok(self.node(PartKind::Pipeline { is_negated, parts }, start, lead))
-    }
-
-    /// Parses the redirections after a compound command. Returns the scripts in them.
-    pub(super) fn redirections(&mut self) -> ParseResult<OutsideScripts> {
-        let mut words = Vec::new();
-        while let Some(word) = self.redirection()? {
-            words.push(word);
-        }
-        self.scripts_of(&words)
     }
 
     /// Parses one redirection and returns its target; `None` if no redirection comes next.
@@ -217,26 +174,12 @@ impl ScriptParser<'_> {
         Ok(Some(self.documents.remove(0)))
     }
 
-    /// Parses the scripts that are inside of words, as in `$(…)`.
-    pub(super) fn scripts_of(&mut self, words: &[ScriptWord]) -> ParseResult<OutsideScripts> {
-        let texts = words.iter().flat_map(|word| &word.scripts);
-        let mut scripts = Vec::new();
-        for text in texts {
-            scripts.push(self.script(text)?);
-        }
-        Ok(scripts)
-    }
-
-    /// Parses the text of a script that is inside of a word.
-    pub(super) fn script(&mut self, text: &str) -> ParseResult<ScriptPart> {
-        if self.depth >= DEEPEST {
-            return Err(Unreadable(text.to_owned()));
-        }
-        parse_inside(text, self.next_id, self.depth + 4)
-    }
-
-    pub(super) fn simple(&mut self, lead: Lead) -> ParseResult<ScriptPart> {
+    fn simple(&mut self, lead: Lead) -> ParseResult<ScriptPart> {
         let start = self.start();
+        let is_function = matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", .. }));
+        if self.keyword().is_some_and(|word| COMPOUND.contains(&word) || (is_function && !word.contains('='))) {
+            return Err(self.unreadable());
+        }
         let (mut assignments, mut words, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let mut is_plain = true;
         loop {
@@ -246,37 +189,24 @@ impl ScriptParser<'_> {
                 continue;
             }
             let Some(word) = self.take_word() else { break };
-            let assigned = if words.is_empty() { assigned(&word) } else { None };
-            let Some(mut assignment) = assigned else {
+            if !words.is_empty() || !assigns(&word) {
                 words.push(word);
                 continue;
-            };
-            if assignment.text.ends_with('=') && self.operator() == Some("(") && self.start() == word.end {
-                (is_plain, assignment.value) = (false, None);
+            }
+            if word.text.ends_with('=') && self.operator() == Some("(") && self.start() == word.end {
+                is_plain = false;
                 self.values(&mut others)?;
             }
+            assignments.push(word.text.clone());
             others.push(word);
-            assignments.push(assignment);
         }
-        if words.is_empty() && assignments.is_empty() && others.is_empty() {
+        if words.is_empty() && others.is_empty() {
             return Err(self.unreadable());
         }
         let has_special = |word: &ScriptWord| word.has_escapes || word.text.starts_with("<(") || word.text.starts_with(">(");
         is_plain &= !words.iter().chain(&others).any(has_special);
-        let simple = Simple { id: self.new_id(), assignments, words, scripts: Vec::new(), inner: None, is_plain };
-        let simple = self.with_scripts(simple, &others)?;
-        Ok(self.node(PartKind::Simple(Box::new(simple)), start, lead))
-    }
-
-    /// Returns whether a function begins here: a word and an opening bracket, as in `NAME()`.
-    pub(super) fn is_function(&self) -> bool {
-        self.keyword().is_some_and(|word| !word.contains('='))
-            && matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", .. }))
-    }
-
-    pub(super) fn new_id(&mut self) -> usize {
-        *self.next_id += 1;
-        *self.next_id
+        let has_scripts = words.iter().chain(&others).any(|word| !word.scripts.is_empty());
+        Ok(self.node(PartKind::Simple(Simple { assignments, words, has_scripts, is_plain }), start, lead))
     }
 
     /// Parses the list of values in `NAME=(…)`. The words of the list are added to `others`.
@@ -291,48 +221,14 @@ impl ScriptParser<'_> {
             }
         }
     }
-
-    /// Returns the text from the next token up to a position, and skips all tokens before that position.
-    pub(super) fn text_up_to(&mut self, end: usize) -> &str {
-        let start = self.start();
-        while self.at < self.tokens.len() && self.start() < end {
-            self.at += 1;
-        }
-        self.text.get(start..end).unwrap_or_default()
-    }
-
-    /// Returns the position of the `))` that closes the `((` at the current position; `None` if there is no such pair.
-    pub(super) fn arithmetic_end(&self) -> Option<usize> {
-        if !matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", start }) if *start == self.start() + 1) {
-            return None;
-        }
-        let mut depth = 0_usize;
-        for token in self.tokens.get(self.at..)? {
-            let Token::Operator { text, start } = token else { continue };
-            match *text {
-                "(" => depth += 1,
-                ")" => depth = depth.checked_sub(1)?,
-                _ => {}
-            }
-            if depth == 0 {
-                return self.text[..*start].ends_with(')').then_some(start - 1);
-            }
-        }
-        None
-    }
 }
 
-/// Returns the variable assignment that a word before a command makes; `None` if the word is no assignment.
-fn assigned(word: &ScriptWord) -> Option<Assignment> {
-    let (name, value) = word.text.split_once('=')?;
+/// Returns whether a word before a command assigns a variable, as `a=b`, `a+=b` and `a[0]=b` do.
+fn assigns(word: &ScriptWord) -> bool {
+    let Some((name, _)) = word.text.split_once('=') else { return false };
     let plain = name.strip_suffix('+').unwrap_or(name);
     let base = plain.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(plain, |(base, _)| base);
-    let is_whole = base == name;
     // For a shell, a word with a quote in the name is a command. The text has no quotes any more, so such a word counts
     // as an assignment here.
-    is_variable_name(base).then(|| Assignment {
-        name: base.to_owned(),
-        value: is_whole.then(|| ScriptWord { text: value.to_owned(), ..word.clone() }),
-        text: word.text.clone(),
-    })
+    is_variable_name(base)
 }

@@ -18,7 +18,7 @@ pub struct ShellScript<'t> {
 impl<'t> ShellScript<'t> {
     /// Returns the script of an action with `shell = true`. Such scripts are run by bash with `pipefail`.
     pub fn with_pipefail(text: &'t str) -> Self {
-        Self { text, options: ShellOptions { errexit: false, pipefail: true, is_bash: true } }
+        Self { text, options: ShellOptions { errexit: false, pipefail: true } }
     }
 }
 
@@ -35,15 +35,14 @@ pub(super) fn script_position(words: &[&str]) -> Option<(usize, ShellOptions)> {
     if !SHELLS.contains(&program) {
         return None;
     }
-    let mut options = ShellOptions { is_bash: program == "bash", ..ShellOptions::default() };
+    let mut options = ShellOptions::default();
     let (mut at, mut takes_script) = (1, false);
     while let Some(word) = words.get(at) {
         at += 1;
         if *word == "--" {
             break;
         }
-        if let Some(long) = word.strip_prefix("--") {
-            options.is_bash &= long != "posix";
+        if word.starts_with("--") {
             at += usize::from(VALUED.contains(word));
             continue;
         }
@@ -70,7 +69,6 @@ impl ShellOptions {
         match name {
             "errexit" => self.errexit = is_on,
             "pipefail" => self.pipefail = is_on,
-            "posix" => self.is_bash &= !is_on,
             _ => {}
         }
     }
@@ -86,22 +84,22 @@ mod tests {
             let argv = shlex::split(line).expect("words");
             script_of(&argv).map(|script| {
                 let options = script.options;
-                (script.text.to_owned(), options.errexit, options.pipefail, options.is_bash)
+                (script.text.to_owned(), options.errexit, options.pipefail)
             })
         };
         for (line, expected) in [
-            ("bash -o pipefail -c 'a b'", Some(("a b", false, true, true))),
-            ("bash --posix -o pipefail -c a", Some(("a", false, true, false))),
-            ("/bin/sh -ec a", Some(("a", true, false, false))),
-            ("bash -euo pipefail -c a", Some(("a", true, true, true))),
-            ("bash -c -e a b", Some(("a", true, false, true))),
-            ("bash --rcfile x -ce a", Some(("a", true, false, true))),
-            ("sh -c -- a", Some(("a", false, false, false))),
+            ("bash -o pipefail -c 'a b'", Some(("a b", false, true))),
+            ("bash --posix -o pipefail -c a", Some(("a", false, true))),
+            ("/bin/sh -ec a", Some(("a", true, false))),
+            ("bash -euo pipefail -c a", Some(("a", true, true))),
+            ("bash -c -e a b", Some(("a", true, false))),
+            ("bash --rcfile x -ce a", Some(("a", true, false))),
+            ("sh -c -- a", Some(("a", false, false))),
             ("bash -e a.sh -c b", None),
             ("sh -c", None),
             ("echo -c a", None),
         ] {
-            let expected = expected.map(|(text, errexit, pipefail, is_bash)| (text.to_owned(), errexit, pipefail, is_bash));
+            let expected = expected.map(|(text, errexit, pipefail)| (text.to_owned(), errexit, pipefail));
             assert_eq!(read(line), expected, "{line}");
         }
     }

@@ -37,7 +37,7 @@ pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
 /// Reports commands that hide a failure, such as `pytest || true`.
 pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
-        Some(_) => Some((command.pointer, hidden_failure(&script_in(command.text, command.shell))?)),
+        Some(_) => Some((command.pointer, hidden_failure(&ShellScript::with_pipefail(command.text))?)),
         // A command may start a shell by itself, and the script for that shell can hide a failure as well.
         None => Some((command.pointer, hidden_failure_of_words(&split_words(command.text)?)?)),
     });
@@ -50,13 +50,6 @@ pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
         Problem::new(pointer, format!("`{part}` {why}")).hint(hint)
     });
     findings.collect()
-}
-
-/// Returns a script with the shell options that will be used: bash with pipefail, in POSIX mode for `sh`.
-fn script_in(text: &str, shell: Option<RawShell>) -> ShellScript<'_> {
-    let mut script = ShellScript::with_pipefail(text);
-    script.options.is_bash = shell != Some(RawShell::Sh);
-    script
 }
 
 /// Reports commands with an unclosed quote or without words.
@@ -85,7 +78,7 @@ pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
     let idle = steps.filter(|(action, command)| {
         let words = words_of(action, command);
         match (command.shell, script_of(&words)) {
-            (Some(_), _) => can_only_succeed(&script_in(&command.command, command.shell)),
+            (Some(_), _) => can_only_succeed(&ShellScript::with_pipefail(&command.command)),
             (None, Some(script)) => can_only_succeed(&script),
             (None, None) => is_idle_program(&words),
         }
