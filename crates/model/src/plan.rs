@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, NetworkAccess, ReportFile, Service,
-    TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, NetworkAccess,
+    ReportFile, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.

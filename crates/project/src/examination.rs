@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::error::ProjectError;
 use proctor_evidence::Store;
 use proctor_model::{
-    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, SandboxSettings,
-    SpawnFailure, StopStage, VisibleDirectory,
+    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, SandboxSettings, SpawnFailure,
+    StopStage, VisibleDirectory,
 };
 use proctor_sandbox::isolation;
 use proctor_sandbox::process::{

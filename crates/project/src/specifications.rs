@@ -19,7 +19,9 @@ use proctor_plan::spec::specification::{
     DependencyOutline, OutlinedAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, TaskOutline,
     read_filled_specification,
 };
-use proctor_plan::spec::{DiskFiles, ProjectFiles, TaskContext, approval_terms, compare_with_project, resolve_task, unreachable_request};
+use proctor_plan::spec::{
+    DiskFiles, ProjectFiles, TaskContext, approval_terms, compare_with_project, resolve_task, unreachable_request,
+};
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 /// How many bytes of a file are read at most. This is more than any parser accepts, so a longer file is refused by its

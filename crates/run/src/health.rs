@@ -149,7 +149,8 @@ mod tests {
 
     use super::*;
 
-    const PATIENT: HealthCheckBounds<'_> = HealthCheckBounds { network: None, timeout: Duration::from_secs(20), is_stopped: &|| false };
+    const PATIENT: HealthCheckBounds<'_> =
+        HealthCheckBounds { network: None, timeout: Duration::from_secs(20), is_stopped: &|| false };
 
     /// Answers one connection with these bytes and closes it. Without bytes, the connection stays open.
     fn answering(answer: &'static [u8]) -> (HealthUrl, Vec<SocketAddr>) {

@@ -9,7 +9,9 @@ use crate::denied_write::{WriteLimits, denied_writes};
 use crate::environment::ChildEnvironment;
 use crate::rules::CACHE_VARIABLES;
 use crate::snapshot_effects::{is_write_to_git, snapshot_effects};
-use proctor_model::{Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, PlanNote, Sandbox, SandboxSettings};
+use proctor_model::{
+    Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, PlanNote, Sandbox, SandboxSettings,
+};
 
 /// A failed action, with what is needed to find out why it may have failed.
 pub struct FailedAction<'a> {

@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp};
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits,
-    SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
+    HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
+    ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
 /// An open channel: a way by which an action can affect or read something outside of its run.
@@ -144,7 +144,9 @@ fn why_network_is_open(level: IsolationLevel, network: NetworkAccess) -> Option<
         (IsolationLevel::Cgroup | IsolationLevel::Landlock, NetworkAccess::Off) if restricts_tcp() => {
             Some(" but TCP (`network = \"off\"` needs namespaces)".to_owned())
         }
-        (_, NetworkAccess::Loopback | NetworkAccess::Off) => Some(format!(" (`network = \"{}\"` needs namespaces)", network.word())),
+        (_, NetworkAccess::Loopback | NetworkAccess::Off) => {
+            Some(format!(" (`network = \"{}\"` needs namespaces)", network.word()))
+        }
     }
 }
 
@@ -167,7 +169,13 @@ fn open_channels(
     let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned()).chain(unnamed_files(level, settings));
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
     let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
-    networks.into_iter().chain(rows).chain(sockets).chain(abstract_sockets).chain(unfiltered_calls(level, settings.system_call_filter)).collect()
+    networks
+        .into_iter()
+        .chain(rows)
+        .chain(sockets)
+        .chain(abstract_sockets)
+        .chain(unfiltered_calls(level, settings.system_call_filter))
+        .collect()
 }
 
 /// Returns the open channels by which actions read files that no verdict names.
@@ -309,7 +317,8 @@ mod tests {
             (vec![("a", ProcessGroup, Off)], vec!["network (`network = \"off\"` needs namespaces)".to_owned()]),
         ] {
             let kept: Vec<_> = actions.iter().map(|(_, level, _)| kept(*level, false, "")).collect();
-            let started = actions.iter().zip(&kept).map(|((name, _, network), kept)| StartedAction { name, network: *network, kept });
+            let started =
+                actions.iter().zip(&kept).map(|((name, _, network), kept)| StartedAction { name, network: *network, kept });
             assert_eq!(open_networks(&started.collect::<Vec<_>>()), expected, "{actions:?}");
         }
     }

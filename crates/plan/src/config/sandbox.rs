@@ -8,7 +8,8 @@ use crate::config::gate::WORLD;
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use proctor_model::{
-    ByteSize, CachesMode, HomeAccess, LimitEnforcement, NetworkAccess, PackageCredentials, ProtectionMode, SandboxSettings, SystemCallFilter,
+    ByteSize, CachesMode, HomeAccess, LimitEnforcement, NetworkAccess, PackageCredentials, ProtectionMode, SandboxSettings,
+    SystemCallFilter,
 };
 
 const MODE: &[(&str, ProtectionMode)] =

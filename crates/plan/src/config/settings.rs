@@ -8,8 +8,8 @@ use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, ExportFormat, GatePolicy,
-    JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse, RoutingSettings,
-    SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse,
+    RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are

@@ -8,9 +8,9 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use crate::config::keys::TABLES;
 use crate::config::{ActionSettings, Configuration, WrittenValue, default_text, read};
 use proctor_model::{
-    BlockOn, ByteSize, CachesMode, CheckOrder, CollectionErrorPolicy, HomeAccess, LimitEnforcement, NetworkAccess, OnChange, OnProtectedChange,
-    OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, ProtectionMode, Reuse, RoutingSettings, SandboxSettings,
-    SystemCallFilter, Tool, World,
+    BlockOn, ByteSize, CachesMode, CheckOrder, CollectionErrorPolicy, HomeAccess, LimitEnforcement, NetworkAccess, OnChange,
+    OnProtectedChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, ProtectionMode, Reuse, RoutingSettings,
+    SandboxSettings, SystemCallFilter, Tool, World,
 };
 
 fn problems(text: &str) -> String {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use proctor_model::{
-    Action, ActionId, ActionPhase, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote, PolicySource,
-    ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
+    Action, ActionId, ActionPhase, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote,
+    PolicySource, ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.

@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::config::duration_text;
 use crate::spec::terms::VARIABLE;
-use proctor_model::{ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, RuleChange, RuleDifference};
+use proctor_model::{
+    ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, RuleChange, RuleDifference,
+};
 
 /// The fields of an action's terms that say what it is and not how it is judged, or that are compared apart.
 const NOT_COMPARED: &[&str] = &["name", "does", "doesWithFound", "shown", "words", "program", "approvedOn", "network"];

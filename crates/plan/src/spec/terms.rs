@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::spec::digest::canonical;
 use proctor_model::{
-    Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, NetworkAccess, OnSurvivors, Plan, PlanTerms, PolicySource,
-    TaskCriteria, ToolPolicy,
+    Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, NetworkAccess, OnSurvivors, Plan,
+    PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
 };
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.

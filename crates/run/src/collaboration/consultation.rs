@@ -16,8 +16,8 @@ use std::time::Duration;
 use crate::ended_not_started;
 use proctor_evidence::{Store, mint_nonce};
 use proctor_model::{
-    Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, NetworkAccess, PackageCredentials, Place,
-    ProtectionMode, SandboxSettings, StopStage, World,
+    Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, NetworkAccess,
+    PackageCredentials, Place, ProtectionMode, SandboxSettings, StopStage, World,
 };
 use proctor_project::{Progress, ProjectError, ProjectScope, ProjectSettings, Runner, Workspace};
 use proctor_sandbox::process::{

@@ -16,7 +16,8 @@ use proctor_model::{Action, ActionEnd, ActionPhase, DurationMs, EndedAction, Pla
 use proctor_project::ProjectError;
 use proctor_sandbox::ChildEnvironment;
 use proctor_sandbox::process::{
-    Control, ControlHandle, LaunchRequest, LauncherHandle, RunNetwork, Sinks, SuperviseError, clock, read_port_strangers, supervise,
+    Control, ControlHandle, LaunchRequest, LauncherHandle, RunNetwork, Sinks, SuperviseError, clock, read_port_strangers,
+    supervise,
 };
 
 /// How long proctor waits between two looks for a stop request.

@@ -58,7 +58,8 @@ impl Performer<'_, '_> {
         let service = Service { timeout: service.timeout.min(left), ..service.clone() };
         let mut scene = ServiceLaunch { action: action.clone(), service, names, environment, program: None, waited };
         let sinks = self.sinks_of(&scene)?;
-        let request = self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?;
+        let request =
+            self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?;
         let request = request.and_then(|request| match held_port(&scene.service, request.network.as_deref()) {
             Some(failure) => Err(failure),
             None => Ok(request),
@@ -219,7 +220,8 @@ impl Performer<'_, '_> {
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
         // The service has ended, so a process that holds the port now is another one.
-        let holders = port.filter(|_| ended.end.is_of_its_own() && action.network.is_open()).map(|port| (port, read_port_holders(port)));
+        let holders =
+            port.filter(|_| ended.end.is_of_its_own() && action.network.is_open()).map(|port| (port, read_port_holders(port)));
         let interpretation = tools::interpret_service(&ServiceInput {
             action: tools::Input {
                 action,

@@ -16,7 +16,8 @@ use crate::process::launcher::{Launcher, WAKING};
 use crate::process::process_table::read_own_children;
 use crate::process::protocol::{DescriptorRole, Isolation, Obstacle, StartAction};
 use crate::process::system_calls::{
-    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, fork_into_namespaces_of, wait_child,
+    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, fork_into_namespaces_of,
+    wait_child,
 };
 use crate::process::unenforced::unenforced_limits;
 use proctor_model::IsolationLevel;
@@ -119,7 +120,8 @@ impl Launcher {
         let ParkedKeeper { mut keeper, isolation, network: joined } = self.parked.take()?;
         let has_network = joined == network.and_then(JoinedNetwork::number) && isolation.network == start.child.isolation.network;
         let is_meant = has_network
-            && isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
+            && isolation.strongest == start.child.isolation.strongest
+            && isolation.sandbox == start.child.isolation.sandbox;
         let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
         let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
         let group = group.ok();

@@ -62,7 +62,10 @@ mod program_trial;
 mod progress;
 mod protocol;
 mod restart;
-#[expect(clippy::disallowed_methods, reason = "the process that holds a run's network is no action, so the launcher does not start it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the process that holds a run's network is no action, so the launcher does not start it"
+)]
 mod run_network;
 mod second_paths;
 mod signals;

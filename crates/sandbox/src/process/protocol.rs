@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Access, DroppedWrites, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
-    SystemCallFilter, UnenforcedLimit, Usage, os_text,
+    Access, DroppedWrites, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure,
+    StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher

@@ -88,7 +88,8 @@ pub fn supervise(
         progress.note_request(begun, reason);
     }
     let network = request.network.clone();
-    let mut supervision = Supervision { launcher, control, stop_reasons, progress, capture, number: None, begun, fault: None, network };
+    let mut supervision =
+        Supervision { launcher, control, stop_reasons, progress, capture, number: None, begun, fault: None, network };
     supervision.ask_start(request, ends)?;
     let outcome = supervision.follow();
     supervision.release();
