@@ -117,6 +117,7 @@ impl Bench {
                 directory,
                 isolation: Isolation::strongest(),
             },
+            network: None,
             input: None,
         };
         let limits = ActionLimits {

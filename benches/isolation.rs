@@ -179,6 +179,7 @@ impl Bench {
                 directory: self.root.path().join("project"),
                 isolation,
             },
+            network: None,
             input: None,
         }
     }

@@ -139,6 +139,7 @@ fn run_true(launcher: &mut LauncherHandle, root: &Path, snapshot: Option<Snapsho
             directory: root.join("project"),
             isolation,
         },
+        network: None,
         input: None,
     };
     let sink = || File::options().write(true).open("/dev/null").expect("it is there");

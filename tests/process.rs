@@ -134,7 +134,7 @@ impl Bench {
                 ..Isolation::weakest()
             },
         };
-        LaunchRequest { child, input: None }
+        LaunchRequest { child, network: None, input: None }
     }
 
     fn log(&self) -> Vec<u8> {

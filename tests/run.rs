@@ -17,6 +17,7 @@ mod isolation;
 mod kept_files;
 mod link;
 mod listing;
+mod network;
 mod own_caches;
 mod own_fault;
 mod planned;

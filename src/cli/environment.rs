@@ -18,6 +18,13 @@ pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
 }
 
+/// Returns the word of the network that this process holds for a run; `None` if it holds none. proctor starts itself with a hidden first
+/// argument for this.
+pub(crate) fn held_network() -> Option<String> {
+    let mut arguments = std::env::args_os().skip(1);
+    (arguments.next()? == proctor_sandbox::process::NETWORK_ARGUMENT).then(|| arguments.next()?.into_string().ok()).flatten()
+}
+
 /// Returns whether an agent has started this process as a hook. Its arguments may be those of another version.
 pub(crate) fn is_hook_run() -> bool {
     std::env::args_os().skip(1).take(2).eq(["hook", "run"])

@@ -53,6 +53,9 @@ pub fn main() -> ExitCode {
     if environment::is_launcher() {
         return proctor_sandbox::process::launcher_main();
     }
+    if let Some(network) = environment::held_network() {
+        return proctor_sandbox::process::network_main(&network);
+    }
     if let Some(arguments) = environment::sqlite_arguments() {
         return ExitCode::from(render::rows_of_sqlite(&arguments));
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ActionId, ActionPhase, ActionWords, ApprovalTerms, ApprovedProgram, CoverageTarget, Digest, EvidenceKind, ExpectedOutput,
-    JudgedSettings, OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
+    JudgedSettings, NetworkAccess, OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -96,6 +96,9 @@ pub struct ActionTerms {
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
+    /// The network of the action's processes.
+    #[serde(default, skip_serializing_if = "NetworkAccess::is_open")]
+    pub network: NetworkAccess,
     /// The exit codes that count as success.
     pub expected_exit_codes: Vec<i32>,
     /// The limit on the duration of one attempt of the action, in milliseconds.

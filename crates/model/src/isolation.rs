@@ -74,6 +74,20 @@ pub enum SystemCallFilter {
     Off,
 }
 
+/// Which network an action has, the narrowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum NetworkAccess {
+    /// No address is reached, not even one of the machine itself.
+    Off,
+    /// Only what other actions of the same run listen on is reached, by the loopback addresses. The ports are the run's own.
+    Loopback,
+    /// The machine's network.
+    #[default]
+    Open,
+}
+
 /// Whether prerequisites see the credentials of package indexes, such as `~/.npmrc`. Checks never see them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum PackageCredentials {
@@ -110,6 +124,22 @@ impl LimitSetting {
             Self::Memory => "memory",
             Self::Processes => "processes",
         }
+    }
+}
+
+impl NetworkAccess {
+    /// Returns the word of the settings.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Loopback => "loopback",
+            Self::Open => "open",
+        }
+    }
+
+    /// Returns whether this is the machine's network, and not one of the run's own.
+    pub fn is_open(&self) -> bool {
+        *self == Self::Open
     }
 }
 

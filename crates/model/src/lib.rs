@@ -132,7 +132,7 @@ pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
     Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy,
-    LimitSetting, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
+    LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
     SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use judged_settings::{JudgedSettings, SettingValue};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, ReportFile, Service,
-    TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, NetworkAccess,
+    ReportFile, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.
@@ -176,6 +176,9 @@ pub struct Action {
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
+    /// The network that the action's processes have.
+    #[serde(skip_serializing_if = "NetworkAccess::is_open")]
+    pub network: NetworkAccess,
     /// What the action does. If the kind is not `Command`, `class` is GENERIC, and so is `tool`, except for a review.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
@@ -395,6 +398,7 @@ impl Action {
             kind: ActionKind::Command,
             control: false,
             in_place: false,
+            network: NetworkAccess::Open,
             retry_attempts: 0,
             continue_on_failure: phase != ActionPhase::Prerequisite,
             after: Vec::new(),

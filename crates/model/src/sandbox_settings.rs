@@ -1,6 +1,6 @@
 //! How actions are isolated, as a project's settings say it (`[sandbox]` of `proctor.toml`).
 
-use crate::{ByteSize, LimitEnforcement, PackageCredentials, SystemCallFilter};
+use crate::{ByteSize, LimitEnforcement, NetworkAccess, PackageCredentials, SystemCallFilter};
 
 /// `[sandbox]`: how actions are isolated, and what they may still reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct SandboxSettings {
     pub home: HomeAccess,
     /// Which files outside of the project actions see.
     pub world: World,
+    /// The network of checks, services and clean-ups that name none of their own.
+    pub network: NetworkAccess,
     /// The most memory for all processes of an action together; `None` means no limit.
     pub memory: Option<ByteSize>,
     /// The most processes and threads of an action at the same time; `None` means the user's own limit.

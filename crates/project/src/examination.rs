@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::error::ProjectError;
 use proctor_evidence::Store;
 use proctor_model::{
-    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SandboxSettings,
-    SpawnFailure, StopStage, SystemCallFilter, VisibleDirectory,
+    Action, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, ReachedIsolation, SandboxSettings, SpawnFailure,
+    StopStage, VisibleDirectory,
 };
 use proctor_sandbox::isolation;
 use proctor_sandbox::process::{
@@ -122,13 +122,10 @@ pub(crate) fn trial_launch<'r>(
                 strongest,
                 weakest: IsolationLevel::ProcessGroup,
                 sandbox: Some(sandbox.clone()),
-                snapshot: None,
-                dropped: None,
-                output: None,
-                resources: ResourceLimits::default(),
-                filter: SystemCallFilter::WherePossible,
+                ..Isolation::weakest()
             },
         },
+        network: None,
         input: None,
     })
 }

@@ -19,7 +19,9 @@ use proctor_plan::spec::specification::{
     DependencyOutline, OutlinedAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, TaskOutline,
     read_filled_specification,
 };
-use proctor_plan::spec::{DiskFiles, ProjectFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
+use proctor_plan::spec::{
+    DiskFiles, ProjectFiles, TaskContext, approval_terms, compare_with_project, resolve_task, unreachable_request,
+};
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 /// How many bytes of a file are read at most. This is more than any parser accepts, so a longer file is refused by its
@@ -214,7 +216,10 @@ impl Specifications {
             approval_terms(configuration, files).map_err(|problem| TaskError::Approval { problem: problem.to_string() })?;
         let around = TaskContext { project: SpecificationContext { project_root: &self.root }, files, configuration };
         let plan = resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.without_file(task))?;
-        Ok(Plan { approval, ..plan })
+        match unreachable_request(&plan, configuration) {
+            Some(problem) => Err(TaskError::Approval { problem: problem.to_string() }),
+            None => Ok(Plan { approval, ..plan }),
+        }
     }
 
     /// Returns the error that several files have a task; `None` if at most one has it.

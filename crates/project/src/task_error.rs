@@ -33,10 +33,11 @@ pub enum TaskError {
         /// The actions of the task, as far as the file can be read.
         actions: Vec<OutlinedAction>,
     },
-    /// The section `[approval]` of the settings is wrong, so it is unknown who may approve a weakening.
+    /// The settings are wrong for the task: in `[approval]`, so it is unknown who may approve a weakening, or in `[sandbox]`, with whose
+    /// network a request of the task cannot be sent.
     #[error("the configuration is wrong: nothing was run")]
     Approval {
-        /// The error in `[approval]`, with its position and a hint.
+        /// The error, with its position and a hint.
         problem: String,
     },
 }

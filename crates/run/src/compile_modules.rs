@@ -23,7 +23,7 @@ use nix::libc;
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use proctor_evidence::{Store, WaitDecision};
-use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, ResourceLimits, StopStage, SystemCallFilter};
+use proctor_model::{ActionEnd, ActionLimits, Digest, IsolationLevel, StopStage};
 use proctor_project::{KeptBytecode, ModulesToCompile, PythonInterpreter, Workspace};
 use proctor_sandbox::hide_store_alone;
 use proctor_sandbox::process::{
@@ -272,15 +272,11 @@ impl Compilation<'_> {
             strongest: IsolationLevel::Namespace,
             weakest: IsolationLevel::Namespace,
             sandbox: Some(hide_store_alone(self.store.root())?),
-            snapshot: None,
-            dropped: None,
-            output: None,
-            resources: ResourceLimits::default(),
-            filter: SystemCallFilter::WherePossible,
+            ..Isolation::weakest()
         };
         let child =
             LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false };
-        let launch = LaunchRequest { child, input: Some(question(&self.work.root, sources)) };
+        let launch = LaunchRequest { child, network: None, input: Some(question(&self.work.root, sources)) };
         let limits = ActionLimits {
             timeout: left,
             idle: None,

@@ -39,7 +39,7 @@ fn service_at(plan: &Plan, port: u16) -> Option<&Service> {
 
 fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthObservation> {
     let (ready, begun) = (&service.ready, clock::monotonic());
-    let look = HealthCheckBounds { timeout: service.attempt_timeout.min(LOOK), is_stopped };
+    let look = HealthCheckBounds { network: None, timeout: service.attempt_timeout.min(LOOK), is_stopped };
     let (target, health) = match ready {
         ReadyCheck::Url(url) => (url.as_str().to_owned(), check_url(url, &ready.addresses(), &look)),
         ReadyCheck::Port(port) => (format!("port {port}"), check_port(&ready.addresses(), &look)),

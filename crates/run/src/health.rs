@@ -12,6 +12,7 @@ use nix::libc;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use proctor_model::HealthUrl;
+use proctor_sandbox::process::RunNetwork;
 use proctor_sandbox::process::clock::{self, Monotonic};
 
 /// How many bytes of an HTTP answer are read at most. Only the status line at its beginning is needed.
@@ -30,6 +31,8 @@ pub(crate) enum Health {
 
 /// When a health check ends without an answer: after a time, or when the run is stopped.
 pub(crate) struct HealthCheckBounds<'a> {
+    /// The network of the run in which the service is; `None` if it has that of the machine.
+    pub(crate) network: Option<&'a RunNetwork>,
     /// The time limit for connecting and for the answer together.
     pub(crate) timeout: Duration,
     /// Returns true when the run was stopped, so that the result is no longer needed.
@@ -58,7 +61,11 @@ pub(crate) fn check_url(url: &HealthUrl, addresses: &[SocketAddr], bounds: &Heal
 fn connect(addresses: &[SocketAddr], begun: Monotonic, bounds: &HealthCheckBounds<'_>) -> Result<TcpStream, String> {
     let mut refusals = Vec::new();
     for address in addresses {
-        match TcpStream::connect_timeout(address, left(begun, bounds)).and_then(accepted) {
+        let connected = match bounds.network {
+            Some(network) => network.connect(*address, left(begun, bounds)),
+            None => TcpStream::connect_timeout(address, left(begun, bounds)),
+        };
+        match connected.and_then(accepted) {
             Ok(connection) => return Ok(connection),
             Err(error) => refusals.push(format!("{address}: {}", words(&error))),
         }
@@ -142,7 +149,8 @@ mod tests {
 
     use super::*;
 
-    const PATIENT: HealthCheckBounds<'_> = HealthCheckBounds { timeout: Duration::from_secs(20), is_stopped: &|| false };
+    const PATIENT: HealthCheckBounds<'_> =
+        HealthCheckBounds { network: None, timeout: Duration::from_secs(20), is_stopped: &|| false };
 
     /// Answers one connection with these bytes and closes it. Without bytes, the connection stays open.
     fn answering(answer: &'static [u8]) -> (HealthUrl, Vec<SocketAddr>) {

@@ -33,7 +33,7 @@ use proctor_project::{
     Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Trees, changed_between,
     note_not_hashed,
 };
-use proctor_sandbox::isolation;
+use proctor_sandbox::isolation::{self, StartedAction};
 use proctor_sandbox::process::clock;
 
 /// Everything that is known about a run when its last action is over.
@@ -259,7 +259,10 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
     let verdict = &decided.verdict;
     let counts = verdict.overall_status.counts();
     let isolation = isolation::facts(
-        run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
+        run_end.performed.iter().filter_map(|result| {
+            let kept = result.executed()?.ended.kept.as_ref()?;
+            Some(StartedAction { name: &result.action.name, network: result.action.network, kept })
+        }),
         &request.settings.sandbox,
         run_end.after.snapshot.tested,
     );

@@ -64,6 +64,7 @@ mod reuse;
 mod review;
 mod rewritten_files;
 mod run_context;
+mod run_networks;
 mod run_plan;
 mod run_record;
 mod schedule;

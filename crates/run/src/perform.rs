@@ -34,6 +34,7 @@ use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::run_context::RunContext;
+use crate::run_networks::RunNetworks;
 use crate::stop_requests::{skip_reason, stop_reasons_for};
 use crate::test_history::test_history;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, SkipReason, action_result};
@@ -141,6 +142,7 @@ pub(crate) struct Performer<'w, 'c> {
     /// The first death of a helper process while an action of the run went on.
     helper_death: Option<HelperDeath>,
     bytecode: BytecodeInPlace,
+    networks: RunNetworks,
     in_place: InPlaceLayers,
     /// The tree before the run.
     index: &'c TreeIndex,
@@ -180,6 +182,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             spare_output,
             helper_death,
             bytecode,
+            networks: RunNetworks::default(),
             in_place,
             index,
             manifests: manifests(index),

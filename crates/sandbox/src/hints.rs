@@ -9,7 +9,9 @@ use crate::denied_write::{WriteLimits, denied_writes};
 use crate::environment::ChildEnvironment;
 use crate::rules::CACHE_VARIABLES;
 use crate::snapshot_effects::{is_write_to_git, snapshot_effects};
-use proctor_model::{Access, Action, ActionPhase, EndedAction, PlanNote, Sandbox, SandboxSettings};
+use proctor_model::{
+    Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, PlanNote, Sandbox, SandboxSettings,
+};
 
 /// A failed action, with what is needed to find out why it may have failed.
 pub struct FailedAction<'a> {
@@ -39,6 +41,7 @@ impl FailedAction<'_> {
             (Vec::new(), output.clone())
         };
         let mut messages = self.missed_variables(&output);
+        messages.extend(self.closed_network(&output));
         messages.extend(self.denied_writes(&output_of_plain));
         let unopened = self.unopened_caches(&messages);
         let messages = messages.into_iter().chain(unopened).chain(effects);
@@ -59,6 +62,21 @@ impl FailedAction<'_> {
                 )
             })
             .collect()
+    }
+
+    /// Returns a hint if the action could not reach something and had no network, or only that of its run.
+    fn closed_network(&self, output: &str) -> Option<String> {
+        let reached = &self.ended.kept.as_ref()?.reached;
+        let missed = missed_network(output, self.action.network, reached.level)?;
+        let around = match self.action.phase {
+            ActionPhase::Prerequisite => "its `[[prerequisite]]`, or in `[sandbox]`",
+            ActionPhase::Step => "its `[[check]]`, or in `[sandbox]`",
+            ActionPhase::Cleanup => "`[sandbox]`",
+        };
+        let word = self.action.network.word();
+        Some(format!(
+            "`network = \"{word}\"` hides what it looked for ({missed}): if the command needs it, put `network = \"open\"` in {around}"
+        ))
     }
 
     fn denied_writes(&self, output: &str) -> Vec<String> {
@@ -118,6 +136,37 @@ impl FailedAction<'_> {
     }
 }
 
+/// What programs say that reach no other machine: words in lower case, with which they are shown.
+const UNREACHED: &[(&str, &str)] = &[
+    ("network is unreachable", "the network is unreachable"),
+    ("network unreachable", "the network is unreachable"),
+    ("enetunreach", "the network is unreachable"),
+    ("no route to host", "the network is unreachable"),
+    ("name resolution", "a name could not be resolved"),
+    ("name or service not known", "a name could not be resolved"),
+    ("resolve host", "a name could not be resolved"),
+    ("resolve address", "a name could not be resolved"),
+    ("lookup address", "a name could not be resolved"),
+    ("no such host", "a name could not be resolved"),
+    ("unknownhostexception", "a name could not be resolved"),
+    ("enotfound", "a name could not be resolved"),
+    ("eai_again", "a name could not be resolved"),
+    ("cannot assign requested address", "the address is none of this network"),
+    ("eaddrnotavail", "the address is none of this network"),
+    ("connection refused", "a connection was refused"),
+    ("econnrefused", "a connection was refused"),
+];
+
+/// Returns what a failed action missed, as it says in its output, if its network was closed; `None` if nothing says so.
+fn missed_network(output: &str, network: NetworkAccess, level: IsolationLevel) -> Option<&'static str> {
+    // Without namespaces the network is the machine's.
+    if network.is_open() || level != IsolationLevel::Namespace {
+        return None;
+    }
+    let output = output.to_lowercase();
+    UNREACHED.iter().find(|(word, _)| output.contains(word)).map(|(_, missed)| *missed)
+}
+
 /// Words of package managers for a package or an index that they could not get. In lower case.
 const REFUSED_FETCH: &[&str] = &[
     "401",
@@ -148,4 +197,29 @@ const REFUSED_FETCH: &[&str] = &[
 fn looks_like_a_refused_fetch(output: &str) -> bool {
     let output = output.to_lowercase();
     REFUSED_FETCH.iter().any(|word| output.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_closed_network_hid_is_recognised_by_the_words_of_programs() {
+        for (line, expected) in [
+            ("curl: (6) Could not resolve host: example.org", Some("a name could not be resolved")),
+            ("socket.gaierror: [Errno -3] Temporary failure in name resolution", Some("a name could not be resolved")),
+            ("Error: getaddrinfo EAI_AGAIN registry.npmjs.org", Some("a name could not be resolved")),
+            ("OSError: [Errno 101] Network is unreachable", Some("the network is unreachable")),
+            ("dial tcp: lookup example.org: no such host", Some("a name could not be resolved")),
+            ("connect ECONNREFUSED 127.0.0.1:5432", Some("a connection was refused")),
+            ("AssertionError: 1 != 2", None),
+        ] {
+            let missed = |network, level| missed_network(line, network, level);
+            for network in [NetworkAccess::Off, NetworkAccess::Loopback] {
+                assert_eq!(missed(network, IsolationLevel::Namespace), expected, "{line}");
+                assert_eq!(missed(network, IsolationLevel::Landlock), None, "{line}: the network was open");
+            }
+            assert_eq!(missed(NetworkAccess::Open, IsolationLevel::Namespace), None, "{line}");
+        }
+    }
 }

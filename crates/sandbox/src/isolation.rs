@@ -1,13 +1,14 @@
 //! The isolation of a run's actions: what is requested from `process/`, and what the report says about the isolation.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals};
+use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp};
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    HomeAccess, IsolationFacts, IsolationLevel, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel, ResourceLimits,
-    SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
+    HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
+    ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
 /// An open channel: a way by which an action can affect or read something outside of its run.
@@ -32,7 +33,6 @@ const SERVICE: &str = "proctor's service, by a process that a service manager st
 /// The channels that stay open at each isolation level; the report lists them. The attacks in `tests/attacks.rs` prove
 /// each row.
 const OPEN_CHANNELS: &[OpenChannel] = &[
-    OpenChannel { name: "network", from: IsolationLevel::Namespace },
     OpenChannel { name: WRITING_THE_PROJECT, from: IsolationLevel::Namespace },
     OpenChannel { name: PATH_SOCKETS, from: IsolationLevel::Cgroup },
     OpenChannel { name: SERVICE, from: IsolationLevel::Cgroup },
@@ -70,6 +70,8 @@ pub fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: Isolati
         snapshot: None,
         dropped: None,
         output: Some(output),
+        network: NetworkAccess::Open,
+        network_obstacle: None,
         resources,
         filter: settings.system_call_filter,
     })
@@ -79,13 +81,23 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
     ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes, enforcement: settings.limits }
 }
 
+/// An action that was started, with what decides which network it had.
+#[derive(Debug, Clone, Copy)]
+pub struct StartedAction<'a> {
+    pub name: &'a str,
+    /// The network that it was to have.
+    pub network: NetworkAccess,
+    pub kept: &'a ReachedIsolation,
+}
+
 /// Returns what the report says about the isolation of a run's actions; `None` if no action was started.
 pub fn facts<'a>(
-    kept: impl Iterator<Item = &'a ReachedIsolation>,
+    started: impl Iterator<Item = StartedAction<'a>>,
     settings: &SandboxSettings,
     tested: TestedPlace,
 ) -> Option<IsolationFacts> {
-    let kept: Vec<&ReachedIsolation> = kept.collect();
+    let started: Vec<StartedAction<'_>> = started.collect();
+    let kept: Vec<&ReachedIsolation> = started.iter().map(|one| one.kept).collect();
     // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
@@ -103,11 +115,47 @@ pub fn facts<'a>(
             reached: ReachedLevel { level, obstacles, unenforced },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
-        open_channels: open_channels(level, settings, tested),
+        open_channels: open_channels(level, &started, settings, tested),
     })
 }
 
-fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
+/// Returns the open channels by which actions use the machine's network, with the actions where others do not.
+fn open_networks(started: &[StartedAction<'_>]) -> Vec<String> {
+    let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for one in started {
+        if let Some(why) = why_network_is_open(one.kept.reached.level, one.network) {
+            names.entry(why).or_default().insert(one.name);
+        }
+    }
+    let all: BTreeSet<&str> = started.iter().map(|one| one.name).collect();
+    let channel = |(why, names): (String, BTreeSet<&str>)| {
+        let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let of = if names == all { String::new() } else { format!(" of {}", quoted.join(", ")) };
+        format!("network{of}{why}")
+    };
+    names.into_iter().map(channel).collect()
+}
+
+/// Returns why an action has the machine's network, as words behind "network"; `None` if it has not.
+fn why_network_is_open(level: IsolationLevel, network: NetworkAccess) -> Option<String> {
+    match (level, network) {
+        (_, NetworkAccess::Open) => Some(String::new()),
+        (IsolationLevel::Namespace, NetworkAccess::Loopback | NetworkAccess::Off) => None,
+        (IsolationLevel::Cgroup | IsolationLevel::Landlock, NetworkAccess::Off) if restricts_tcp() => {
+            Some(" but TCP (`network = \"off\"` needs namespaces)".to_owned())
+        }
+        (_, NetworkAccess::Loopback | NetworkAccess::Off) => {
+            Some(format!(" (`network = \"{}\"` needs namespaces)", network.word()))
+        }
+    }
+}
+
+fn open_channels(
+    level: IsolationLevel,
+    started: &[StartedAction<'_>],
+    settings: &SandboxSettings,
+    tested: TestedPlace,
+) -> Vec<String> {
     let is_closed_by_landlock =
         |name| [PATH_SOCKETS, SERVICE].contains(&name) && level != IsolationLevel::ProcessGroup && restricts_path_sockets();
     // On a snapshot, actions see and write a copy, so they cannot write the project.
@@ -115,11 +163,19 @@ fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: Test
         let is_writing = row.name == WRITING_THE_PROJECT;
         level >= row.from && (tested == TestedPlace::InPlace || !is_writing) && !is_closed_by_landlock(row.name)
     };
+    let networks = open_networks(started);
+    // Abstract sockets belong to a network, so where no action has that of the machine, none is reached.
+    let needs_scopes = level != IsolationLevel::ProcessGroup && !networks.is_empty();
     let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned()).chain(unnamed_files(level, settings));
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
-    let needs_scopes = level != IsolationLevel::ProcessGroup;
     let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
-    rows.chain(sockets).chain(abstract_sockets).chain(unfiltered_calls(level, settings.system_call_filter)).collect()
+    networks
+        .into_iter()
+        .chain(rows)
+        .chain(sockets)
+        .chain(abstract_sockets)
+        .chain(unfiltered_calls(level, settings.system_call_filter))
+        .collect()
 }
 
 /// Returns the open channels by which actions read files that no verdict names.
@@ -168,6 +224,12 @@ mod tests {
         }
     }
 
+    /// Returns the channels that are open if one action with the machine's network was started.
+    fn open_at(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
+        let kept = kept(level, false, "");
+        open_channels(level, &[StartedAction { name: "a", network: NetworkAccess::Open, kept: &kept }], settings, tested)
+    }
+
     fn settings() -> SandboxSettings {
         proctor_plan::config::read("", "proctor.toml").expect("defaults").sandbox
     }
@@ -179,7 +241,8 @@ mod tests {
             kept(IsolationLevel::Landlock, false, "no namespaces"),
             kept(IsolationLevel::Landlock, false, "no namespaces"),
         ];
-        let facts = facts(actions.iter(), &settings(), TestedPlace::InPlace).expect("something ran");
+        let started = actions.iter().map(|kept| StartedAction { name: "a", network: NetworkAccess::Open, kept });
+        let facts = facts(started, &settings(), TestedPlace::InPlace).expect("something ran");
         assert_eq!((facts.kept.reached.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
         assert_eq!(facts.kept.reached.obstacles, ["no namespaces"]);
         assert!(super::facts([].iter(), &settings(), TestedPlace::InPlace).is_none());
@@ -187,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_weaker_level_never_has_fewer_open_channels() {
-        let open = |level| open_channels(level, &settings(), TestedPlace::InPlace);
+        let open = |level| open_at(level, &settings(), TestedPlace::InPlace);
         for pair in IsolationLevel::ALL.windows(2) {
             let (stronger, weaker) = (open(pair[0]), open(pair[1]));
             let of_table = |name: &&String| {
@@ -202,7 +265,7 @@ mod tests {
     fn unfiltered_system_calls_are_named_where_the_filter_is_off_or_the_level_has_none() {
         let named = |level, system_call_filter| {
             let settings = SandboxSettings { system_call_filter, ..settings() };
-            let open = open_channels(level, &settings, TestedPlace::InPlace);
+            let open = open_at(level, &settings, TestedPlace::InPlace);
             open.into_iter().find(|name| name.starts_with(UNFILTERED_CALLS))
         };
         let off = named(IsolationLevel::Namespace, SystemCallFilter::Off).unwrap_or_default();
@@ -213,7 +276,7 @@ mod tests {
 
     #[test]
     fn on_a_snapshot_the_project_cannot_be_written() {
-        let open = |tested| open_channels(IsolationLevel::Namespace, &settings(), tested);
+        let open = |tested| open_at(IsolationLevel::Namespace, &settings(), tested);
         let (in_place, snapshot) = (open(TestedPlace::InPlace), open(TestedPlace::Snapshot));
         assert!(in_place.iter().any(|name| name == WRITING_THE_PROJECT));
         assert_eq!(snapshot.len() + 1, in_place.len());
@@ -221,7 +284,7 @@ mod tests {
 
     #[test]
     fn files_that_no_verdict_names_are_named_as_open() {
-        let open = |level, settings: &SandboxSettings| open_channels(level, settings, TestedPlace::Snapshot);
+        let open = |level, settings: &SandboxSettings| open_at(level, settings, TestedPlace::Snapshot);
         let is_open = |channels: Vec<String>| channels.iter().any(|channel| channel.starts_with(OPEN_WORLD));
         let opened = SandboxSettings { world: World::Open, ..settings() };
         for level in IsolationLevel::ALL {
@@ -241,10 +304,30 @@ mod tests {
     }
 
     #[test]
+    fn a_network_is_named_as_open_with_the_actions_that_have_it_and_with_what_a_level_cannot_close() {
+        use IsolationLevel::{Landlock, Namespace, ProcessGroup};
+        use NetworkAccess::{Loopback, Off, Open};
+        let tcp = if restricts_tcp() { " but TCP" } else { "" };
+        for (actions, expected) in [
+            (vec![("a", Namespace, Open), ("b", Namespace, Open)], vec!["network".to_owned()]),
+            (vec![("a", Namespace, Loopback), ("b", Namespace, Off)], vec![]),
+            (vec![("deps", Namespace, Open), ("b", Namespace, Loopback)], vec!["network of `deps`".to_owned()]),
+            (vec![("a", Landlock, Loopback)], vec!["network (`network = \"loopback\"` needs namespaces)".to_owned()]),
+            (vec![("a", Landlock, Off)], vec![format!("network{tcp} (`network = \"off\"` needs namespaces)")]),
+            (vec![("a", ProcessGroup, Off)], vec!["network (`network = \"off\"` needs namespaces)".to_owned()]),
+        ] {
+            let kept: Vec<_> = actions.iter().map(|(_, level, _)| kept(*level, false, "")).collect();
+            let started =
+                actions.iter().zip(&kept).map(|((name, _, network), kept)| StartedAction { name, network: *network, kept });
+            assert_eq!(open_networks(&started.collect::<Vec<_>>()), expected, "{actions:?}");
+        }
+    }
+
+    #[test]
     fn a_named_socket_is_named_as_open() {
         let settings = SandboxSettings { sockets: vec!["/run/docker.sock".to_owned()], ..settings() };
         assert!(
-            open_channels(IsolationLevel::Namespace, &settings, TestedPlace::InPlace)
+            open_at(IsolationLevel::Namespace, &settings, TestedPlace::InPlace)
                 .iter()
                 .any(|one| one.contains("/run/docker.sock"))
         );

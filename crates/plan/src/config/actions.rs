@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
 use crate::config::policy::read_override;
+use crate::config::sandbox::NETWORK;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
@@ -157,7 +158,8 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
     let policy = read_override(&section.table(document, "policy"), document);
-    let action = action?;
+    let network = section.optional(document, "network", choice(NETWORK)).map(|network| network.value);
+    let action = ActionSettings { network, ..action? };
     let policy = WrittenValue { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
     let after = after.unwrap_or_else(|| WrittenValue { value: Vec::new(), place: None });
     let retries = u8::try_from(retries).expect("the range is checked");
@@ -189,7 +191,8 @@ fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, default
         creates: creates.map(|placed| placed.value).unwrap_or_default(),
     };
     let service = read_service(section, document);
-    Some(Prerequisite { action: action?, once, service })
+    let network = section.optional(document, "network", choice(NETWORK)).map(|network| network.value);
+    Some(Prerequisite { action: ActionSettings { network, ..action? }, once, service })
 }
 
 fn read_action(
@@ -226,6 +229,7 @@ fn read_action(
         name: name?,
         command,
         directory,
+        network: None,
         environment: environment.map(|placed| placed.value).unwrap_or_default(),
         timeout: timeout.map_or(defaults.timeout, |placed| placed.value),
         idle_timeout: idle_timeout.map_or(defaults.idle_timeout, |placed| placed.value),

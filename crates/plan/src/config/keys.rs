@@ -157,6 +157,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("on_survivors", ON_SURVIVORS),
             key("control", Later(&["true", "false"])),
             first("snapshot", Later(&["auto", "off"])),
+            first("network", NETWORK),
             table("policy"),
         ],
     ),
@@ -180,6 +181,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             first("when_changed", Changed),
             first("creates", Changed),
             first("service", Changed),
+            first("network", NETWORK),
             table("ready"),
         ],
     ),
@@ -271,6 +273,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             wide("visible", Added),
             wide("home", Later(&["read-only", "overlay"])),
             wide("world", Later(&["closed", "open"])),
+            never("network", "the plan has the network of each action, and a wider one is asked for there"),
             key("memory", Higher),
             key("processes", Higher),
             key("limits", Later(&["require", "auto"])),
@@ -342,6 +345,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
 ];
 
 const REUSE: WeakerWhen = Later(&["off", "watch", "always"]);
+const NETWORK: WeakerWhen = Later(&["off", "loopback", "open"]);
 const ON_SURVIVORS: WeakerWhen = Later(&["fail", "report"]);
 const AFTER_THE_RESULT: &str = "it limits how long stopping an action takes, after the action has failed";
 const WHEN_A_RUN_STARTS: &str = "it decides when a run starts, and not how the run is judged";

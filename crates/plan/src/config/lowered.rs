@@ -35,6 +35,7 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
     }
     names.extend(new_work_in_project(trusted, commit));
     let others = [
+        ("sandbox.network", commit.sandbox.network > trusted.sandbox.network),
         ("policy", trusted.policy != commit.policy),
         ("approval", trusted.approval != commit.approval),
         ("defaults", trusted.defaults != commit.defaults),
@@ -112,6 +113,7 @@ mod tests {
             ("\"5m\"", "\"1h\"", &["check `b`"]),
             ("\"require\"", "\"auto\"", &["sandbox.mode"]),
             ("[sandbox]", "[gate]\nchecks = [\"a\"]\n[sandbox]", &["gate.checks"]),
+            ("[sandbox]", "[sandbox]\nnetwork = \"loopback\"", &[]),
             ("[sandbox]", "[policy]\nlinting = \"never\"\n[sandbox]", &["policy"]),
             ("[sandbox]", "[specification.values]\nFLAGS = \"--collect-only\"\n[sandbox]", &["specification.values"]),
             ("[sandbox]", "[tasks]\nfile = \"notes/other.md\"\n[sandbox]", &["tasks.file"]),

@@ -8,7 +8,8 @@ use crate::config::gate::WORLD;
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use proctor_model::{
-    ByteSize, CachesMode, HomeAccess, LimitEnforcement, PackageCredentials, ProtectionMode, SandboxSettings, SystemCallFilter,
+    ByteSize, CachesMode, HomeAccess, LimitEnforcement, NetworkAccess, PackageCredentials, ProtectionMode, SandboxSettings,
+    SystemCallFilter,
 };
 
 const MODE: &[(&str, ProtectionMode)] =
@@ -17,6 +18,12 @@ const MODE: &[(&str, ProtectionMode)] =
 const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
+
+pub(super) const NETWORK: &[(&str, NetworkAccess)] = &[
+    (NetworkAccess::Open.word(), NetworkAccess::Open),
+    (NetworkAccess::Loopback.word(), NetworkAccess::Loopback),
+    (NetworkAccess::Off.word(), NetworkAccess::Off),
+];
 
 /// The smallest allowed memory limit. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
@@ -44,6 +51,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         visible: section.setting(document, "visible", list(place(VISIBLE), VISIBLE)).value,
         home: section.setting(document, "home", choice(HOME)).value,
         world: section.setting(document, "world", choice(WORLD)).value,
+        network: section.setting(document, "network", choice(NETWORK)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
         limits: section.setting(document, "limits", choice(LIMITS)).value,

@@ -8,8 +8,8 @@ use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, ExportFormat, GatePolicy,
-    JudgedSettings, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse, RoutingSettings,
-    SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse,
+    RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -91,6 +91,8 @@ pub struct ActionSettings {
     pub command: Option<WrittenValue<CommandLine>>,
     /// The working directory, relative to the project; `None` if it is not written.
     pub directory: Option<WrittenValue<String>>,
+    /// The action's own network; `None` if it is not written. Only checks and prerequisites have the key.
+    pub network: Option<NetworkAccess>,
     /// Environment variables that only this action gets.
     pub environment: BTreeMap<String, String>,
     /// The longest time that the action may run, by the wall clock.

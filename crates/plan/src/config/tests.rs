@@ -8,9 +8,9 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use crate::config::keys::TABLES;
 use crate::config::{ActionSettings, Configuration, WrittenValue, default_text, read};
 use proctor_model::{
-    BlockOn, ByteSize, CachesMode, CheckOrder, CollectionErrorPolicy, HomeAccess, LimitEnforcement, OnChange, OnProtectedChange,
-    OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, ProtectionMode, Reuse, RoutingSettings, SandboxSettings,
-    SystemCallFilter, Tool, World,
+    BlockOn, ByteSize, CachesMode, CheckOrder, CollectionErrorPolicy, HomeAccess, LimitEnforcement, NetworkAccess, OnChange,
+    OnProtectedChange, OnSurvivors, PackageCredentials, ParallelChecks, PolicyCategory, ProtectionMode, Reuse, RoutingSettings,
+    SandboxSettings, SystemCallFilter, Tool, World,
 };
 
 fn problems(text: &str) -> String {
@@ -246,7 +246,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, network, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
@@ -374,6 +374,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         visible = ["~/.aws"]
         home = "overlay"
         world = "open"
+        network = "loopback"
         memory = "2GiB"
         processes = 512
         limits = "require"
@@ -391,6 +392,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         visible: words(&["~/.aws"]),
         home: HomeAccess::Overlay,
         world: World::Open,
+        network: NetworkAccess::Loopback,
         memory: Some(ByteSize(2 << 30)),
         processes: Some(512),
         limits: LimitEnforcement::Required,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use proctor_model::{
-    Action, ActionId, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote, PolicySource,
-    ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
+    Action, ActionId, ActionPhase, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote,
+    PolicySource, ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
@@ -44,6 +44,10 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote], order: CheckOrder) -> String {
             flow_lines(&mut text, plan, action);
         }
     }
+    text.push_str(
+        "\n# Checks may use the network. This would give each run one of its own, in which only its own services are reached and every port is free.\n\
+         #[sandbox]\n#network = \"loopback\"\n",
+    );
     text.push_str(&format!(
         "\n# Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.\n\
          #[evidence]\n#max_bytes = {}\n",
@@ -117,6 +121,9 @@ fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
     list_line(text, "after", &action.after.iter().filter_map(named).collect::<Vec<_>>());
     if action.control {
         line(text, "control", "true".to_owned());
+    }
+    if !action.network.is_open() && action.phase != ActionPhase::Cleanup {
+        line(text, "network", quoted_text(action.network.word()));
     }
     if action.in_place {
         line(text, "snapshot", quoted_text("off"));

@@ -7,6 +7,7 @@ use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::{approval_terms, plan_settings};
 use crate::spec::circle::circular;
 use crate::spec::made::FilesAfterPrerequisites;
+use crate::spec::network::with_network;
 use crate::spec::no_checks::without_checks;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
@@ -346,6 +347,7 @@ impl<'c> Resolver<'c> {
 
     fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
         let reuse = check.map_or(self.configuration.run.reuse, |check| check.reuse);
+        let action = with_network(action, check.map(|check| &check.action), self.configuration);
         let check = check.map(|check| &check.policy.value);
         let policy = resolve_policy(action.tool, self.configuration, check, found);
         if let Some(policy) = &policy {
@@ -370,10 +372,11 @@ impl<'c> Resolver<'c> {
             let settings = &prerequisite.action;
             let plain =
                 configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::default(), command(&settings.command));
-            as_said(plain, prerequisite)
+            with_network(as_said(plain, prerequisite), Some(settings), self.configuration)
         });
         let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {
-            configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command))
+            let plain = configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command));
+            with_network(plain, Some(settings), self.configuration)
         });
         Ok(Plan {
             task: TaskId::default_task(),

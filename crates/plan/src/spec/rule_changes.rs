@@ -1,5 +1,5 @@
-//! Names where the rules of a plan differ from the approved ones (S7): which action, and which of its fields. Nothing is compared by its
-//! meaning: another number, another word of a command or another list is a change, whichever is stricter. Pure.
+//! Names where the rules of a plan differ from the approved ones (S7): which action, and which of its fields. Nothing but the network
+//! is compared by its meaning: another number, another word of a command or another list is a change, whichever is stricter. Pure.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,10 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::config::duration_text;
 use crate::spec::terms::VARIABLE;
-use proctor_model::{ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, PlanTerms, RuleChange, RuleDifference};
+use proctor_model::{
+    ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, RuleChange, RuleDifference,
+};
 
 /// The fields of an action's terms that say what it is and not how it is judged, or that are compared apart.
-const NOT_COMPARED: &[&str] = &["name", "does", "doesWithFound", "shown", "words", "program", "approvedOn"];
+const NOT_COMPARED: &[&str] = &["name", "does", "doesWithFound", "shown", "words", "program", "approvedOn", "network"];
 
 /// The fields whose names in `proctor.toml` are others.
 const NAMES: &[(&str, &str)] = &[
@@ -45,6 +47,7 @@ pub fn compare_terms(before: &PlanTerms, now: &PlanTerms) -> RuleDifference {
     for (id, new) in now.actions.iter().filter(|(id, new)| counterpart(id, new, before).is_none()) {
         let added = change(label(id, new), "added", new.shown.clone());
         match () {
+            () if new.network > widest_of_checks(before) => found.opens.push(added),
             () if works_beside_the_tree(new) || !new.writes.is_empty() => found.opens.push(added),
             () if new.name.is_none() => found.changed.push(added),
             () => {}
@@ -113,8 +116,17 @@ fn works_beside_the_tree(action: &ActionTerms) -> bool {
     action.phase.is_some() || action.in_place || action.words.iter().any(|words| words.parts.keys().any(reaches_out))
 }
 
+/// Returns the widest network that a check of the plan has: what is added has none that is wider.
+fn widest_of_checks(terms: &PlanTerms) -> NetworkAccess {
+    let checks = terms.actions.values().filter(|action| action.phase.is_none());
+    checks.map(|action| action.network).max().unwrap_or_default()
+}
+
 fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mut RuleDifference) {
     let what = if does_the_same(old, new) { Vec::new() } else { differing_work(label, old, new) };
+    if new.network > old.network {
+        found.opens.push(change(label, "network", instead(new.network.word(), old.network.word())));
+    }
     let list = if works_beside_the_tree(new) { &mut found.opens } else { &mut found.changed };
     list.extend(what);
     let recorded =

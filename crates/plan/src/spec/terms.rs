@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::spec::digest::canonical;
 use proctor_model::{
-    Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource,
-    TaskCriteria, ToolPolicy,
+    Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, NetworkAccess, OnSurvivors, Plan,
+    PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
 };
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.
@@ -91,6 +91,7 @@ fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
         }),
         phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
         in_place: action.in_place,
+        network: action.network,
         words: Some(words(action, naming)),
         program: None,
         approved_on: None,
@@ -178,6 +179,7 @@ fn what_it_does(action: &Action, naming: Naming) -> Action {
     rest.continue_on_failure = false;
     rest.after.clear();
     (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
+    rest.network = NetworkAccess::Open;
     rest.capture = EvidenceCapture::default();
     rest
 }

@@ -677,3 +677,26 @@ proptest! {
         assert_eq!(plan_digest(&plan), plan_digest(&again), "{}", init_text(&plan, &[], CheckOrder::Plan));
     }
 }
+
+#[test]
+fn each_action_has_the_network_of_its_own_key_or_that_of_its_phase() {
+    let text = "[[check]]\nname = \"a\"\ncommand = [\"make\", \"a\"]\n\
+        [[check]]\nname = \"b\"\ncommand = [\"make\", \"b\"]\nnetwork = \"off\"\n\
+        [[prerequisite]]\nname = \"deps\"\ncommand = [\"make\", \"deps\"]\n\
+        [[prerequisite]]\nname = \"serve\"\ncommand = [\"make\", \"serve\"]\nservice = true\nready = { port = 4173 }\n\
+        [[prerequisite]]\nname = \"seed\"\ncommand = [\"make\", \"seed\"]\nnetwork = \"loopback\"\n\
+        [[cleanup]]\nname = \"down\"\ncommand = [\"make\", \"down\"]\n";
+    let networks = |text: &str| {
+        let plan = resolved(text, &FakeFiles::default());
+        plan.actions().map(|action| format!("{} {}", action.name, action.network.word())).collect::<Vec<_>>()
+    };
+    let closed = format!("{text}[sandbox]\nnetwork = \"loopback\"\n");
+    assert_eq!(networks(&closed), ["deps open", "serve loopback", "seed loopback", "a loopback", "b off", "down loopback"]);
+    assert_eq!(networks(text), ["deps open", "serve open", "seed loopback", "a open", "b off", "down open"]);
+    let digest = |text: &str| plan_digest(&resolved(text, &FakeFiles::default()));
+    let plain = "[[check]]\nname = \"a\"\ncommand = [\"make\", \"a\"]\n";
+    assert_eq!(digest(plain), digest(&format!("{plain}[sandbox]\nnetwork = \"open\"\n")), "the default adds nothing");
+    assert_ne!(digest(plain), digest(&format!("{plain}[sandbox]\nnetwork = \"off\"\n")));
+    let json = serde_json::to_string(&resolved(plain, &FakeFiles::default())).expect("a plan is JSON");
+    assert!(!json.contains("network"), "{json}");
+}

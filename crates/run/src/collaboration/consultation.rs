@@ -16,8 +16,8 @@ use std::time::Duration;
 use crate::ended_not_started;
 use proctor_evidence::{Store, mint_nonce};
 use proctor_model::{
-    Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, PackageCredentials, Place,
-    ProtectionMode, SandboxSettings, StopStage, World,
+    Access, Action, ActionLimits, CachesMode, EndedAction, GovernanceRecord, HomeAccess, LedgerBody, NetworkAccess,
+    PackageCredentials, Place, ProtectionMode, SandboxSettings, StopStage, World,
 };
 use proctor_project::{Progress, ProjectError, ProjectScope, ProjectSettings, Runner, Workspace};
 use proctor_sandbox::process::{
@@ -110,6 +110,7 @@ pub fn consult(workspace: &mut Workspace, request: &ModelRequest<'_>) -> Result<
             isolation,
             another_follows: false,
         },
+        network: None,
         input: Some(request.prompt.to_vec()),
     };
     let limits = limits(request.action.timeout, request.action.grace);
@@ -140,6 +141,7 @@ pub fn run_own_tool(workspace: &mut Workspace, request: &OwnToolRequest<'_>) -> 
             isolation: Isolation::weakest(),
             another_follows: false,
         },
+        network: None,
         input: None,
     };
     supervise_alone(&mut workspace.runner, &launch, &limits(request.timeout, TOOL_GRACE), name, request.control, &scratch)
@@ -198,6 +200,7 @@ fn model_isolation(
         home: HomeAccess::ReadOnly,
         // A model judges nothing, and its program needs the user's own settings.
         world: World::Open,
+        network: NetworkAccess::Open,
         memory: request.settings.sandbox.memory,
         processes: request.settings.sandbox.processes,
         limits: request.settings.sandbox.limits,

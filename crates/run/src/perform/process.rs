@@ -425,7 +425,15 @@ impl Performer<'_, '_> {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
         };
-        let isolation = self.isolation(action, &program, &directory, environment, output)?;
+        let mut isolation = self.isolation(action, &program, &directory, environment, output)?;
+        isolation.network = action.network;
+        // At a level without namespaces nothing can be made, and none is needed.
+        let is_wanted = isolation.strongest == IsolationLevel::Namespace;
+        let network = is_wanted.then(|| self.networks.of(action.network, self.runner.executable())).flatten();
+        let network = network.transpose().unwrap_or_else(|why| {
+            isolation.network_obstacle = Some(why);
+            None
+        });
         Ok(Ok(LaunchRequest {
             child: LaunchedChild {
                 program,
@@ -435,6 +443,7 @@ impl Performer<'_, '_> {
                 isolation,
                 another_follows: false,
             },
+            network,
             input,
         }))
     }

@@ -1,6 +1,7 @@
 //! A running service: its thread, its launcher, and how it is stopped.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use proctor_model::{Action, ActionEnd, ActionPhase, DurationMs, EndedAction, Pla
 use proctor_project::ProjectError;
 use proctor_sandbox::ChildEnvironment;
 use proctor_sandbox::process::{
-    Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_strangers, supervise,
+    Control, ControlHandle, LaunchRequest, LauncherHandle, RunNetwork, Sinks, SuperviseError, clock, read_port_strangers,
+    supervise,
 };
 
 /// How long proctor waits between two looks for a stop request.
@@ -39,6 +41,7 @@ pub(crate) struct RunningService {
     outcome: Option<Result<EndedAction, SuperviseError>>,
     thread: Option<thread::JoinHandle<()>>,
     launcher: Pid,
+    network: Option<Arc<RunNetwork>>,
     pub(super) sandbox: Option<Sandbox>,
     pub(super) ready_after: Option<DurationMs>,
     pub(super) notes: Vec<PlanNote>,
@@ -70,7 +73,7 @@ impl RunningService {
         let failed = |source| ProjectError::ServiceThread { action: scene.action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
         let (alarm, limits) = (run.handle(), limits_of(&scene.action, scene.action.timeout));
-        let sandbox = request.child.isolation.sandbox.clone();
+        let (sandbox, network) = (request.child.isolation.sandbox.clone(), request.network.clone());
         let (tell, ended) = channel();
         let supervising = move || {
             let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, HEEDED);
@@ -90,16 +93,22 @@ impl RunningService {
             outcome: None,
             thread: Some(thread),
             launcher: process,
+            network,
             sandbox,
             ready_after: None,
             notes: Vec::new(),
         })
     }
 
+    /// Returns the network of the run that the service is in; `None` if it is in that of the machine.
+    pub(super) fn network(&self) -> Option<&RunNetwork> {
+        self.network.as_deref().filter(|network| !network.is_passed_by())
+    }
+
     /// Adds a note about processes that listen on the service's port but do not belong to the service, such as a
     /// container's proxy.
     pub(super) fn note_foreign_listeners(&mut self) {
-        let Some(port) = self.scene.service.ready.port() else { return };
+        let Some(port) = self.scene.service.ready.port().filter(|_| self.network().is_none()) else { return };
         let strangers = read_port_strangers(port, self.launcher);
         if !strangers.is_empty() {
             let names = strangers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -127,7 +136,7 @@ impl RunningService {
     /// which the checks may notice before proctor does. Stopping the service now would hide that.
     pub(super) fn check_health_at_end(&mut self) {
         let ready = &self.scene.service.ready;
-        let look = HealthCheckBounds { timeout: LAST_LOOK, is_stopped: &|| false };
+        let look = HealthCheckBounds { network: self.network(), timeout: LAST_LOOK, is_stopped: &|| false };
         let is_gone = ready.port().is_some() && check_port(&ready.addresses(), &look) != Health::Healthy;
         if is_gone && !self.has_ended(LAST_LOOK) {
             self.note("it did not accept connections any more when the checks were over".to_owned());

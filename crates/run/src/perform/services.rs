@@ -23,7 +23,7 @@ use proctor_model::{
 };
 use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::clock::{self, Monotonic};
-use proctor_sandbox::process::{Sinks, SuperviseError, read_port_holders, supervise};
+use proctor_sandbox::process::{RunNetwork, Sinks, SuperviseError, read_port_holders, supervise};
 use proctor_tools::{self as tools, ServiceInput, ServiceLife};
 
 /// The time limit for checking, before a service starts, whether its port is already in use. It can be short, because a
@@ -58,12 +58,12 @@ impl Performer<'_, '_> {
         let service = Service { timeout: service.timeout.min(left), ..service.clone() };
         let mut scene = ServiceLaunch { action: action.clone(), service, names, environment, program: None, waited };
         let sinks = self.sinks_of(&scene)?;
-        let request = match held_port(&scene.service) {
+        let request =
+            self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?;
+        let request = request.and_then(|request| match held_port(&scene.service, request.network.as_deref()) {
             Some(failure) => Err(failure),
-            None => {
-                self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?
-            }
-        };
+            None => Ok(request),
+        });
         let mut request = match request {
             Ok(request) => request,
             Err(failure) => return self.service_over(scene, ended_not_started(failure), &ServiceLife::EndedBefore).map(over),
@@ -122,7 +122,7 @@ impl Performer<'_, '_> {
         let mut last = None;
         loop {
             let left = service.timeout.saturating_sub(clock::monotonic().since(begun));
-            let health = self.look_at(&running.scene, service.attempt_timeout.min(left), output)?;
+            let health = self.look_at(running, service.attempt_timeout.min(left), output)?;
             // If the service has ended, another process gave the answer.
             if running.has_ended(Duration::ZERO) {
                 return Ok(ServiceLife::EndedBefore);
@@ -156,10 +156,11 @@ impl Performer<'_, '_> {
         self.context.request.control.requested().filter(is_heeded)
     }
 
-    fn look_at(&mut self, scene: &ServiceLaunch, timeout: Duration, output: &OutputDirectory) -> Result<Health, ProjectError> {
+    fn look_at(&mut self, running: &RunningService, timeout: Duration, output: &OutputDirectory) -> Result<Health, ProjectError> {
+        let scene = &running.scene;
         let ready = &scene.service.ready;
         let is_stopped = || self.stop_request().is_some();
-        let look = HealthCheckBounds { timeout, is_stopped: &is_stopped };
+        let look = HealthCheckBounds { network: running.network(), timeout, is_stopped: &is_stopped };
         match ready {
             ReadyCheck::Url(url) => Ok(check_url(url, &ready.addresses(), &look)),
             ReadyCheck::Port(_) => Ok(check_port(&ready.addresses(), &look)),
@@ -219,7 +220,8 @@ impl Performer<'_, '_> {
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
         // The service has ended, so a process that holds the port now is another one.
-        let holders = port.filter(|_| ended.end.is_of_its_own()).map(|port| (port, read_port_holders(port)));
+        let holders =
+            port.filter(|_| ended.end.is_of_its_own() && action.network.is_open()).map(|port| (port, read_port_holders(port)));
         let interpretation = tools::interpret_service(&ServiceInput {
             action: tools::Input {
                 action,
@@ -263,6 +265,7 @@ impl Performer<'_, '_> {
             let on_snapshot = self.place.snapshot_for(action).is_some();
             self.hints(action, &ended, environment, sandbox, on_snapshot)
         };
+        let port = port.filter(|_| action.network.is_open());
         let observed = if has_served { Observation::Nothing } else { observed(service, life, &ended, port) };
         let code = judgement.classification.code;
         let executed = ExecutedAction { observed, ready_after, ..ExecutedAction::new(ended, interpretation, judgement) };
@@ -320,10 +323,11 @@ fn is_late(begun: Monotonic, service: &Service) -> bool {
 }
 
 /// Returns why a service may not be started: another process listens at its address and would answer instead.
-fn held_port(service: &Service) -> Option<SpawnFailure> {
+fn held_port(service: &Service, network: Option<&RunNetwork>) -> Option<SpawnFailure> {
     let port = service.ready.port()?;
-    let holders = read_port_holders(port);
-    let look = HealthCheckBounds { timeout: FIRST_LOOK, is_stopped: &|| false };
+    // In a network of the run's own only the run's own processes listen.
+    let holders = if network.is_some() { Vec::new() } else { read_port_holders(port) };
+    let look = HealthCheckBounds { network, timeout: FIRST_LOOK, is_stopped: &|| false };
     let is_held = !holders.is_empty() || check_port(&service.ready.addresses(), &look) == Health::Healthy;
     is_held.then_some(SpawnFailure::PortHeld { port, holders })
 }

@@ -144,6 +144,8 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         visible,
         home,
         world,
+        // The check itself has its network.
+        network: _,
         memory,
         processes,
         limits,

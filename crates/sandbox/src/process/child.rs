@@ -74,6 +74,7 @@ fn command(start: &StartAction, descriptors: Vec<OwnedFd>) -> Command {
             DescriptorRole::Stdin => command.stdin(descriptor),
             DescriptorRole::Stdout => command.stdout(descriptor),
             DescriptorRole::Stderr => command.stderr(descriptor),
+            DescriptorRole::NetworkOwner | DescriptorRole::Network => continue,
         };
     }
     command

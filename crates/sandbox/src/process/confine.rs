@@ -9,16 +9,17 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated,
-    RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+    RulesetCreated, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope,
 };
 use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::geteuid;
 
+use crate::process::protocol::Isolation;
 use crate::process::second_paths::{SecondPathError, refuse_new_second_path};
 use crate::process::system_call_filter::{filter_obstacle, filter_program};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities, install_filter};
-use proctor_model::{Access, Sandbox, SystemCallFilter};
+use proctor_model::{Access, NetworkAccess, Sandbox, SystemCallFilter};
 
 /// The newest version of Landlock that proctor knows: the first one that restricts connections to sockets in the file
 /// system. An older kernel enforces only the restrictions that it knows: signals and abstract sockets since Linux 6.12
@@ -70,15 +71,20 @@ pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
 
 /// Restricts this process at the levels without namespaces: Landlock rules allow the paths that the process may read
 /// and the paths that it may write.
-pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<(), ConfineError> {
+pub(super) fn confine_by_landlock(isolation: &Isolation) -> Result<(), ConfineError> {
     drop_bounding_set().and_then(|()| drop_capabilities()).map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
-    let Some(sandbox) = sandbox else {
-        return enforced(scopes()?.create()?.restrict_self()?.ruleset);
+    // Landlock knows ports and no addresses, so it can forbid all of TCP and cannot tell this machine from others.
+    let ruleset = match isolation.network {
+        NetworkAccess::Off => scopes()?.handle_access(AccessNet::from_all(KNOWN))?,
+        NetworkAccess::Loopback | NetworkAccess::Open => scopes()?,
+    };
+    let Some(sandbox) = &isolation.sandbox else {
+        return enforced(ruleset.create()?.restrict_self()?.ruleset);
     };
     refuse_new_second_path(sandbox)?;
-    let rules = rules(sandbox, output);
-    let mut ruleset = scopes()?.handle_access(AccessFs::from_all(KNOWN))?.create()?;
+    let rules = rules(sandbox, isolation.output.as_deref());
+    let mut ruleset = ruleset.handle_access(AccessFs::from_all(KNOWN))?.create()?;
     ruleset = allow(ruleset, &rules.readable, AccessFs::from_read(KNOWN))?;
     ruleset = allow(ruleset, &rules.writable, AccessFs::from_all(KNOWN))?;
     enforced(ruleset.restrict_self()?.ruleset)
@@ -113,6 +119,12 @@ pub fn restricts_sockets_and_signals() -> bool {
 /// Returns whether this kernel can restrict connections to sockets in the file system.
 pub fn restricts_path_sockets() -> bool {
     let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::ResolveUnix);
+    strict.and_then(Ruleset::create).is_ok()
+}
+
+/// Returns whether this kernel can forbid TCP (Linux 6.7).
+pub fn restricts_tcp() -> bool {
+    let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessNet::from_all(ABI::V4));
     strict.and_then(Ruleset::create).is_ok()
 }
 

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -25,6 +26,7 @@ use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes,
 use crate::process::protocol::{
     ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
 };
+use crate::process::run_network::RunNetwork;
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 use proctor_model::{CommandExit, StopStage, Survivor};
 
@@ -50,9 +52,11 @@ const SWEEPS: usize = 3;
 const LAUNCHER: &str = "the launcher (the process of proctor that starts commands)";
 
 /// A child to be started, and its input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct LaunchRequest {
     pub child: LaunchedChild,
+    /// The network of the run that the child asks for; `None` for the machine's.
+    pub network: Option<Arc<RunNetwork>>,
     /// The bytes of the child's standard input; `None` for an empty input.
     pub input: Option<Vec<u8>>,
 }

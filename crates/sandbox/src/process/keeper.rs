@@ -244,7 +244,7 @@ impl Keeper {
                 spawn_child(start, descriptors)
             }
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
-                let confine = || confine_by_landlock(sandbox, output).and_then(|()| filter_system_calls(filter));
+                let confine = || confine_by_landlock(&start.child.isolation).and_then(|()| filter_system_calls(filter));
                 let start = with_empty_git_settings(start, sandbox);
                 spawn_confined(&start, descriptors, || confine().map_err(|error| not_isolated(&error)))
             }

@@ -27,7 +27,7 @@ use crate::process::active_action::ActiveAction;
 use crate::process::cgroup::Delegation;
 use crate::process::channel::{Channel, ReceiveStatus, ServingError};
 use crate::process::group::kill_child;
-use crate::process::launcher_keepers::ParkedKeeper;
+use crate::process::launcher_keepers::{JoinedNetwork, ParkedKeeper};
 use crate::process::level::{LevelRefusal, Levels};
 use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, StartAction};
 use crate::process::stage::UserAndGroup;
@@ -175,14 +175,15 @@ impl Launcher {
         let arrival = self.channel.receive()?;
         while let Some((request, descriptors)) = self.channel.next_message::<LauncherRequest>()? {
             match request {
-                LauncherRequest::Start(start) => {
-                    self.start(&start, descriptors)?;
+                LauncherRequest::Start(mut start) => {
+                    let (network, descriptors) = JoinedNetwork::take(&mut start, descriptors);
+                    self.start(&start, descriptors, network.as_ref())?;
                     if start.child.another_follows {
-                        self.prepare_next(*start);
+                        self.prepare_next(*start, network.as_ref());
                     }
                 }
                 LauncherRequest::Signal { number, stage } => self.signal(number, stage),
-                LauncherRequest::Park { isolation } => self.park(*isolation),
+                LauncherRequest::Park { isolation } => self.park(*isolation, None),
                 LauncherRequest::Release { number } => self.release(number),
             }
         }
@@ -192,9 +193,14 @@ impl Launcher {
     /// Starts an action at the strongest isolation level that works. Reports `NotStarted` if every level that the
     /// request accepts fails, or if an obstacle has nothing to do with the level. Reports `Vanished` if the keeper (the process
     /// that starts the action) failed.
-    fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
+    fn start(
+        &mut self,
+        start: &StartAction,
+        descriptors: Vec<OwnedFd>,
+        network: Option<&JoinedNetwork>,
+    ) -> Result<(), ServingError> {
         let number = start.number;
-        match self.start_parked(start, &descriptors) {
+        match self.start_parked(start, &descriptors, network) {
             Some(Ok(action)) => {
                 self.open.insert(number, action);
                 return self.receive_keeper_events(number);
@@ -214,7 +220,7 @@ impl Launcher {
                 let failure = SpawnFailure::NotIsolated { why: format!("{wish}, and {why}") };
                 return Ok(self.channel.send(&LauncherEvent::NotStarted { number, failure }, &[])?);
             }
-            let obstacle = match self.start_fresh(level, start, &descriptors) {
+            let obstacle = match self.start_fresh(level, start, &descriptors, network) {
                 Ok(action) => {
                     self.levels.note_working(level);
                     self.open.insert(number, action);
@@ -257,7 +263,7 @@ impl Launcher {
         // An action that was never started still has its cgroup.
         let _unused = action.close_group();
         if let Some(isolation) = self.followed.remove(&number) {
-            self.park(isolation);
+            self.park(isolation, None);
         }
     }
 

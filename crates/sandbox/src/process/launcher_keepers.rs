@@ -1,7 +1,9 @@
 //! The keepers of the launcher: how the launcher forks the process that watches one action, and how it ends this process.
 
+use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 
 use nix::unistd::Pid;
@@ -12,9 +14,10 @@ use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::launcher::{Launcher, WAKING};
 use crate::process::process_table::read_own_children;
-use crate::process::protocol::{Isolation, Obstacle, StartAction};
+use crate::process::protocol::{DescriptorRole, Isolation, Obstacle, StartAction};
 use crate::process::system_calls::{
-    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, wait_child,
+    Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, fork_into_namespaces_of,
+    wait_child,
 };
 use crate::process::unenforced::unenforced_limits;
 use proctor_model::IsolationLevel;
@@ -29,6 +32,40 @@ const KEEPER_END_MS: u16 = 500;
 pub(super) struct ParkedKeeper {
     pub(super) keeper: KeeperHandle,
     pub(super) isolation: Isolation,
+    /// The network of its own that the keeper has joined; `None` for the machine's. The keeper keeps it, so its number stays its own.
+    network: Option<u64>,
+}
+
+/// A network of a run that an action is to have.
+#[derive(Debug)]
+pub(super) struct JoinedNetwork {
+    /// The user namespace to which the network belongs.
+    owner: OwnedFd,
+    network: OwnedFd,
+}
+
+impl JoinedNetwork {
+    /// Takes the network of a run out of a request, so that the child gets no descriptor of it.
+    pub(super) fn take(start: &mut StartAction, descriptors: Vec<OwnedFd>) -> (Option<Self>, Vec<OwnedFd>) {
+        let (mut owner, mut network, mut rest) = (None, None, Vec::new());
+        let roles = std::mem::take(&mut start.descriptors);
+        for (role, descriptor) in roles.into_iter().zip(descriptors) {
+            match role {
+                DescriptorRole::NetworkOwner => owner = Some(descriptor),
+                DescriptorRole::Network => network = Some(descriptor),
+                DescriptorRole::Stdin | DescriptorRole::Stdout | DescriptorRole::Stderr => {
+                    start.descriptors.push(role);
+                    rest.push(descriptor);
+                }
+            }
+        }
+        (owner.zip(network).map(|(owner, network)| Self { owner, network }), rest)
+    }
+
+    /// Returns the number by which the kernel tells the network from others.
+    fn number(&self) -> Option<u64> {
+        Some(File::from(self.network.try_clone().ok()?).metadata().ok()?.ino())
+    }
 }
 
 impl Launcher {
@@ -39,7 +76,13 @@ impl Launcher {
         level: IsolationLevel,
         start: &StartAction,
         descriptors: &[OwnedFd],
+        network: Option<&JoinedNetwork>,
     ) -> Result<ActiveAction, Obstacle> {
+        let wanted = &start.child.isolation;
+        if level == IsolationLevel::Namespace && !wanted.network.is_open() && network.is_none() {
+            let why = wanted.network_obstacle.as_deref().unwrap_or("none came with the request");
+            return Err(Obstacle::Level(format!("cannot make a network of the run's own: {why}")));
+        }
         let group = self.make_group(start);
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
@@ -53,7 +96,7 @@ impl Launcher {
         };
         let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
         let mut keeper = self
-            .fork_keeper(isolation, Some((start, descriptors)))
+            .fork_keeper(isolation, Some((start, descriptors)), network)
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
             Ok(()) => Ok(ActiveAction::new(keeper, group.ok(), unenforced)),
@@ -68,10 +111,17 @@ impl Launcher {
     /// keeper. If the keeper was prepared for another isolation or cannot start the action, ends the keeper and returns
     /// `None`. If the keeper died after it had got the action, returns the reason: the action may have begun and must not be
     /// started again.
-    pub(super) fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<Result<ActiveAction, String>> {
-        let ParkedKeeper { mut keeper, isolation } = self.parked.take()?;
-        let is_meant =
-            isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
+    pub(super) fn start_parked(
+        &mut self,
+        start: &StartAction,
+        descriptors: &[OwnedFd],
+        network: Option<&JoinedNetwork>,
+    ) -> Option<Result<ActiveAction, String>> {
+        let ParkedKeeper { mut keeper, isolation, network: joined } = self.parked.take()?;
+        let has_network = joined == network.and_then(JoinedNetwork::number) && isolation.network == start.child.isolation.network;
+        let is_meant = has_network
+            && isolation.strongest == start.child.isolation.strongest
+            && isolation.sandbox == start.child.isolation.sandbox;
         let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
         let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
         let group = group.ok();
@@ -140,30 +190,30 @@ impl Launcher {
     /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation,
     /// usually while the present action runs. If the two actions mount an overlay, the keeper is forked only after
     /// the present action is over, because only one such mount may exist at a time.
-    pub(super) fn prepare_next(&mut self, start: StartAction) {
+    pub(super) fn prepare_next(&mut self, start: StartAction, network: Option<&JoinedNetwork>) {
         if !self.open.contains_key(&start.number) {
             return;
         }
         if start.child.isolation.mounts_overlay() {
             self.followed.insert(start.number, start.child.isolation);
         } else {
-            self.park(start.child.isolation);
+            self.park(start.child.isolation, network);
         }
     }
 
     /// Forks a keeper (the process that watches one action) in advance, for an action that will probably be requested
     /// next. Only at the level `namespace` is a keeper forked in advance. A failure is ignored here, because the
     /// request for the action will meet the same failure and report it.
-    pub(super) fn park(&mut self, isolation: Isolation) {
+    pub(super) fn park(&mut self, isolation: Isolation, network: Option<&JoinedNetwork>) {
         if let Some(parked) = self.parked.take() {
             self.end_keeper(&parked.keeper);
         }
         let level = self.levels.best(isolation.strongest);
-        if level != IsolationLevel::Namespace {
+        if level != IsolationLevel::Namespace || isolation.network.is_open() != network.is_none() {
             return;
         }
-        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, None) {
-            self.parked = Some(ParkedKeeper { keeper, isolation });
+        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, None, network) {
+            self.parked = Some(ParkedKeeper { keeper, isolation, network: network.and_then(JoinedNetwork::number) });
         }
     }
 
@@ -173,11 +223,15 @@ impl Launcher {
         &mut self,
         isolation: KeeperIsolation<'_>,
         start: Option<(&StartAction, &[OwnedFd])>,
+        network: Option<&JoinedNetwork>,
     ) -> io::Result<KeeperHandle> {
         let level = isolation.level;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
-            IsolationLevel::Namespace => fork_into_namespaces()?,
+            IsolationLevel::Namespace => match network {
+                Some(JoinedNetwork { owner, network }) => fork_into_namespaces_of(owner.as_fd(), network.as_fd())?,
+                None => fork_into_namespaces()?,
+            },
             IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
                 fork_if_single_threaded()?.ok_or_else(|| io::Error::other("the launcher has several threads"))?
             }

@@ -62,6 +62,11 @@ mod program_trial;
 mod progress;
 mod protocol;
 mod restart;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the process that holds a run's network is no action, so the launcher does not start it"
+)]
+mod run_network;
 mod second_paths;
 mod signals;
 mod snapshot_mount;
@@ -77,7 +82,7 @@ pub use capture::{CaptureError, Sinks};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use companion::{Companion, start_apart};
-pub use confine::{restricts_path_sockets, restricts_sockets_and_signals};
+pub use confine::{restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp};
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
 pub use foreground::run_at_terminal;
 #[cfg(feature = "test-fakes")]
@@ -94,6 +99,7 @@ pub use program::resolve_program;
 pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};
 pub use protocol::{Isolation, LaunchedChild};
 pub use restart::{PassedSocket, replace_program};
+pub use run_network::{NETWORK_ARGUMENT, RunNetwork, network_main};
 pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};
 pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};

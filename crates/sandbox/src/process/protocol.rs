@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Access, DroppedWrites, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor,
-    SystemCallFilter, UnenforcedLimit, Usage, os_text,
+    Access, DroppedWrites, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure,
+    StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -30,6 +30,10 @@ pub(super) enum DescriptorRole {
     Stdout,
     /// The descriptor becomes the child's standard error.
     Stderr,
+    /// The user namespace to which the network of the run belongs. The launcher keeps it; the child does not get it.
+    NetworkOwner,
+    /// The network of the run. The launcher keeps it; the child does not get it.
+    Network,
 }
 
 /// A child that is to be started.
@@ -89,6 +93,11 @@ pub struct Isolation {
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
+    /// The child's network. One of the run's own comes with the request as descriptors. Without them, a child that asks for one does not
+    /// start at the namespace level.
+    pub network: NetworkAccess,
+    /// Why the run could not be given the network that the child asks for.
+    pub network_obstacle: Option<String>,
     /// Limits on the resources that the child uses. They are enforced only if the child has a cgroup.
     pub resources: ResourceLimits,
     /// The filter on the child's system calls. The process-group level has none.
@@ -176,6 +185,8 @@ impl Isolation {
             snapshot: None,
             dropped: None,
             output: None,
+            network: NetworkAccess::Open,
+            network_obstacle: None,
             resources: ResourceLimits::default(),
             filter: SystemCallFilter::WherePossible,
         }

@@ -176,7 +176,7 @@ impl StagedFileSystem {
 
 /// Writes the maps of this process's new user namespace: the process's user id and group id are mapped to the same ids
 /// inside.
-fn map_identity(identity: UserAndGroup) -> io::Result<()> {
+pub(super) fn map_identity(identity: UserAndGroup) -> io::Result<()> {
     // While a process is not dumpable, its files in `/proc` belong to root.
     set_dumpable(true)?;
     write_to("/proc/self/setgroups", "deny")?;

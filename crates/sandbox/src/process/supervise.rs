@@ -6,6 +6,7 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -19,7 +20,8 @@ use crate::process::frames::Stream;
 use crate::process::handle::{LaunchRequest, LauncherHandle, LauncherUpdate};
 use crate::process::input::sealed_input;
 use crate::process::progress::{ActionProgress, ProgressStep};
-use crate::process::protocol::{ActionNumber, DescriptorRole};
+use crate::process::protocol::{ActionNumber, DescriptorRole, LauncherEvent};
+use crate::process::run_network::RunNetwork;
 use proctor_model::{ActionEnd, ActionLimits, CapturedOutput, DurationMs, EndedAction, LimitKind, StopReason};
 
 /// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have
@@ -60,6 +62,7 @@ struct Supervision<'a> {
     number: Option<ActionNumber>,
     begun: Monotonic,
     fault: Option<SuperviseError>,
+    network: Option<Arc<RunNetwork>>,
 }
 
 /// Starts a command, keeps its output, and stops the command at its limits or when `control` asks for it. Returns how
@@ -84,7 +87,9 @@ pub fn supervise(
     if let Some(reason) = control.requested().filter(|reason| stop_reasons.contains(reason)) {
         progress.note_request(begun, reason);
     }
-    let mut supervision = Supervision { launcher, control, stop_reasons, progress, capture, number: None, begun, fault: None };
+    let network = request.network.clone();
+    let mut supervision =
+        Supervision { launcher, control, stop_reasons, progress, capture, number: None, begun, fault: None, network };
     supervision.ask_start(request, ends)?;
     let outcome = supervision.follow();
     supervision.release();
@@ -106,6 +111,12 @@ impl Supervision<'_> {
         let input = request.input.as_deref().map(sealed_input).transpose().map_err(SuperviseError::Input)?;
         let mut descriptors = vec![(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
         descriptors.extend(input.as_ref().map(|input| (DescriptorRole::Stdin, input.as_fd())));
+        if let Some(network) = &request.network {
+            descriptors.extend([
+                (DescriptorRole::NetworkOwner, network.user.as_fd()),
+                (DescriptorRole::Network, network.network.as_fd()),
+            ]);
+        }
         match self.launcher.ask_start(request, &descriptors) {
             Ok(number) => self.number = Some(number),
             Err(ChannelError::Closed) => {
@@ -235,7 +246,14 @@ impl Supervision<'_> {
     fn note(&mut self, news: LauncherUpdate) {
         let now = clock::monotonic();
         match news {
-            LauncherUpdate::Events(events) => events.into_iter().for_each(|event| self.progress.note_event(now, event)),
+            LauncherUpdate::Events(events) => {
+                for event in events {
+                    if let (LauncherEvent::Started { level, .. }, Some(network)) = (&event, &self.network) {
+                        network.note_level(*level);
+                    }
+                    self.progress.note_event(now, event);
+                }
+            }
             LauncherUpdate::Lost { why, survivors } => self.progress.note_lost(now, why, survivors),
         }
     }

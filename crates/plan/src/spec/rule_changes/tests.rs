@@ -51,6 +51,32 @@ fn comments_order_and_further_checks_are_free() {
 }
 
 #[test]
+fn a_wider_network_is_asked_for_first_and_a_narrower_one_is_free() {
+    let sandbox = |word: &str| format!("{CHECKS}[sandbox]\nnetwork = \"{word}\"\n");
+    let service = |word: &str| {
+        let service = "[[prerequisite]]\nname = \"serve\"\ncommand = \"serve\"\nservice = true\nready = { port = 1 }\n";
+        format!("{service}{}", sandbox(word))
+    };
+    let none = || (Vec::new(), Vec::new());
+    for (before, now) in [("open", "loopback"), ("open", "off"), ("loopback", "off")] {
+        assert_eq!(difference(&sandbox(before), &sandbox(now)), none(), "{before} {now}");
+        let wider = vec!["lint: network".to_owned(), "unit: network".to_owned()];
+        assert_eq!(difference(&sandbox(now), &sandbox(before)), (wider, Vec::new()), "{now} {before}");
+        assert_eq!(difference(&service(before), &service(now)), none(), "{before} {now}");
+    }
+    assert_eq!(difference(CHECKS, &sandbox("open")), none());
+    let of_one = |word: &str| sandbox("loopback").replacen("timeout", &format!("network = \"{word}\"\ntimeout"), 1);
+    assert_eq!(difference(&sandbox("loopback"), &of_one("open")), (vec!["unit: network".to_owned()], Vec::new()));
+    assert_eq!(difference(&sandbox("loopback"), &of_one("off")), none());
+    // A check that comes with a wider network than every check before.
+    let further =
+        |word: &str| format!("[[check]]\nname = \"e2e\"\ncommand = [\"e2e\"]\nnetwork = \"{word}\"\n{}", sandbox("loopback"));
+    assert_eq!(difference(&sandbox("loopback"), &further("open")), (vec!["e2e: added".to_owned()], Vec::new()));
+    assert_eq!(difference(&sandbox("loopback"), &further("loopback")), none());
+    assert_eq!(difference(&of_one("open"), &further("open")).0, Vec::<String>::new());
+}
+
+#[test]
 fn what_later_runs_use_is_asked_for_first() {
     let install = "[[prerequisite]]\nname = \"install\"\ncommand = [\"npm\", \"ci\"]\n";
     let cleanup = "[[cleanup]]\nname = \"down\"\ncommand = [\"make\", \"down\"]\n";

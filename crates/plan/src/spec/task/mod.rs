@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use crate::config::Configuration;
 use crate::spec::approval::plan_settings;
+use crate::spec::network::with_network;
 use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{
     FilledPlaceholder, RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationContext, below,
@@ -73,7 +74,10 @@ impl Resolver<'_> {
         prerequisites.extend(self.workflow_checks());
         prerequisites.extend(self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites)));
         let mut steps = self.actions(ActionPhase::Step, &execution.steps.iter().collect::<Vec<_>>());
-        let cleanup = self.actions(ActionPhase::Cleanup, &in_order(self.task, &execution.cleanup));
+        let mut cleanup = self.actions(ActionPhase::Cleanup, &in_order(self.task, &execution.cleanup));
+        for action in prerequisites.iter_mut().chain(&mut steps).chain(&mut cleanup) {
+            *action = with_network(action.clone(), None, self.around.configuration);
+        }
         let steps_there: BTreeSet<&str> = execution.steps.iter().map(|step| step.action_id.as_str()).collect();
         let ordered = order_of(self.task).iter().filter(|id| steps_there.contains(id.as_str()));
         let order: Vec<ActionId> = ordered.map(|id| action_id(id)).collect();

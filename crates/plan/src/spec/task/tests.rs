@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::{self, Configuration};
-use crate::spec::plan_digest;
 use crate::spec::specification::{SpecificationContext, read_specification};
 use crate::spec::task::{TaskContext, resolve_task};
+use crate::spec::{plan_digest, unreachable_request};
 use proctor_model::{OnSurvivors, Plan, PolicySource, TaskId, Tool};
 use proctor_tools::FakeFiles;
 
@@ -59,6 +59,19 @@ fn planned_with(document: &Value, configuration: &Configuration) -> Plan {
 fn the_composed_task_becomes_a_plan() {
     let plan = serde_json::to_value(planned(&document())).expect("a plan is JSON");
     insta::assert_snapshot!(serde_json::to_string_pretty(&plan).expect("it is JSON"));
+}
+
+#[test]
+fn a_request_to_the_network_of_the_run_is_refused_by_name() {
+    let refused = |network: &str| {
+        let configuration = config::read(&format!("[sandbox]\nnetwork = \"{network}\"\n"), "proctor.toml").expect("it is right");
+        let plan = planned_with(&document(), &configuration);
+        let of_proctor = plan.actions().filter(|action| !action.kind.starts_a_process());
+        assert!(of_proctor.into_iter().all(|action| action.network.is_open()), "what proctor does has the machine's network");
+        unreachable_request(&plan, &configuration).map(|problem| problem.to_string())
+    };
+    assert_eq!((refused("open"), refused("off").is_some()), (None, true));
+    insta::assert_snapshot!(refused("loopback").expect("it is refused"), @"");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod attributes;
 mod filter;
 mod namespaces;
+mod network;
 mod peer_pidfd;
 mod privileges;
 
@@ -28,8 +29,10 @@ pub(super) use attributes::read_attribute;
 pub(super) use attributes::set_attribute;
 pub(super) use filter::{has_filters, install_filter, join_own_session_keyring};
 pub(super) use namespaces::{
-    MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
+    MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, fork_into_namespaces_of, restrict_copy,
+    restrict_mount,
 };
+pub(super) use network::bring_loopback_up;
 pub(super) use peer_pidfd::{PeerPidfd, peer_pidfd, set_open_files_of};
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 

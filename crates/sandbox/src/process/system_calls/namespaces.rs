@@ -2,15 +2,17 @@
 //! `mount_setattr(2)`), which nix does not have.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use nix::libc;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
-use super::{Forked, is_single_threaded};
+use super::{Forked, end_forked, fork_if_single_threaded, is_single_threaded};
 
 /// How a mount is restricted; other attributes stay as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +39,53 @@ pub(in crate::process) enum MountExtent {
 ///
 /// The child is a copy of this process as after `fork(2)`. A process with several threads is refused with `EBUSY`.
 pub(in crate::process) fn fork_into_namespaces() -> io::Result<Forked> {
+    clone_into_namespaces(0, libc::SIGCHLD)
+}
+
+/// Forks this process as [`fork_into_namespaces`] does, into namespaces that lie within a user namespace and have a network namespace that
+/// is there already. The child has no rights over that network.
+///
+/// Only a process of the outer user namespace may join the network, and it cannot leave that namespace again. So a process in between joins
+/// both, makes the child as a child of this process (`CLONE_PARENT`), and ends.
+pub(in crate::process) fn fork_into_namespaces_of(user: BorrowedFd<'_>, network: BorrowedFd<'_>) -> io::Result<Forked> {
+    let (mut told, mut tell) = io::pipe()?;
+    let between = match fork_if_single_threaded()? {
+        Some(Forked::Parent(between)) => between,
+        None => return Err(io::Error::from_raw_os_error(libc::EBUSY)),
+        Some(Forked::Child) => {
+            let joined = setns(user, CloneFlags::CLONE_NEWUSER).and_then(|()| setns(network, CloneFlags::CLONE_NEWNET));
+            // With CLONE_PARENT the child gets the signal of the process in between, which is SIGCHLD too.
+            let made = joined.map_err(io::Error::from).and_then(|()| clone_into_namespaces(libc::CLONE_PARENT, 0));
+            let number = match made {
+                Ok(Forked::Child) => return Ok(Forked::Child),
+                Ok(Forked::Parent(child)) => child.as_raw(),
+                Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
+            };
+            let _unheard = tell.write_all(&number.to_ne_bytes());
+            end_forked(0)
+        }
+    };
+    drop(tell);
+    let mut number = [0; 4];
+    let read = told.read_exact(&mut number);
+    let _ended = waitpid(between, None);
+    read?;
+    match i32::from_ne_bytes(number) {
+        child if child > 0 => Ok(Forked::Parent(Pid::from_raw(child))),
+        error => Err(io::Error::from_raw_os_error(-error)),
+    }
+}
+
+/// Calls `clone3(2)` with the namespaces of an action and these further flags.
+fn clone_into_namespaces(flags: libc::c_int, exit_signal: libc::c_int) -> io::Result<Forked> {
     if !is_single_threaded()? {
         return Err(io::Error::from_raw_os_error(libc::EBUSY));
     }
-    let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
+    let namespaces = flags | libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
     // SAFETY: all-zero bytes are a valid value of this plain C structure: no pointer, no stack, nothing shared.
     let mut request: libc::clone_args = unsafe { std::mem::zeroed() };
     request.flags = u64::from(namespaces.cast_unsigned());
-    request.exit_signal = u64::from(libc::SIGCHLD.cast_unsigned());
+    request.exit_signal = u64::from(exit_signal.cast_unsigned());
     // SAFETY: the structure lives until the call returns. Without CLONE_VM and a stack the child continues here on a copy of this
     // stack, as after fork(2); there is one thread, so no lock is held in it and it may go on with any code.
     let outcome = unsafe { libc::syscall(libc::SYS_clone3, &raw mut request, size_of::<libc::clone_args>()) };

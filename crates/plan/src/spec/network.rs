@@ -1,0 +1,64 @@
+//! Gives each action of a plan its network: its own key, or what the settings have for its phase. Pure.
+
+use std::net::IpAddr;
+
+use crate::config::{ActionSettings, Configuration};
+use proctor_model::{Action, ActionKind, ActionPhase, NetworkAccess, Plan, Problem};
+
+/// Sets the network of an action. `own` are the settings of the action in `proctor.toml`; `None` if it does not come from there.
+///
+/// Prerequisites fetch packages, so their network is open unless they say otherwise. A service fetches nothing, and checks have to reach it,
+/// so it has their network. What proctor does itself starts no process and has the machine's network.
+pub(super) fn with_network(action: Action, own: Option<&ActionSettings>, configuration: &Configuration) -> Action {
+    let is_fetching = action.phase == ActionPhase::Prerequisite && action.service.is_none();
+    let usual = if is_fetching || !action.kind.starts_a_process() { NetworkAccess::Open } else { configuration.sandbox.network };
+    Action { network: own.and_then(|own| own.network).unwrap_or(usual), ..action }
+}
+
+/// Returns what is wrong if proctor itself would have to reach into the network of a run: a request to a loopback address, which is meant
+/// for a service of the run. `None` if there is no such request, or the settings give the run no network of its own.
+pub fn unreachable_request(plan: &Plan, configuration: &Configuration) -> Option<Problem> {
+    let network = Some(configuration.sandbox.network).filter(|network| !network.is_open())?;
+    let (action, url) = plan.actions().find_map(|action| match &action.kind {
+        ActionKind::HttpRequest(request) if is_loopback(&request.url) => Some((action, &request.url)),
+        _ => None,
+    })?;
+    let word = network.word();
+    let message = format!("`{}` asks {url}, and proctor sends requests from outside of the network of a run", action.id.as_str());
+    let hint = format!("put `network = \"open\"` in `[sandbox]` in place of \"{word}\", or have a command send the request");
+    Some(Problem::new("sandbox.network", message).within(&configuration.file, None).hint(hint))
+}
+
+/// Returns whether the host of a URL is this machine, as its loopback addresses name it.
+fn is_loopback(url: &str) -> bool {
+    let authority = url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(six) => six.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_named = host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost");
+    is_named || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback() || address.is_unspecified())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_hosts_that_are_this_machine_are_loopback() {
+        for (url, expected) in [
+            ("http://127.0.0.1:4173/x", true),
+            ("http://localhost", true),
+            ("https://me@api.LOCALHOST:1?q", true),
+            ("http://[::1]:80/", true),
+            ("http://0.0.0.0:1/", true),
+            ("http://localhost.example.org/", false),
+            ("http://10.0.0.1/127.0.0.1", false),
+            ("http://example.org/?u=http://localhost/", false),
+            ("localhost:80", false),
+        ] {
+            assert_eq!(is_loopback(url), expected, "{url}");
+        }
+    }
+}
