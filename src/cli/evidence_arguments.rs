@@ -163,32 +163,3 @@ pub(crate) struct PruneOptions {
     #[arg(long)]
     pub(crate) snapshots: bool,
 }
-
-/// Keep old runs in one file each
-///
-/// The directory of a run becomes `RUN.tar.zst`, which is read back and compared before anything is removed. `show`, `log`, `export`, `verify`
-/// and `prune` read archives too. The last run of each task, its last green one and what waits for a person stay as they are.
-///
-/// Examples:
-///   proctor archive --days 30
-///   proctor archive --days 0 --task T117 --dry-run
-///   proctor archive 42 43
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct ArchiveOptions {
-    /// Runs, by id or number
-    #[arg(value_name = "RUN", conflicts_with_all = ["days", "task"])]
-    pub(crate) runs: Vec<String>,
-    /// Every run that began so many days ago or earlier; `archive_days` of `[evidence]` otherwise
-    #[arg(long, value_name = "N")]
-    pub(crate) days: Option<u32>,
-    /// Runs of this task alone
-    #[arg(long, value_name = "TASK")]
-    pub(crate) task: Option<String>,
-    /// Only list what would be archived
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// The project's directory
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    pub(crate) project: PathBuf,
-}

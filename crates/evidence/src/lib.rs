@@ -33,7 +33,7 @@
 //! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines. With
 //!   `own_signature` proctor recognises what it wrote into other files.
 //! * `project_link`, `git`, `project_file` and `trail` write into a project.
-//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` keeps a run in one file, and `export` copies a run for other people.
+//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` reads and writes a run in one file, and `export` copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
 //!   can be verified.
 //!   `activity` says whether somebody writes meanwhile.
@@ -109,10 +109,7 @@ pub use anchor::{
     NoteChange, add_attestations, notes_reference, read_anchor, read_attestation_notes, read_git_anchors, write_anchor,
     write_git_anchor,
 };
-pub use archive::{
-    ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveProblem, ArchiveRefusal, ArchiveRequest, archive_runs,
-    finish_archiving, is_archived, plan_archive,
-};
+pub use archive::{ArchiveProblem, is_archived};
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::{
     AcceptedChanges, AcceptedOf, AttestationReader, AttestationRefusal, Attestor, BundleError, CommitClaim, NamedTests,
