@@ -25,7 +25,8 @@ fn tar_and_sha256sum_alone_check_an_export_in_one_file() {
     fs::write(project.path().join("run.tar"), plain).expect("the project is ours");
     let unpacked = Command::new("tar").args(["-xf", "../run.tar", "--strip-components=1"]).current_dir(&place).status();
     assert!(unpacked.expect("tar is there").success());
-    let checked = Command::new("sha256sum").args(["--check", "--strict", "--quiet", "SHA256SUMS"]).current_dir(place.join("run")).status();
+    let checked =
+        Command::new("sha256sum").args(["--check", "--strict", "--quiet", "SHA256SUMS"]).current_dir(place.join("run")).status();
     assert!(checked.expect("coreutils are there").success());
     project.proctor(["verify", "unpacked"]).success();
 }

@@ -427,7 +427,9 @@ fn name_nested_command(error: clap::Error) -> clap::Error {
     let program = Arguments::command();
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
     if let Some((_, way_out)) = GONE.iter().find(|(name, _)| name == unknown) {
-        return program.clone().error(ErrorKind::InvalidSubcommand, format!("there is no command `proctor {unknown}` any more: {way_out}"));
+        return program
+            .clone()
+            .error(ErrorKind::InvalidSubcommand, format!("there is no command `proctor {unknown}` any more: {way_out}"));
     }
     let has_nested = |command: &&clap::Command| command.find_subcommand(unknown).is_some();
     let places: Vec<String> = program

@@ -9,9 +9,7 @@ use crate::evidence::{lock_within, recover_runs};
 use crate::repaired_index::open_index;
 use crate::request::ProjectScope;
 use crate::snapshot_storage::remove_snapshots_of;
-use proctor_evidence::{
-    Ledger, PurgePlan, Sizes, Store, plan_purge, purge_runs, remove_project_links, survey_runs,
-};
+use proctor_evidence::{Ledger, PurgePlan, Sizes, Store, plan_purge, purge_runs, remove_project_links, survey_runs};
 use proctor_model::{ProjectId, PrunedRun};
 use proctor_sandbox::process::clock;
 

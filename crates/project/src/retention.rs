@@ -11,8 +11,8 @@ use crate::request::{ProjectScope, ProjectSettings};
 use crate::test_history::keep_tests;
 use crate::workspace::Workspace;
 use proctor_evidence::{
-    Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines,
-    has_old_lines, plan_prune, prune_runs, remove_pruned_leftovers, survey_runs,
+    Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines, has_old_lines, plan_prune,
+    prune_runs, remove_pruned_leftovers, survey_runs,
 };
 use proctor_index::StoreIndex;
 use proctor_model::{ProjectId, PrunedRun, RetentionLimits, RunId};

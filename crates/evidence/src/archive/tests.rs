@@ -6,7 +6,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use tar::{Builder, EntryType, Header};
 
-use crate::archive::{ArchiveBounds, ArchiveFolder, ArchiveMember, ArchiveProblem, ArchiveWriter, for_each_stored_file, read_archive};
+use crate::archive::{
+    ArchiveBounds, ArchiveFolder, ArchiveMember, ArchiveProblem, ArchiveWriter, for_each_stored_file, read_archive,
+};
 use crate::changes::{create_file, remove_directory};
 use crate::retention::{Sizes, survey_runs};
 use crate::testing::{TestStore, asker, now, run_id};

@@ -25,8 +25,7 @@ pub enum UnfinishedKind {
 
 impl UnfinishedKind {
     /// Every kind.
-    pub const ALL: &[Self] =
-        &[Self::Run, Self::Pruning, Self::Purging, Self::Line, Self::KeyLine, Self::RetiredKey];
+    pub const ALL: &[Self] = &[Self::Run, Self::Pruning, Self::Purging, Self::Line, Self::KeyLine, Self::RetiredKey];
 
     /// Returns the word for the kind in `--json`.
     pub fn word(self) -> &'static str {
