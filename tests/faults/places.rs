@@ -143,7 +143,7 @@ const RUN_AFTER_A_KILLED_PRUNING: Scenario = Scenario {
 };
 
 /// The commands whose operations the tests of this file let go wrong.
-const SCENARIOS: [&Scenario; 9] = [
+const SCENARIOS: [&Scenario; 8] = [
     &FIRST_RUN,
     &NEXT_RUN,
     &RUN_AFTER_A_KILLED_ONE,
@@ -152,7 +152,6 @@ const SCENARIOS: [&Scenario; 9] = [
     &ROTATION,
     &START_OF_A_CYCLE,
     &PRUNING,
-    &ARCHIVING,
 ];
 
 #[test]
