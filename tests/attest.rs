@@ -2,6 +2,7 @@
 //! changed, foreign, weaker, too old, about another tree, or made to harm.
 
 mod accepted_changes;
+mod repository;
 
 use std::fs;
 use std::path::Path;

@@ -79,8 +79,8 @@ fn a_command_that_hides_its_failure_is_refused() {
     exit status: 4
     --- stderr
     error: the configuration is wrong
-      proctor.toml:4:11: check[1].command: `|| true` turns every failure into success
-        let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+      proctor.toml:4:11: check[1].command: `|| true` replaces the status of the command that failed
+        let the command's own exit status decide: write it alone as a list of words, or move the text into a file that is run; what may fail is said with `policy` or `expected_exit_codes`
       hint: `proctor init --print` shows every setting with its default
     ");
     insta::assert_snapshot!(refused("[[check]]\nname = \"a\"\nshell = true\ncommand = \"make test; exit 0\"\n"), @"
@@ -88,7 +88,7 @@ fn a_command_that_hides_its_failure_is_refused() {
     --- stderr
     error: the configuration is wrong
       proctor.toml:4:11: check[1].command: `; exit 0` ends with the status of the last command, whatever the ones before it did
-        let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+        join the commands by `&&`, or begin with `set -e` and give each command its own line; what may fail is said with `policy` or `expected_exit_codes`
       hint: `proctor init --print` shows every setting with its default
     ");
     insta::assert_snapshot!(refused("[[check]]\nname = \"a\"\nshell = true\ncommand = \"make test | tail -5\"\n"), @"

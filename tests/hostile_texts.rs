@@ -210,7 +210,6 @@ fn no_command_prints_a_character_of_others_that_a_terminal_obeys_or_a_person_doe
         &["init"],
         &["key", "checkpoint"],
         &["key", "show"],
-        &["archive"],
         &["prune", "--dry-run"],
         &["generate", "api"],
         &["tdd", "show", "default"],

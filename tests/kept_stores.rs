@@ -82,10 +82,10 @@ fn opens_verifies_and_goes_on(kept: &KeptStore) {
     assert!(verified.contains("VERIFIED · 11 runs, "), "{verified}");
     let shop: Vec<_> = SHOP.map(|(result, place)| (result.to_owned(), place.to_owned())).into();
     assert_eq!(kept.log("shop"), shop);
-    for anchored in [&["--git"][..], &["--anchor", "project/shop.checkpoint"]] {
-        let arguments = anchored.iter().map(|word| word.replace("project/", &format!("{ROOT}/project/")));
-        project.proctor(["verify", "--project", "shop"]).arguments(arguments).success();
-    }
+    let anchor = format!("{ROOT}/project/shop.checkpoint");
+    project.proctor(["verify", "--project", "shop", "--anchor", &anchor]).success();
+    let notes = project.proctor(["verify", "--project", "shop", "--git"]).status(2).stderr;
+    assert!(notes.contains("are not compared any more") && notes.contains("git notes --ref=proctor/"), "{notes}");
     let shown = project.proctor(["show", "--project", "shop", "3"]).success().stdout;
     assert!(shown.contains("✗ STEP.1") && shown.contains("stock: empty") && shown.contains("FAILED · 1 blocking"), "{shown}");
 

@@ -11,38 +11,26 @@ use clap::Args;
 ///
 /// Examples:
 ///   proctor key checkpoint
-///   proctor key checkpoint --proof 42 >run-42.tlog-proof
-///   proctor key checkpoint --since colleague.checkpoint >progress
-///   proctor key checkpoint --log public/proctor
+///   proctor key checkpoint --verifier-key
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CheckpointOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
-    /// Print the proof that the line of this run is in the ledger instead (C2SP tlog-proof)
-    #[arg(long, value_name = "RUN", group = "what")]
-    pub(crate) proof: Option<String>,
-    /// Print the proof that the ledger goes on from the checkpoint in this file instead (C2SP tlog-witness, add-checkpoint)
-    #[arg(long, value_name = "FILE", group = "what")]
-    pub(crate) since: Option<PathBuf>,
-    /// Write the ledger's hashes to this directory as a log that a web server can hand out (C2SP tlog-tiles); it only ever grows
-    #[arg(long, value_name = "DIR", group = "what")]
-    pub(crate) log: Option<PathBuf>,
     /// Print the public key as programs take it that verify checkpoints (C2SP signed-note) instead
-    #[arg(long, group = "what")]
+    #[arg(long)]
     pub(crate) verifier_key: bool,
 }
 
 /// Keep the head of the ledger elsewhere, so that a later rewrite of everything shows
 ///
-/// A checkpoint is written to a file, or as a git note of the commit that is checked out (`refs/notes/proctor/PROJECT-ID`). It replaces an
-/// earlier one only if the ledger goes on from that. It protects from whoever cannot write there: use another machine, or push the notes.
+/// A checkpoint is written to a file. It replaces an earlier one only if the ledger goes on from that. It protects from whoever cannot write
+/// there: use another machine. In git it is a note: `proctor key checkpoint | git notes --ref=proctor add -f -F -`, then push the notes.
 ///
 /// Exit codes: 0 if it is anchored, 6 if the ledger does not go on from what was anchored there.
 ///
 /// Examples:
-///   proctor anchor --git && git push origin 'refs/notes/proctor/*'
 ///   proctor anchor --file /mnt/backup/quotes.checkpoint
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -53,7 +41,7 @@ pub(crate) struct AnchorOptions {
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Make it a git note of the commit that is checked out
-    #[arg(long)]
+    /// What earlier versions had: answered with the way out
+    #[arg(long, hide = true)]
     pub(crate) git: bool,
 }

@@ -8,7 +8,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, V
 
 use crate::cli::anchor_arguments::AnchorOptions;
 use crate::cli::attest_arguments::AttestOptions;
-use crate::cli::evidence_arguments::{ArchiveOptions, ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
+use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::generate_arguments::{GenerateOptions, GenerateVerb};
 use crate::cli::govern_arguments::GovernOptions;
@@ -54,7 +54,6 @@ pub(crate) enum Command {
     Key(KeyOptions),
     Anchor(AnchorOptions),
     Prune(PruneOptions),
-    Archive(ArchiveOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
     Mcp(McpOptions),
@@ -395,7 +394,6 @@ impl Command {
             | Self::Anchor(_)
             | Self::Attest(_)
             | Self::Prune(_)
-            | Self::Archive(_)
             | Self::Daemon(_)
             | Self::Add(_)
             | Self::Remove(_)
@@ -417,11 +415,22 @@ impl Arguments {
     }
 }
 
+/// Commands that earlier versions had, and what is to be done in their place.
+const GONE: &[(&str, &str)] = &[(
+    "archive",
+    "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
+)];
+
 /// Returns the error about an unknown command. Where a command below another one has its name, as `flaky` stands below `history`,
 /// the error names that one.
 fn name_nested_command(error: clap::Error) -> clap::Error {
     let program = Arguments::command();
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if let Some((_, way_out)) = GONE.iter().find(|(name, _)| name == unknown) {
+        return program
+            .clone()
+            .error(ErrorKind::InvalidSubcommand, format!("there is no command `proctor {unknown}` any more: {way_out}"));
+    }
     let has_nested = |command: &&clap::Command| command.find_subcommand(unknown).is_some();
     let places: Vec<String> = program
         .get_subcommands()
@@ -455,6 +464,7 @@ mod tests {
             (&["completions", "bash"], "`proctor generate completions`"),
             (&["schema"], "`proctor generate schema`"),
             (&["checkpoint", "--proof", "42"], "`proctor key checkpoint`"),
+            (&["archive", "--days", "30"], "`proctor prune` removes"),
             (&["install"], "`proctor service install`"),
         ] {
             assert!(answer(words).contains(place), "{}", answer(words));

@@ -10,10 +10,10 @@ use proctor_model::ExportFormat;
 
 /// Hash all evidence again and name every fault
 ///
-/// Without WHAT the project is verified: its ledger, every run, the keys, the index. WHAT is a run (id or number), a task, a directory or
-/// a `.tar.zst` that `proctor export` made, or a proof of `proctor key checkpoint --since`. Nothing is changed.
+/// Without WHAT the project is verified: its ledger, every run, the keys, the index. WHAT is a run (id or number), a task, or a
+/// directory or a `.tar.zst` that `proctor export` made. Nothing is changed.
 ///
-/// With `--anchor` or `--git` the ledger must also go on from a checkpoint kept elsewhere (`proctor anchor`): only that shows a store that
+/// With `--anchor` the ledger must also go on from a checkpoint kept elsewhere (`proctor anchor`): only that shows a store that
 /// was written anew with its own key.
 ///
 /// Exit codes: 0 if nothing is wrong, 6 if something is.
@@ -23,9 +23,7 @@ use proctor_model::ExportFormat;
 ///   proctor verify 42
 ///   proctor verify --all --json
 ///   proctor verify ./run-42 --key proctor.pub
-///   proctor verify --git
 ///   proctor verify --anchor /mnt/backup/quotes.checkpoint
-///   proctor verify progress --anchor kept.checkpoint --key proctor.pub
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct VerifyOptions {
@@ -41,8 +39,8 @@ pub(crate) struct VerifyOptions {
     /// A file with a checkpoint that the ledger must go on from; can be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Vec<PathBuf>,
-    /// The ledger must go on from every checkpoint of `proctor anchor --git`, or of another reference of notes
-    #[arg(long, value_name = "REF", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with = "all")]
+    /// What earlier versions had: answered with the way out
+    #[arg(long, hide = true, value_name = "REF", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(crate) git: Option<String>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
@@ -162,33 +160,4 @@ pub(crate) struct PruneOptions {
     /// Also remove the copies of all projects that their checks run on; the next run makes them again
     #[arg(long)]
     pub(crate) snapshots: bool,
-}
-
-/// Keep old runs in one file each
-///
-/// The directory of a run becomes `RUN.tar.zst`, which is read back and compared before anything is removed. `show`, `log`, `export`, `verify`
-/// and `prune` read archives too. The last run of each task, its last green one and what waits for a person stay as they are.
-///
-/// Examples:
-///   proctor archive --days 30
-///   proctor archive --days 0 --task T117 --dry-run
-///   proctor archive 42 43
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct ArchiveOptions {
-    /// Runs, by id or number
-    #[arg(value_name = "RUN", conflicts_with_all = ["days", "task"])]
-    pub(crate) runs: Vec<String>,
-    /// Every run that began so many days ago or earlier; `archive_days` of `[evidence]` otherwise
-    #[arg(long, value_name = "N")]
-    pub(crate) days: Option<u32>,
-    /// Runs of this task alone
-    #[arg(long, value_name = "TASK")]
-    pub(crate) task: Option<String>,
-    /// Only list what would be archived
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// The project's directory
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    pub(crate) project: PathBuf,
 }

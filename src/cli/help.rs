@@ -17,7 +17,7 @@ struct Group {
 /// The groups of the other commands. A test checks that every command is either in [`EVERY_DAY`] or in exactly one group.
 const GROUPS: &[Group] = &[
     Group { heading: "Past runs", commands: &["open", "history", "diff"] },
-    Group { heading: "Evidence", commands: &["gate", "attest", "verify", "export", "key", "anchor", "archive", "prune"] },
+    Group { heading: "Evidence", commands: &["gate", "attest", "verify", "export", "key", "anchor", "prune"] },
     Group { heading: "Service", commands: &["add", "remove", "list", "daemon", "service"] },
     Group { heading: "Tasks, agents", commands: &["check", "approve", "tdd", "tasks", "request", "hook", "mcp"] },
     Group { heading: "Reviews", commands: &["review", "govern"] },

@@ -115,7 +115,6 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Key(options) => commands::key::execute(&options, environment),
         Command::Anchor(options) => commands::anchor::execute(&options, environment),
         Command::Prune(options) => commands::prune::execute(&options, environment),
-        Command::Archive(options) => commands::archive::execute(&options, environment),
         Command::Why(options) => commands::why::execute(&options, environment),
         Command::Doctor(options) => commands::doctor::execute(&options, environment),
         Command::Status(options) => commands::status::execute(&options, environment),

@@ -126,14 +126,6 @@ const PRUNING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// An archiving in a project that has runs that may be archived.
-const ARCHIVING: Scenario = Scenario {
-    command: &["archive", "--days", "0"],
-    prepare: |project| (0..2).for_each(|_| drop(project.proctor(["run"]).success())),
-    is_first: false,
-    goes_on_as_a_run: false,
-};
-
 /// A run after a pruning that was killed while it removed a run's directory.
 const RUN_AFTER_A_KILLED_PRUNING: Scenario = Scenario {
     command: &["run"],
@@ -151,7 +143,7 @@ const RUN_AFTER_A_KILLED_PRUNING: Scenario = Scenario {
 };
 
 /// The commands whose operations the tests of this file let go wrong.
-const SCENARIOS: [&Scenario; 9] = [
+const SCENARIOS: [&Scenario; 8] = [
     &FIRST_RUN,
     &NEXT_RUN,
     &RUN_AFTER_A_KILLED_ONE,
@@ -160,7 +152,6 @@ const SCENARIOS: [&Scenario; 9] = [
     &ROTATION,
     &START_OF_A_CYCLE,
     &PRUNING,
-    &ARCHIVING,
 ];
 
 #[test]
@@ -225,18 +216,6 @@ fn a_new_key_a_cycle_and_a_pruning_may_die_and_fail_at_every_operation() {
         scenario.go_wrong_everywhere(Wrong::Dies);
         scenario.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
     }
-}
-
-#[test]
-#[ignore = "long tier"]
-fn archiving_may_die_at_every_operation() {
-    ARCHIVING.go_wrong_everywhere(Wrong::Dies);
-}
-
-#[test]
-#[ignore = "long tier"]
-fn archiving_may_fail_at_every_operation() {
-    ARCHIVING.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
 }
 
 #[test]

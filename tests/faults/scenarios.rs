@@ -26,12 +26,6 @@ const RUN_WITH_A_TASK_LIST: Scenario = Scenario {
 };
 const ANCHOR_IN_A_FILE: Scenario =
     Scenario { command: &["anchor", "--file", "../kept"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
-const LOG_IN_A_DIRECTORY: Scenario = Scenario {
-    command: &["key", "checkpoint", "--log", "../log"],
-    prepare: |project| drop(fs::remove_dir_all(project.root().join("log"))),
-    is_first: false,
-    goes_on_as_a_run: false,
-};
 const EXPORT: Scenario = Scenario {
     command: &["export", "2", "--to", "../exported"],
     prepare: |project| drop(fs::remove_dir_all(project.root().join("exported"))),
@@ -40,13 +34,11 @@ const EXPORT: Scenario = Scenario {
 };
 
 /// Commands that write outside of the store, and how many of their operations may go wrong in one project.
-///
-/// A log's files are named after the number of its lines. So that the names stay the same, each attempt at the log gets a new project.
-const OUTSIDE_OF_THE_STORE: [(Scenario, usize); 3] = [(ANCHOR_IN_A_FILE, 10), (LOG_IN_A_DIRECTORY, 1), (EXPORT, 10)];
+const OUTSIDE_OF_THE_STORE: [(Scenario, usize); 2] = [(ANCHOR_IN_A_FILE, 10), (EXPORT, 10)];
 
 #[test]
 fn each_command_that_writes_to_the_store_may_die_and_fail_at_some_of_its_operations() {
-    let inside = [(RUN_WITH_A_TASK_LIST, 10), (APPROVAL, 10), (ANCHOR_IN_GIT, 10)];
+    let inside = [(RUN_WITH_A_TASK_LIST, 10), (APPROVAL, 10), (ATTESTATION, 10)];
     for (scenario, lives) in inside.into_iter().chain(OUTSIDE_OF_THE_STORE) {
         scenario.go_wrong_in_projects(SAMPLE, Wrong::Dies, lives);
         scenario.go_wrong_in_projects(SAMPLE, Wrong::Fails("EIO"), lives);
@@ -62,7 +54,7 @@ fn a_run_that_puts_the_task_list_back_may_die_and_fail_at_every_operation() {
 
 #[test]
 #[ignore = "long tier"]
-fn an_anchor_a_log_and_an_export_may_die_and_fail_at_every_operation() {
+fn an_anchor_and_an_export_may_die_and_fail_at_every_operation() {
     for (scenario, lives) in OUTSIDE_OF_THE_STORE {
         scenario.go_wrong_in_projects(Extent::All, Wrong::Dies, lives);
         scenario.go_wrong_in_projects(Extent::All, Wrong::Fails("ENOSPC"), lives);
@@ -86,15 +78,16 @@ const APPROVAL: Scenario = Scenario {
     is_first: false,
     goes_on_as_a_run: false,
 };
-/// An anchoring in git notes. The project is a git repository with one commit and without git notes.
-const ANCHOR_IN_GIT: Scenario = Scenario {
-    command: &["anchor", "--git"],
+/// An attestation in git notes. The project is a git repository with one commit and without git notes.
+const ATTESTATION: Scenario = Scenario {
+    command: &["attest"],
     prepare: |project| {
         let _none = fs::remove_dir_all(project.path().join(".git"));
         let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
         for arguments in [["init", "--quiet"].as_slice(), &["add", "proctor.toml"], &["commit", "--quiet", "-m", "first"]] {
             project.command(Path::new("git"), identity.iter().chain(arguments)).success();
         }
+        project.proctor(["run"]).success();
     },
     is_first: false,
     goes_on_as_a_run: false,
@@ -110,6 +103,6 @@ fn an_approval_may_die_and_fail_at_every_operation() {
 #[test]
 #[ignore = "long tier"]
 fn a_note_in_git_may_die_and_fail_at_every_operation() {
-    ANCHOR_IN_GIT.go_wrong_everywhere(Wrong::Dies);
-    ANCHOR_IN_GIT.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+    ATTESTATION.go_wrong_everywhere(Wrong::Dies);
+    ATTESTATION.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
 }

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::Read as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use proctor_evidence::FaultKind;
+use proctor_evidence::{FaultKind, Ledger, Store, WaitDecision};
+use proctor_model::{ArchiveRecord, Asker, Digest, LedgerBody, PackedRun, ProjectId, RunId, TaskId, Timestamp};
 use tar::{Builder, EntryType, Header};
 
 use crate::common::Extent;
@@ -217,11 +219,49 @@ fn shorten_hash(line: &str) -> String {
     }
 }
 
-/// Returns a copy of the store in which every run that may be archived is archived.
+/// Returns a copy of the store in which every run but the last is archived.
 fn archived(made: &Made) -> Victim {
     let victim = made.copy();
-    made.archive_in(&victim);
+    archive_runs(&victim);
     victim
+}
+
+/// Archives every run but the last, as an earlier version of proctor did: the directory becomes a file that a line of the ledger names.
+pub(super) fn archive_runs(victim: &Victim) {
+    let store = Store::open(&victim.root()).expect("a copy of a store");
+    let project = ProjectId::try_from(name_of(&entries(&victim.root().join("evidence"))[0]).as_str()).expect("a project's id");
+    let lock = store.lock(&project, &mut || WaitDecision::GiveUp).expect("nobody else uses the copy");
+    let mut ledger = Ledger::open(&lock).expect("a ledger");
+    let mut directories = entries(&victim.task().join("runs"));
+    directories.retain(|path| path.is_dir());
+    directories.pop();
+    let runs: Vec<PackedRun> = directories.iter().map(|directory| archive_run(directory)).collect();
+    let asker = Asker { pid: 1, uid: 0, executable: None, terminal: None };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
+    let now = Timestamp::from_millis(i64::try_from(now).expect("it fits"));
+    ledger.append(LedgerBody::Archived(ArchiveRecord { runs }), &asker, now).expect("the copy is ours");
+    directories.iter().for_each(|directory| fs::remove_dir_all(directory).expect("the copy is ours"));
+}
+
+fn archive_run(directory: &Path) -> PackedRun {
+    let name = name_of(directory);
+    let files: Vec<(String, Vec<u8>)> =
+        entries(directory).iter().map(|path| (format!("{name}/{}", name_of(path)), bytes(path))).collect();
+    let manifest = files.iter().find(|(path, _)| path.ends_with("/SHA256SUMS")).expect("a sealed run has one");
+    let manifest_hash = Digest::of(&manifest.1);
+    let archive = directory.with_file_name(format!("{name}.tar.zst"));
+    pack(&archive, &files, EntryType::Regular);
+    fs::set_permissions(&archive, PermissionsExt::from_mode(0o400)).expect("ours");
+    let packed = bytes(&archive);
+    PackedRun {
+        run_id: RunId::try_from(name.as_str()).expect("a directory is named like its run"),
+        task: TaskId::try_from("default").expect("a task's id"),
+        manifest_hash,
+        archive_hash: Digest::of(&packed),
+        archive_bytes: packed.len() as u64,
+        files: files.len() as u64,
+        bytes: files.iter().map(|(_, content)| content.len() as u64).sum(),
+    }
 }
 
 #[test]

@@ -81,13 +81,6 @@ impl Made {
         self.project.proctor(["run"]).env("XDG_STATE_HOME", victim.directory.path()).success();
     }
 
-    /// Archives every run that may be archived in a copy of the store.
-    #[track_caller]
-    pub(super) fn archive_in(&self, victim: &Victim) {
-        let command = self.project.proctor(["archive", "--days", "0"]);
-        command.env("XDG_STATE_HOME", victim.directory.path()).success();
-    }
-
     #[track_caller]
     pub(super) fn copy(&self) -> Victim {
         copy(&self.project.root().join("state/proctor"))

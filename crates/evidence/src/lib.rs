@@ -5,7 +5,7 @@
 //! * The evidence, ledgers, keys and locks below `$XDG_STATE_HOME/proctor`. `store/` and `snapshot/` own other files there,
 //!   for example `state.db`, `trees/` and `snapshots/`; [`Store`] knows their paths too.
 //! * The few files that proctor writes into a project: the link to the evidence, the task list, the trail of a governance
-//!   workflow, and, in the git directory, the link's entry in `info/exclude` and the notes of an anchor.
+//!   workflow, and, in the git directory, the link's entry in `info/exclude` and the notes of attestations.
 //!
 //! Only the holder of a project's [`ProjectLock`] writes the project's evidence; readers need no lock. The steps by which
 //! a run becomes durable are [`DurableStep::ALL`]. The synced ledger line is the commit, and nothing in a run directory
@@ -33,7 +33,7 @@
 //! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines. With
 //!   `own_signature` proctor recognises what it wrote into other files.
 //! * `project_link`, `git`, `project_file` and `trail` write into a project.
-//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` keeps a run in one file, and `export` copies a run for other people.
+//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` reads and writes a run in one file, and `export` copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
 //!   can be verified.
 //!   `activity` says whether somebody writes meanwhile.
@@ -105,14 +105,10 @@ mod tests;
 
 pub use activity::{StoreActivity, read_store_activity};
 pub use anchor::{
-    ATTESTATIONS, Anchor, AnchorFileError, AnchorRefusal, AnchoredNote, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError,
-    NoteChange, add_attestations, notes_reference, read_anchor, read_attestation_notes, read_git_anchors, write_anchor,
-    write_git_anchor,
+    ATTESTATIONS, Anchor, AnchorFileError, AnchorRefusal, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange,
+    add_attestations, read_anchor, read_attestation_notes, write_anchor,
 };
-pub use archive::{
-    ArchiveExemption, ArchiveOutcome, ArchivePlan, ArchiveProblem, ArchiveRefusal, ArchiveRequest, archive_runs,
-    finish_archiving, is_archived, plan_archive,
-};
+pub use archive::{ArchiveProblem, is_archived};
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::{
     AcceptedChanges, AcceptedOf, AttestationReader, AttestationRefusal, Attestor, BundleError, ClaimedFlip, CommitClaim,
@@ -168,13 +164,12 @@ pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::{Store, agents_directory, evidence_directory};
 pub use trail::{TrailDirectory, TrailError};
 pub use transparency::{
-    ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, LogDirectoryError, ProofError,
-    SignedCheckpoint, read_log, verifier_key, write_log_directory,
+    InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, ProofError, SignedCheckpoint, read_log, verifier_key,
 };
 pub use verification::{
     EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys, check_anchor,
-    check_consistency_proof, check_store_entries, is_ahead, ledger_file, line_from_the_future, name_links, names_a_key,
-    sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
+    check_store_entries, is_ahead, ledger_file, line_from_the_future, name_links, names_a_key, sort_by_cause, verify_copy,
+    verify_keys, verify_project, verify_steadily,
 };
 pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};
 pub use workflow_lock::WorkflowLock;

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::archive::finish_interrupted_archiving;
 use crate::changes::{remove_directory, rename, seal_files};
 use crate::files::{SizeAndDigest, hash_file, if_exists, list_directory, read_no_follow};
 use crate::lock::LeftBehind;
@@ -58,7 +57,6 @@ pub fn recover(
 ) -> Result<Vec<RunId>, EvidenceError> {
     lock.check_no_run_is_open()?;
     remove_leftover_outputs(lock)?;
-    finish_interrupted_archiving(lock)?;
     let candidates = match lock.left_behind() {
         LeftBehind::Nothing => {
             lock.mark_recovered()?;

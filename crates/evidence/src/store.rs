@@ -107,12 +107,6 @@ impl Store {
         self.runs_directory(project, task).join(archive_name(run_id))
     }
 
-    /// Returns the directory in which archives of a project's runs are written. It exists only during archiving or
-    /// after an interruption.
-    pub(super) fn archiving_directory(&self, project: &ProjectId) -> PathBuf {
-        self.root.join("archiving").join(project.as_str())
-    }
-
     /// Returns the directory that contains the ledgers of all projects.
     pub fn ledger_directory(&self) -> PathBuf {
         self.root.join("ledger")

@@ -13,8 +13,6 @@ pub struct RetentionLimits {
     pub days: Option<u32>,
     /// The largest total size of all runs.
     pub bytes: Option<ByteSize>,
-    /// The age in days after which a run's directory is replaced by an archive file. This limit deletes no run.
-    pub archive_days: Option<u32>,
 }
 
 /// The limit on a project's runs together (`max_bytes`) that proctor proposes at its first use and in `doctor`. It never sets the limit
@@ -104,13 +102,8 @@ pub enum PruneReason {
 }
 
 impl RetentionLimits {
-    /// Returns whether no limit deletes runs; runs may still be archived.
+    /// Returns whether no limit deletes runs.
     pub fn is_unlimited(&self) -> bool {
-        *self == Self { archive_days: self.archive_days, ..Self::default() }
-    }
-
-    /// Returns whether runs are neither deleted nor archived.
-    pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 }

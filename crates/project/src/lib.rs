@@ -6,15 +6,14 @@
 //!
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
-//! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `archiving` and
-//! `retention` archive and remove old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
+//! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `retention`
+//! removes old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
 //! `proctor doctor`; `gate` reads what `proctor gate` judges from, and `recorded_tests` the tests of its runs; `known_trees` holds the last known tree index of each project;
 //! `test_history` tells the past of tests.
 
 mod approval;
 mod approval_request;
 mod approved_tree;
-mod archiving;
 mod checked_index;
 mod checked_trees;
 mod committed_files;
@@ -87,7 +86,6 @@ mod workspace;
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval::{CONFIGURATION_FILE, PlanApproval, approve_by_rule};
 pub use approval_request::{approval_counts, approval_faults};
-pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
 pub use checked_index::check_ledgers;
 pub use committed_files::{ChangedPath, CommittedFiles, changed_paths_between};
 pub use cycle::PersonPresence;

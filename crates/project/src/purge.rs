@@ -9,9 +9,7 @@ use crate::evidence::{lock_within, recover_runs};
 use crate::repaired_index::open_index;
 use crate::request::ProjectScope;
 use crate::snapshot_storage::remove_snapshots_of;
-use proctor_evidence::{
-    Ledger, PurgePlan, Sizes, Store, finish_archiving, plan_purge, purge_runs, remove_project_links, survey_runs,
-};
+use proctor_evidence::{Ledger, PurgePlan, Sizes, Store, plan_purge, purge_runs, remove_project_links, survey_runs};
 use proctor_model::{ProjectId, PrunedRun};
 use proctor_sandbox::process::clock;
 
@@ -63,7 +61,6 @@ fn purge_locked(
     // A run whose process died has no ledger line yet. It gets one, so that the purge can name it.
     let recovered = recover_runs(&lock, &mut ledger, &scope.asker)?;
     catch_up(store, &mut index, &scope.project)?;
-    finish_archiving(&lock).map_err(ProjectError::Evidence)?;
     let plan = plan_purge(&survey_runs(store, &scope.project, Sizes::Measured).map_err(ProjectError::Evidence)?);
     let is_new = |run: &PrunedRun| !shown.runs.contains(run) && !recovered.contains(&run.run_id);
     if plan.runs.iter().any(is_new) {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::archiving::archive_locked;
 use crate::checked_index::{apply_written, catch_up};
 use crate::environment_digest::forget_gone_toolchains;
 use crate::error::ProjectError;
@@ -12,8 +11,8 @@ use crate::request::{ProjectScope, ProjectSettings};
 use crate::test_history::keep_tests;
 use crate::workspace::Workspace;
 use proctor_evidence::{
-    ArchiveRequest, Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines,
-    finish_archiving, has_old_lines, plan_prune, prune_runs, remove_pruned_leftovers, survey_runs,
+    Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines, has_old_lines, plan_prune,
+    prune_runs, remove_pruned_leftovers, survey_runs,
 };
 use proctor_index::StoreIndex;
 use proctor_model::{ProjectId, PrunedRun, RetentionLimits, RunId};
@@ -93,7 +92,7 @@ pub(crate) fn with_lock<T>(
 }
 
 impl Workspace {
-    /// Archives and removes old runs of the project whose run was the last in this process, as the project's limits
+    /// Removes old runs of the project whose run was the last in this process, as the project's limits
     /// demand. The limits are applied only after every 16th run, and the call is meant for idle time: if another
     /// process has locked the project's evidence, nothing is done until a later run.
     ///
@@ -104,7 +103,7 @@ impl Workspace {
         if let Err(error) = compress_ledger_if_due(&self.evidence.store, &scope) {
             tracing::warn!("old lines of the ledger of {} were not compressed: {error}", scope.project);
         }
-        if limits.is_idle() {
+        if limits.is_unlimited() {
             return;
         }
         if let Err(error) = prune_if_due(&mut self.evidence, &scope, &limits) {
@@ -132,16 +131,6 @@ fn prune_if_due(evidence: &mut Evidence, scope: &ProjectScope, limits: &Retentio
     let Ok(lock) = evidence.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
     evidence.catch_up(&scope.project)?;
     let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
-    if let Some(days) = limits.archive_days {
-        let wish = ArchiveRequest::Old { days, task: None };
-        let archived = archive_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, &wish)?;
-        if !archived.runs.is_empty() {
-            tracing::info!("{} runs of {} were archived", archived.runs.len(), scope.project);
-        }
-    }
-    if limits.is_unlimited() {
-        return Ok(());
-    }
     let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
     let pruned = prune_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, limits, sizes)?;
     if !pruned.runs.is_empty() {
@@ -161,14 +150,13 @@ fn prune_locked(
 ) -> Result<PruningOutcome, ProjectError> {
     forget_gone_toolchains(store);
     let ended = ledger.finished_prunings();
-    let tidied = finish_archiving(lock).map_err(ProjectError::Evidence)?;
     let survey = survey_runs(store, &scope.project, sizes).map_err(ProjectError::Evidence)?;
     remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
     let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(ProjectError::Evidence)?;
     apply_written(store, index, &scope.project, &pruning.lines)?;
-    Ok(pruning_outcome(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
+    Ok(pruning_outcome(&survey, pruning.runs, ended + survey.pruned_leftovers.len()))
 }
 
 fn pruning_outcome(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> PruningOutcome {

@@ -5,30 +5,24 @@ use crate::cli::commands::key::from_evidence_error;
 use crate::cli::render;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
-use proctor_evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor, write_git_anchor};
+use proctor_evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, read_log, write_anchor};
 use proctor_git::GitReadError;
 use proctor_model::CommandExit;
-use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    if options.file.is_none() && !options.git {
-        return Err(CommandError::new(CommandExit::Usage, "nothing says where to keep the head of the ledger").hint(
-            "`--git` makes it a git note of the commit that is checked out, `--file FILE` writes it to a file; both may be given",
-        ));
-    }
+    let Some(file) = options.file.as_ref().filter(|_| !options.git) else {
+        return Err(CommandError::new(CommandExit::Usage, "nothing says to which file the head of the ledger is to be written")
+            .hint(
+                "name it: `--file FILE`; git makes it a note: `proctor key checkpoint | git notes --ref=proctor add -f -F -`",
+            ));
+    };
     let root = setup::project_root(environment, &options.project)?;
     let (_, project) = opening::open_registered(environment, &root)?;
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let log = read_log(&store, &project).map_err(|error| from_evidence_error(&error))?;
     let head = log.sign_head(&store).map_err(|error| from_evidence_error(&error))?.ok_or_else(no_key)?;
-    if let Some(file) = &options.file {
-        write_anchor(&environment.absolute(file), &log, &head).map_err(|error| from_anchor_file_error(&error))?;
-        render::line(&format!("{} lines anchored · {}", log.size(), file.display()));
-    }
-    if options.git {
-        let anchored = write_git_anchor(&root, &log, &head, clock::now()).map_err(|error| from_git_error(&error))?;
-        render::line(&format!("{} lines anchored · {} · a note of {}", log.size(), anchored.reference, anchored.commit));
-    }
+    write_anchor(&environment.absolute(file), &log, &head).map_err(|error| from_anchor_file_error(&error))?;
+    render::line(&format!("{} lines anchored · {}", log.size(), file.display()));
     Ok(CommandExit::Proceed)
 }
 
@@ -49,7 +43,6 @@ pub(super) fn from_anchor_refusal(refusal: &AnchorRefusal, what: String) -> Comm
 /// Converts an error of the git repository into a command error.
 pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
     let exit = match error {
-        GitAnchorError::Refused { source, .. } => return from_anchor_refusal(source, error.to_string()),
         GitAnchorError::Evidence(error) => return from_evidence_error(error),
         GitAnchorError::Read(GitReadError::Object { .. }) => CommandExit::EvidenceWrong,
         GitAnchorError::Read(GitReadError::Unreadable { .. }) => CommandExit::OwnFault,
@@ -62,7 +55,6 @@ pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
             | GitReadError::TooLong { .. },
         )
         | GitAnchorError::NoRepository { .. }
-        | GitAnchorError::NothingCommitted { .. }
         | GitAnchorError::TooManyNotes
         | GitAnchorError::NoteInTheWay { .. }
         | GitAnchorError::Locked { .. } => CommandExit::Usage,

@@ -5,15 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::commands::anchor::from_git_error;
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::evidence_arguments::VerifyOptions;
 use proctor_app::{CommandError, Environment};
-use proctor_evidence::{
-    AcceptedKeys, Anchor, EvidenceFault, FaultKind, GitAnchorError, LedgerLog, check_anchor, notes_reference, read_anchor,
-    read_git_anchors,
-};
-use proctor_git::GitReadError;
+use proctor_evidence::{AcceptedKeys, Anchor, EvidenceFault, FaultKind, LedgerLog, check_anchor, read_anchor};
 use proctor_model::{CommandExit, Digest, ProjectId};
 
 /// An anchor holds if the ledger still begins with the lines that the anchor signed. At most this many anchors that
@@ -47,39 +42,12 @@ pub(super) fn read_named(
     Ok(anchors)
 }
 
-/// Reads the git notes in which a project's ledger was anchored. With `--git` it is a fault if there are none; without
-/// `--git` none are read.
-pub(super) fn read_notes(
-    root: &Path,
-    project: &ProjectId,
-    options: &VerifyOptions,
-    faults: &mut Vec<EvidenceFault>,
-) -> Result<Vec<Anchor>, CommandError> {
-    let reference = match options.git.as_deref() {
-        None => return Ok(Vec::new()),
-        Some("") => notes_reference(project),
-        Some(reference) => reference.to_owned(),
-    };
-    match read_git_anchors(root, &reference) {
-        Ok(Some(anchors)) if !anchors.is_empty() => Ok(anchors),
-        Ok(_) => {
-            faults.push(EvidenceFault::new(FaultKind::AnchorMissing, reference, "the repository has no such notes"));
-            Ok(Vec::new())
-        }
-        Err(error @ GitAnchorError::Read(GitReadError::Object { .. })) => {
-            faults.push(EvidenceFault::new(FaultKind::AnchorUnreadable, reference, error.to_string()));
-            Ok(Vec::new())
-        }
-        Err(error) => Err(from_git_error(&error)),
-    }
-}
-
-/// Refuses `--git` for an exported run or a proof. Neither says where the project's repository with the notes is.
+/// Refuses `--git`, which earlier versions had: checkpoints in git notes are not read any more.
 pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> {
     if options.git.is_none() {
         return Ok(());
     }
-    Err(CommandError::new(CommandExit::Usage, "`--git` compares the ledger of a project, and a copy is verified").hint(
+    Err(CommandError::new(CommandExit::Usage, "checkpoints in git notes are not compared any more").hint(
         "name the checkpoint as a file: `git notes --ref=proctor/PROJECT-ID show COMMIT >checkpoint`, then `--anchor checkpoint`",
     ))
 }

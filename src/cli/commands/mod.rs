@@ -5,7 +5,6 @@ pub(crate) mod add;
 pub(crate) mod anchor;
 mod anchored;
 pub(crate) mod approve;
-pub(crate) mod archive;
 mod at_gates;
 pub(crate) mod attest;
 pub(crate) mod check;

@@ -12,19 +12,18 @@ use crate::cli::screen;
 use proctor_app::project::setup;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
-    AcceptedKeys, Anchor, ConsistencyProof, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store,
-    VerificationResult, VerificationScope, VerifiedKeys, check_consistency_proof, check_store_entries, find_registered_project,
-    find_replaced_link, is_archive_name, ledger_file, line_from_the_future, list_projects, name_links, names_a_key,
-    open_regular_file, projects_with_evidence, read_key_ring, read_regular_file, read_regular_text, sort_by_cause, verify_copy,
-    verify_keys, verify_project, verify_steadily,
+    AcceptedKeys, Anchor, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store, VerificationResult,
+    VerificationScope, VerifiedKeys, check_store_entries, find_registered_project, find_replaced_link, is_archive_name,
+    ledger_file, line_from_the_future, list_projects, name_links, names_a_key, open_regular_file, projects_with_evidence,
+    read_key_ring, read_regular_text, sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
 };
 use proctor_index::IndexReader;
 use proctor_model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
 use proctor_project::{VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error};
 use proctor_sandbox::process::clock;
 
-/// The longest proof of progress that is read, in bytes. A proof has at most some hundred hashes.
-const LONGEST_PROOF: u64 = 1 << 20;
+/// The first bytes of a proof of progress.
+const PROGRESS: &[u8] = b"old ";
 /// The longest file with a public key that is read, in bytes.
 const LONGEST_KEY: u64 = 64 * 1024;
 
@@ -42,11 +41,12 @@ struct Total {
 }
 
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    anchored::refuse_notes(options)?;
     let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
     let mut total = match named {
         Some(path) if is_special(&path) => return Err(special(&path)),
         Some(path) if is_run(&path) => verify_copied(&path, options, environment)?,
-        Some(path) if is_progress(&path) => verify_progress(&path, options, environment)?,
+        Some(path) if is_progress(&path) => return Err(progress(&path)),
         Some(_) | None => verify_store_steadily(options, environment)?,
     };
     sort_by_cause(&mut total.sum.faults);
@@ -77,16 +77,20 @@ fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir() || (is_archive_name(path) && path.is_file())
 }
 
-/// Returns whether a path is a file with a proof of progress, recognised by its first bytes. Its name decides nothing,
-/// because a run or a task may have the same name as a file.
+/// Returns whether a path is a file with a proof of progress, which earlier versions made, recognised by its first bytes. Its name decides
+/// nothing, because a run or a task may have the same name as a file.
 fn is_progress(path: &Path) -> bool {
-    let mut start = [0; ConsistencyProof::START.len()];
+    let mut start = [0; PROGRESS.len()];
     let read = open_regular_file(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *ConsistencyProof::START.as_bytes()
+    read.is_ok() && start == *PROGRESS
+}
+
+fn progress(path: &Path) -> CommandError {
+    CommandError::new(CommandExit::Usage, format!("`{}` is a proof of progress, and none is checked any more", path.display()))
+        .hint("with the ledger, `proctor verify --anchor FILE` compares it with the checkpoint that you kept")
 }
 
 fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
-    anchored::refuse_notes(options)?;
     let keys = match &options.key {
         Some(file) => read_keys(&environment.absolute(file))?,
         None => own_keys(directory, environment)?,
@@ -95,26 +99,6 @@ fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Enviro
     let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     let checked = verify_copy(directory, &keys, &anchors).map_err(|error| from_evidence_error(&error))?;
     total.add(checked);
-    total.hold(&anchors);
-    Ok(total)
-}
-
-/// Verifies a proof of progress: that a ledger only grew since an earlier checkpoint. The ledger itself is not needed.
-fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
-    anchored::refuse_notes(options)?;
-    let Some(file) = &options.key else {
-        return Err(CommandError::new(CommandExit::Usage, format!("`{}` is a file, and no key is named", path.display()))
-            .hint("name the public key of whoever made it: `--key FILE`"));
-    };
-    let keys = read_keys(&environment.absolute(file))?;
-    let mut total = Total::default();
-    let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
-    let bytes = read_regular_file(path, LONGEST_PROOF).map_err(|error| {
-        CommandError::caused(CommandExit::Usage, format!("`{}` cannot be read", path.display()), &error)
-            .hint("name a file that `proctor key checkpoint --since` wrote")
-    })?;
-    let shown = options.what.as_deref().map(Path::new).unwrap_or(path);
-    total.sum.faults.extend(check_consistency_proof(shown, &bytes, &keys, &anchors));
     total.hold(&anchors);
     Ok(total)
 }
@@ -165,11 +149,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
         vec![project(&store, index.as_ref(), options, environment)?]
     };
     let named = options.key.as_deref().map(|file| read_keys(&environment.absolute(file))).transpose()?;
-    let mut anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
-    if let (Some(_), [project]) = (&options.git, total.projects.as_slice()) {
-        let root = setup::project_root(environment, &options.project)?;
-        anchors.extend(anchored::read_notes(&root, project, options, &mut total.sum.faults)?);
-    }
+    let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
     let is_compared = !anchors.is_empty();
     let threads = proctor_app::processors() as usize;
     for project in total.projects.clone() {

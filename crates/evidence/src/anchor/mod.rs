@@ -4,7 +4,7 @@
 //! # What it owns
 //!
 //! * `file`: an anchor in a file.
-//! * `git`: an anchor in a note of the project's repository.
+//! * `git`: attestations in notes of the project's repository.
 //!
 //! An anchor is replaced only by a checkpoint of a ledger that extends the anchored one: the checkpoint of a rewritten
 //! ledger is refused.
@@ -20,8 +20,7 @@ use std::path::PathBuf;
 
 pub use file::{AnchorFileError, read_anchor, write_anchor};
 pub use git::{
-    ATTESTATIONS, AnchoredNote, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange, add_attestations,
-    notes_reference, read_attestation_notes, read_git_anchors, write_git_anchor,
+    ATTESTATIONS, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange, add_attestations, read_attestation_notes,
 };
 
 use crate::{LedgerLog, LogCheckpoint, LogCheckpointError, SignedCheckpoint};

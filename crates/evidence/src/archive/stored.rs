@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::archive::{ArchiveBounds, ArchiveFolder, ArchiveProblem, archivable_names, read_archive};
+use crate::archive::{ArchiveBounds, ArchiveFolder, ArchiveProblem, read_archive};
 use crate::error::failed;
 use crate::files::{SizeAndDigest, hash_reader, if_exists, list_directory, open_no_follow, read_chunks};
-use crate::names::{ARCHIVE_SUFFIX, run_from_archive_name};
+use crate::names::{ARCHIVE_SUFFIX, check_component, run_from_archive_name};
 use crate::{EvidenceError, FileOperation, Store, list_tasks};
 use proctor_model::{ProjectId, RunId, TaskId};
 
@@ -87,7 +87,7 @@ fn with_file(directory: &Path, name: &str, visit: ReadContent<'_>) -> Result<(),
 /// When the run cannot be read, or its directory contains an entry that is not a regular file.
 pub(crate) fn for_each_stored_file(directory: &Path, visit: VisitFile<'_>) -> Result<(), EvidenceError> {
     if directory.is_dir() {
-        let names = archivable_names(directory)?.map_err(|_| EvidenceError::Foreign { path: directory.to_owned() })?;
+        let names = file_names(directory)?;
         return names.iter().try_for_each(|name| {
             let path = directory.join(name);
             let mut file = open_no_follow(&path)?;
@@ -108,6 +108,18 @@ pub(crate) fn for_each_stored_file(directory: &Path, visit: VisitFile<'_>) -> Re
         (Some(error), _) => Err(error),
         (None, read) => read.map(drop).map_err(|problem| EvidenceError::Archive { path, problem }),
     }
+}
+
+/// Returns the names of the files in a run's directory, sorted.
+fn file_names(directory: &Path) -> Result<Vec<String>, EvidenceError> {
+    let mut names = Vec::new();
+    for entry in list_directory(directory)? {
+        let is_file = entry.file_type().map_err(failed(FileOperation::List, &entry.path()))?.is_file();
+        let name = entry.file_name().into_string().ok().filter(|name| is_file && check_component(name).is_ok());
+        names.push(name.ok_or_else(|| EvidenceError::Foreign { path: directory.to_owned() })?);
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Returns the path of the archive that belongs to this run directory. Neither of them needs to exist.

@@ -17,7 +17,6 @@ mod prune;
 mod purge;
 mod survey;
 
-pub(crate) use plan::protected_runs;
 pub use plan::{KeptRun, KeptRunResult, RunForm, RunSignificance, plan_prune};
 pub(super) use prune::finish_last_pruning;
 pub use prune::{PruneOutcome, prune_runs, remove_pruned_leftovers};

@@ -152,7 +152,7 @@ impl<'r> RemainingRuns<'r> {
     }
 
     fn why_remove(&self, run: &KeptRun) -> Option<PruneReason> {
-        let RetentionLimits { runs, bytes, days, archive_days: _ } = *self.limits;
+        let RetentionLimits { runs, bytes, days } = *self.limits;
         if days.is_some_and(|days| is_too_old(run, days, self.now)) {
             Some(PruneReason::Days)
         } else if runs.is_some_and(|limit| self.runs > u64::from(limit)) {
@@ -249,7 +249,7 @@ mod tests {
         let runs: Vec<_> = (1..=8)
             .map(|number| kept(number, 0, 10 - number as i64, 100, u8::from(number.is_multiple_of(2)), 0, false))
             .collect();
-        let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes, archive_days: None };
+        let limits = |runs, days, bytes| RetentionLimits { runs, days, bytes };
         let plan = |limits: RetentionLimits| numbers(&plan_prune(&runs, &limits, now()));
         assert_eq!(plan(RetentionLimits::default()), [] as [u64; 0]);
         assert_eq!(plan(limits(Some(5), None, None)), [1, 3, 5]);
@@ -359,7 +359,7 @@ mod tests {
                 let base = runs[base].run_id.clone();
                 runs[run].reused_runs.push(base);
             }
-            let limits = RetentionLimits { runs: limit_runs, days: limit_days, bytes: limit_bytes.map(ByteSize), archive_days: None };
+            let limits = RetentionLimits { runs: limit_runs, days: limit_days, bytes: limit_bytes.map(ByteSize) };
             let removed = plan_prune(&runs, &limits, now());
             let gone: BTreeSet<u64> = numbers(&removed).into_iter().collect();
             prop_assert_eq!(gone.len(), removed.len(), "each goes once");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::keys::find_signer;
 use crate::transparency::merkle::{MerkleTree, hash_entry};
-use crate::transparency::{ConsistencyProof, InclusionProof, LogCheckpoint, SignedCheckpoint};
+use crate::transparency::{InclusionProof, LogCheckpoint, SignedCheckpoint};
 use crate::{EvidenceError, Store, read_lines};
 use proctor_model::{Digest, LedgerBody, ProjectId, RunId};
 
@@ -13,7 +13,6 @@ use proctor_model::{Digest, LedgerBody, ProjectId, RunId};
 #[derive(Debug, Clone)]
 pub struct LedgerLog {
     project: ProjectId,
-    lines: Vec<Digest>,
     tree: MerkleTree,
     /// For each run, the index of its ledger line in the log.
     runs: BTreeMap<RunId, u64>,
@@ -40,7 +39,7 @@ impl LedgerLog {
     /// Builds the log of ledger lines with these hashes. This log does not know which lines are about runs.
     pub fn from_hashes(project: ProjectId, lines: Vec<Digest>) -> Self {
         let tree = MerkleTree::from_hashes(lines.iter().map(|line| hash_entry(&entry_from_line(*line))));
-        Self { project, lines, tree, runs: BTreeMap::new() }
+        Self { project, tree, runs: BTreeMap::new() }
     }
 
     /// Returns the id of the project whose ledger the log was made from.
@@ -85,22 +84,5 @@ impl LedgerLog {
     pub fn prove_inclusion(&self, index: u64, checkpoint: &SignedCheckpoint) -> Option<InclusionProof> {
         let hashes = self.tree.prove_inclusion(index, checkpoint.checkpoint().size)?;
         Some(InclusionProof { index, hashes, checkpoint: checkpoint.clone() })
-    }
-
-    /// Proves that the log of `checkpoint` begins with the first `old` entries of this log. Returns `None` if the log of
-    /// `checkpoint` has fewer than `old` entries, or more entries than this log.
-    pub fn prove_consistency(&self, old: u64, checkpoint: &SignedCheckpoint) -> Option<ConsistencyProof> {
-        let hashes = self.tree.prove_consistency(old, checkpoint.checkpoint().size)?;
-        Some(ConsistencyProof { old, hashes, checkpoint: checkpoint.clone() })
-    }
-
-    pub(super) fn tree(&self) -> &MerkleTree {
-        &self.tree
-    }
-
-    /// Returns the entries from index `start` to before `end`.
-    pub(super) fn entries(&self, start: u64, end: u64) -> impl Iterator<Item = Vec<u8>> {
-        let index = |index: u64| usize::try_from(index).expect("a log in memory");
-        self.lines[index(start)..index(end)].iter().map(|line| entry_from_line(*line))
     }
 }

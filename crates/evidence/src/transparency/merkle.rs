@@ -1,5 +1,5 @@
-//! The Merkle tree of RFC 6962. This module computes the root at every size that the tree has had, makes proofs, and
-//! checks proofs.
+//! The Merkle tree of RFC 6962. This module computes the root at every size that the tree has had, makes inclusion
+//! proofs, and checks them.
 
 use sha2::{Digest as _, Sha256};
 
@@ -88,32 +88,6 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// Returns the hashes that prove that the tree of `new` entries begins with the tree of `old` entries. Returns
-    /// `None` if `old` is larger than `new`, or the tree has fewer than `new` entries.
-    pub(super) fn prove_consistency(&self, old: u64, new: u64) -> Option<Vec<Digest>> {
-        if old > new || new > self.size() {
-            return None;
-        }
-        let (mut start, mut end, mut path) = (0, new, Vec::new());
-        while old != 0 && end != old {
-            let middle = start + split(end - start);
-            if old <= middle {
-                path.push(self.subtree_hash(middle, end));
-                end = middle;
-            } else {
-                path.push(self.subtree_hash(start, middle));
-                start = middle;
-            }
-        }
-        // Adds the hash of the subtree in which the old tree ends. If this subtree is the whole old tree, its hash is
-        // left out, because the verifier has it already.
-        if old != 0 && start != 0 {
-            path.push(self.subtree_hash(start, end));
-        }
-        path.reverse();
-        Some(path)
-    }
-
     /// Returns the hash of the entries from index `start` to before `end`. These entries must form a subtree: `start`
     /// is a multiple of the smallest power of two that is not below `end - start`.
     fn subtree_hash(&self, start: u64, end: u64) -> Digest {
@@ -157,42 +131,6 @@ pub(super) fn root_from_path(entry: Digest, index: u64, size: u64, path: &[Diges
         (node, last) = (node >> 1, last >> 1);
     }
     (last == 0).then_some(hash)
-}
-
-/// Checks a consistency proof: returns whether the tree with the size and root `second` begins with the tree with the
-/// size and root `first` (RFC 9162, section 2.1.4.2).
-pub(super) fn is_consistent(first: (u64, Digest), second: (u64, Digest), path: &[Digest]) -> bool {
-    if first.0 == 0 || first.0 == second.0 {
-        let is_empty = first.0 != 0 || first.1 == Digest::of(b"");
-        return path.is_empty() && is_empty && (first.0 == 0 || first.1 == second.1);
-    }
-    if first.0 > second.0 {
-        return false;
-    }
-    let (mut node, mut last) = (first.0 - 1, second.0 - 1);
-    while node % 2 == 1 {
-        (node, last) = (node >> 1, last >> 1);
-    }
-    // If the old tree is complete, the path begins at its root, which the proof does not repeat.
-    let mut rest = path.iter().copied();
-    let begin = if first.0.is_power_of_two() { Some(first.1) } else { rest.next() };
-    let Some(begin) = begin else { return false };
-    let (mut old, mut new) = (begin, begin);
-    for other in rest {
-        if last == 0 {
-            return false;
-        }
-        if node % 2 == 1 || node == last {
-            (old, new) = (hash_node(other, old), hash_node(other, new));
-            while node % 2 == 0 && node != 0 {
-                (node, last) = (node >> 1, last >> 1);
-            }
-        } else {
-            new = hash_node(new, other);
-        }
-        (node, last) = (node >> 1, last >> 1);
-    }
-    last == 0 && old == first.1 && new == second.1
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The ledger as a transparency log (C2SP: signed-note, tlog-checkpoint, tlog-tiles, tlog-proof; RFC 6962). The log's head is
+//! The ledger as a transparency log (C2SP: signed-note, tlog-checkpoint, tlog-proof; RFC 6962). The log's head is
 //! small enough to be kept elsewhere, and a person who keeps it can detect that the whole store was rewritten.
 //!
 //! # What it owns
@@ -6,12 +6,10 @@
 //! * `merkle`: the Merkle tree with its roots and proofs.
 //! * `note`: a text with signatures below it.
 //! * `checkpoint`: the head of a log as a signed note.
-//! * `proof`: the proofs that a line is in a log, and that a later head extends an earlier head.
-//! * `tiles`: the log as files that any web server can serve.
+//! * `proof`: the proof that a line is in a log, which every export has.
 //! * `ledger_log`: reads a ledger as a log.
-//! * `log_directory`: writes the log's files.
 //!
-//! `ledger_log` and `log_directory` read and write files; the other modules are pure.
+//! `ledger_log` reads files; the other modules are pure.
 //!
 //! # What it may not do
 //!
@@ -25,14 +23,11 @@
 
 mod checkpoint;
 mod ledger_log;
-mod log_directory;
 mod merkle;
 mod note;
 mod proof;
-mod tiles;
 
 pub(super) use checkpoint::LONGEST_CHECKPOINT;
 pub use checkpoint::{LogCheckpoint, LogCheckpointError, SignedCheckpoint, verifier_key};
 pub use ledger_log::{LedgerLog, read_log};
-pub use log_directory::{LogDirectoryError, write_log_directory};
-pub use proof::{ConsistencyProof, InclusionProof, ProofError};
+pub use proof::{InclusionProof, ProofError};

@@ -1,32 +1,22 @@
-//! Proofs for people who do not have the ledger: that a line is in a log (C2SP tlog-proof), and that a log's head
-//! extends an earlier head (as in tlog-witness).
+//! The proof for people who do not have the ledger that a line is in a log (C2SP tlog-proof).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::transparency::ledger_log::entry_from_line;
-use crate::transparency::merkle::{hash_entry, is_consistent, root_from_path};
+use crate::transparency::merkle::{hash_entry, root_from_path};
 use crate::transparency::{LogCheckpoint, LogCheckpointError, SignedCheckpoint};
 use proctor_model::Digest;
 
 const PROOF: &str = "c2sp.org/tlog-proof@v1";
-/// A path in a tree of 2^63 entries has at most 63 hashes, and a consistency proof has one more.
-const MOST_HASHES: usize = 64;
+/// A path in a tree of 2^63 entries has at most 63 hashes.
+const MOST_HASHES: usize = 63;
 
 /// Proves that a line of a ledger is in the log of a checkpoint (an inclusion proof of RFC 6962).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InclusionProof {
     /// The entry's index in the log; the first entry has 0.
     pub(super) index: u64,
-    pub(super) hashes: Vec<Digest>,
-    pub(super) checkpoint: SignedCheckpoint,
-}
-
-/// Proves that the log of a checkpoint begins with the log of an earlier checkpoint (a consistency proof of RFC 6962).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsistencyProof {
-    /// The number of entries that the earlier log has.
-    pub(super) old: u64,
     pub(super) hashes: Vec<Digest>,
     pub(super) checkpoint: SignedCheckpoint,
 }
@@ -71,41 +61,11 @@ impl InclusionProof {
     }
 }
 
-impl ConsistencyProof {
-    /// The first characters of a consistency proof's text form.
-    pub const START: &'static str = "old ";
-
-    /// Parses a consistency proof. A parsed proof may still be wrong: `proves_extension_of` checks it.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ProofError> {
-        let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_prefix(Self::START));
-        let (old, hashes, checkpoint) = parse_rest(text.ok_or(ProofError::NotAProof)?)?;
-        Ok(Self { old, hashes, checkpoint })
-    }
-
-    /// Returns the proof as a text that can be sent to a witness (tlog-witness, `add-checkpoint`).
-    pub fn to_text(&self) -> String {
-        format!("{}{}\n{}\n{}", Self::START, self.old, lines(&self.hashes), self.checkpoint.to_text())
-    }
-
-    /// Returns the later of the two checkpoints that the proof is about; the proof does not contain the earlier
-    /// checkpoint.
-    pub fn checkpoint(&self) -> &SignedCheckpoint {
-        &self.checkpoint
-    }
-
-    /// Checks that the log of the proof's checkpoint begins with the log of the checkpoint `earlier`.
-    pub fn proves_extension_of(&self, earlier: &LogCheckpoint) -> bool {
-        let new = self.checkpoint.checkpoint();
-        let is_about_it = earlier.project == new.project && earlier.size == self.old;
-        is_about_it && is_consistent((earlier.size, earlier.root), (new.size, new.root), &self.hashes)
-    }
-}
-
 fn lines(hashes: &[Digest]) -> String {
     hashes.iter().map(|hash| STANDARD.encode(hash.as_bytes()) + "\n").collect()
 }
 
-/// Parses what both kinds of proofs have: a number, a list of hashes, an empty line and a checkpoint.
+/// Parses what follows the first words: a number, a list of hashes, an empty line and a checkpoint.
 fn parse_rest(text: &str) -> Result<(u64, Vec<Digest>, SignedCheckpoint), ProofError> {
     let (head, checkpoint) = text.split_once("\n\n").ok_or(ProofError::NotAProof)?;
     let mut lines = head.split('\n');
@@ -150,19 +110,11 @@ mod tests {
             prop_assert_eq!(&read, &proof);
             prop_assert!(read.proves_line(line(index % old_size)));
             prop_assert!(!read.proves_line(line(index % old_size + 1)));
-            let consistency = log.prove_consistency(old_size, &signed(&log, size)).unwrap();
-            let read = ConsistencyProof::parse(consistency.to_text().as_bytes()).unwrap();
-            prop_assert_eq!(&read, &consistency);
-            prop_assert!(read.proves_extension_of(&log.checkpoint_at(old_size).unwrap()));
-            let other = LogCheckpoint { root: line(0), ..log.checkpoint_at(old_size).unwrap() };
-            prop_assert!(!read.proves_extension_of(&other));
-            let other = LogCheckpoint { project: ProjectId::try_from("shop-00000002").unwrap(), ..log.checkpoint_at(old_size).unwrap() };
-            prop_assert!(!read.proves_extension_of(&other));
         }
 
         #[test]
         fn reading_never_panics(text in "(c2sp.org/tlog-proof@v1\nindex |old |)[0-9]{0,22}\n?[A-Za-z0-9+/=\n]{0,90}\n{0,2}[ -~\n—]{0,80}") {
-            let _ = (InclusionProof::parse(text.as_bytes()), ConsistencyProof::parse(text.as_bytes()));
+            let _ = InclusionProof::parse(text.as_bytes());
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::AcceptedKeys;
 use crate::anchor::Anchor;
-use crate::transparency::{ConsistencyProof, InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, ProofError};
+use crate::transparency::{InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, ProofError};
 use crate::verification::{EvidenceFault, FaultKind};
 use proctor_model::{Digest, Sequence};
 
@@ -90,36 +90,6 @@ fn compare(anchor: &Anchor, proven: &LogCheckpoint, keys: &AcceptedKeys) -> Vec<
         faults.push(fault(FaultKind::ProofElsewhere, detail));
     } else if kept.root != proven.root {
         faults.push(fault(FaultKind::AnchorDiffers, format!("its root is {}, the proof's {}", kept.root, proven.root)));
-    }
-    faults
-}
-
-/// Checks with a consistency proof, without the ledger, that a log continues the log of each anchor.
-pub fn check_consistency_proof(path: &Path, bytes: &[u8], keys: &AcceptedKeys, anchors: &[Anchor]) -> Vec<EvidenceFault> {
-    let fault = |kind, detail: String| vec![EvidenceFault::new(kind, path, detail)];
-    let proof = match ConsistencyProof::parse(bytes) {
-        Ok(proof) => proof,
-        Err(error) => return fault(FaultKind::ProofUnreadable, describe_proof_error(&error)),
-    };
-    let mut faults = Vec::new();
-    if !keys.have_signed(proof.checkpoint()) {
-        faults.extend(fault(FaultKind::AnchorSignature, keys.expectation()));
-    }
-    if anchors.is_empty() {
-        faults.extend(fault(FaultKind::ProofElsewhere, "there is no earlier checkpoint to compare it with".to_owned()));
-    }
-    for anchor in anchors {
-        match &anchor.found {
-            Err(error) => faults.push(EvidenceFault::new(FaultKind::AnchorUnreadable, &anchor.place, error.to_string())),
-            Ok(earlier) if !proof.proves_extension_of(earlier.checkpoint()) => {
-                let (old, new) = (earlier.checkpoint().size, proof.checkpoint().checkpoint().size);
-                faults.extend(fault(
-                    FaultKind::ProofWrong,
-                    format!("it does not lead from the {old} lines of the anchor to its {new}"),
-                ));
-            }
-            Ok(_) => {}
-        }
     }
     faults
 }

@@ -35,7 +35,7 @@ mod verify_archive;
 mod verify_copy;
 mod verify_store;
 
-pub use check_anchor::{check_anchor, check_consistency_proof};
+pub use check_anchor::check_anchor;
 pub use check_links::name_links;
 pub use check_store::check_store_entries;
 pub use fault::{EvidenceFault, FaultKind, sort_by_cause};

@@ -15,9 +15,6 @@ pub enum UnfinishedKind {
     Pruning,
     /// Removing a project with its evidence: the ledger's last line says so, and the project's directory is still there.
     Purging,
-    /// Archiving a run: the run has both an archive and a directory, and the directory in which archives are written
-    /// exists.
-    Archiving,
     /// Writing a ledger line: the file ends with the beginning of the next line.
     Line,
     /// The line that tells of a new key: the key took over after the last line of the ledger.
@@ -28,8 +25,7 @@ pub enum UnfinishedKind {
 
 impl UnfinishedKind {
     /// Every kind.
-    pub const ALL: &[Self] =
-        &[Self::Run, Self::Pruning, Self::Purging, Self::Archiving, Self::Line, Self::KeyLine, Self::RetiredKey];
+    pub const ALL: &[Self] = &[Self::Run, Self::Pruning, Self::Purging, Self::Line, Self::KeyLine, Self::RetiredKey];
 
     /// Returns the word for the kind in `--json`.
     pub fn word(self) -> &'static str {
@@ -37,7 +33,6 @@ impl UnfinishedKind {
             Self::Run => "run",
             Self::Pruning => "pruning",
             Self::Purging => "purging",
-            Self::Archiving => "archiving",
             Self::Line => "line",
             Self::KeyLine => "keyLine",
             Self::RetiredKey => "retiredKey",
@@ -52,7 +47,6 @@ impl UnfinishedKind {
             Self::Purging => {
                 "the last line of the ledger removes the project's evidence, and the process died before all of it was gone"
             }
-            Self::Archiving => "it was being archived when the process died",
             Self::KeyLine => "the key was replaced, and the process died before the ledger had a line about it",
             Self::RetiredKey => "it is the private half of a key that was replaced, and is still there",
             Self::Line => "after the last line there is the beginning of another: the process died while it wrote it",
@@ -65,7 +59,6 @@ impl UnfinishedKind {
             Self::Run => "the next `proctor run` seals it as INTERRUPTED",
             Self::Pruning => "the next command that writes evidence removes it: `proctor prune`, or a run",
             Self::Purging => "the next command that writes evidence removes it: `proctor remove --purge` again, or a run",
-            Self::Archiving => "`proctor archive` or the next run finishes or undoes it",
             Self::KeyLine => "the next command that writes evidence of the project writes the line: `proctor prune`, or a run",
             Self::RetiredKey => "the next command that writes evidence overwrites and removes it: `proctor prune`, or a run",
             Self::Line => {

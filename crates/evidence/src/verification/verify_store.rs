@@ -192,7 +192,7 @@ pub fn verify_project(
     // fault is kept only if its path still exists.
     result.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
     if !is_busy {
-        result.separate_unfinished(store, project, &ledger);
+        result.separate_unfinished(store, &ledger);
     }
     name_links(store.root(), &mut result.faults);
     sort_by_cause(&mut result.faults);
@@ -219,17 +219,11 @@ impl VerificationResult {
 
     /// Moves faults that a dead process explains to `unfinished`: the next process that writes evidence finishes or
     /// undoes that work.
-    fn separate_unfinished(&mut self, store: &Store, project: &ProjectId, ledger: &RunsInLedger<'_>) {
-        let is_archiving = store.archiving_directory(project).is_dir();
+    fn separate_unfinished(&mut self, store: &Store, ledger: &RunsInLedger<'_>) {
         let root = store.root();
         let unfinished_kind = |fault: &EvidenceFault| {
             let archived_run = fault.file.file_name().and_then(|name| run_from_archive_name(name.to_str()?));
             match (fault.kind, archived_run) {
-                (FaultKind::RunArchived, None) if is_archiving => Some(UnfinishedKind::Archiving),
-                (FaultKind::ArchiveUnnamed, Some(run_id)) if is_archiving => {
-                    let directory = root.join(&fault.file).with_file_name(run_id.as_str());
-                    directory.is_dir().then_some(UnfinishedKind::Archiving)
-                }
                 (FaultKind::RunPruned, Some(run_id)) => {
                     let is_last = ledger.pruned_last.iter().any(|run| run.run_id == run_id);
                     let hashed = hash_file(&root.join(&fault.file)).ok();

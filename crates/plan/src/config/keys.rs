@@ -257,7 +257,6 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             first("keep_runs", Lower),
             first("keep_days", Lower),
             first("max_bytes", Lower),
-            never("archive_days", "archived runs are kept whole"),
             never("also", "the files are made from the report, and nothing is judged by them"),
         ],
     ),

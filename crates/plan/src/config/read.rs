@@ -182,7 +182,6 @@ fn read_evidence(section: &Section<'_>, document: &mut Document<'_>) -> Evidence
             days: Some(section.setting(document, "keep_days", count(0..=36_500, "90")).value).filter(|days| *days > 0),
             bytes: Some(section.setting(document, "max_bytes", size(ByteSize(0)..=ByteSize(1 << 50), "\"10GiB\"")).value)
                 .filter(|bytes| bytes.0 > 0),
-            archive_days: Some(section.setting(document, "archive_days", count(0..=36_500, "30")).value).filter(|days| *days > 0),
         },
         also: export_formats(
             section.setting(document, "also", list(choice(&ExportFormat::WORDS), "[\"junit\", \"sarif\"]")).value,

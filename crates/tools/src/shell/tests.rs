@@ -213,8 +213,8 @@ fn the_part_that_hides_the_failure_is_named_with_what_to_write_instead() {
             "`; echo a` ends with the status of the last command, whatever the ones before it did\n  join the commands by `&&`, or begin with `set -e` and give each command its own line",
         ),
         (
-            "! grep -r TODO src",
-            "`! grep -r TODO src` turns success into failure and failure into success\n  leave out the `!` and write `expected_exit_codes = [1]` (`\"expectedExitCodes\": [1]`), which are the codes that count as success",
+            "! grep -r debugger src",
+            "`! grep -r debugger src` turns success into failure and failure into success\n  leave out the `!` and write `expected_exit_codes = [1]` (`\"expectedExitCodes\": [1]`), which are the codes that count as success",
         ),
         (
             "pytest &",

@@ -1,19 +1,17 @@
-//! The errors of anchoring in a git repository, each with a hint.
+//! The errors of notes in a git repository, each with a hint.
 
 use std::path::PathBuf;
 
-use crate::{AnchorRefusal, EvidenceError};
+use crate::EvidenceError;
 use proctor_git::GitReadError;
 
-const NO_REPOSITORY: &str = "anchor it in a file: `proctor anchor --file FILE`";
+const NO_REPOSITORY: &str = "an attestation is a note of git: name a directory in a repository";
 
-/// Why a checkpoint (a signed head of the ledger) could not be read from, or written to, a git note.
+/// Why an attestation could not be read from, or written to, a git note.
 #[derive(Debug, thiserror::Error)]
 pub enum GitAnchorError {
     #[error("`{}` is in no git repository", root.display())]
     NoRepository { root: PathBuf },
-    #[error("nothing is committed yet in the repository of `{}`", root.display())]
-    NothingCommitted { root: PathBuf },
     #[error("`{}` is there: another program is changing the reference, or died while it did", path.display())]
     Locked {
         /// The lock file that the other program created beside the reference.
@@ -31,9 +29,6 @@ pub enum GitAnchorError {
     /// A file or an object of the repository could not be read.
     #[error(transparent)]
     Read(#[from] GitReadError),
-    /// The note contains something other than an earlier head of the same ledger, so it is not replaced.
-    #[error("the note `{place}` is left alone")]
-    Refused { place: String, source: AnchorRefusal },
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
 }
@@ -43,7 +38,6 @@ impl GitAnchorError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoRepository { .. } => NO_REPOSITORY,
-            Self::NothingCommitted { .. } => "commit something first, or anchor it in a file: `proctor anchor --file FILE`",
             Self::Locked { .. } => "wait for the other program; where there is none, remove the file",
             Self::TooManyNotes => {
                 "unite them yourself: `git notes --ref=proctor-attest merge -s cat_sort_uniq proctor-attest-fetched`"
@@ -53,7 +47,6 @@ impl GitAnchorError {
                  `--ref=proctor-attest-fetched` if it was fetched; then attest again"
             }
             Self::Read(error) => reading_hint(error),
-            Self::Refused { source, .. } => source.hint(),
             Self::Evidence(error) => error.hint(),
         }
     }
@@ -62,19 +55,11 @@ impl GitAnchorError {
 fn reading_hint(error: &GitReadError) -> &'static str {
     match error {
         GitReadError::NoObjects { .. } => NO_REPOSITORY,
-        GitReadError::Format { .. } => {
-            "anchor it in a file, or write the note yourself: `proctor key checkpoint | git notes --ref=proctor add -F -`"
-        }
+        GitReadError::Format { .. } => "`proctor attest --dry-run` prints what the note would say",
         GitReadError::Name(_) => "name a reference in full, such as `refs/notes/origin/proctor`",
-        GitReadError::Linked { .. } => {
-            "replace the link by what it leads to, or anchor it in a file: `proctor anchor --file FILE`"
-        }
-        GitReadError::NotAFile { .. } | GitReadError::TooLong { .. } => {
-            "look what is there, and remove what is none of git's; `proctor anchor --file FILE` needs no repository"
-        }
-        GitReadError::Object { .. } => {
-            "`git fsck` says what is wrong with the repository; `proctor anchor --file FILE` needs none"
-        }
-        GitReadError::Unreadable { .. } => "check the permissions of the repository, or anchor in a file: `--file FILE`",
+        GitReadError::Linked { .. } => "replace the link by what it leads to",
+        GitReadError::NotAFile { .. } | GitReadError::TooLong { .. } => "look what is there, and remove what is none of git's",
+        GitReadError::Object { .. } => "`git fsck` says what is wrong with the repository",
+        GitReadError::Unreadable { .. } => "check the permissions of the repository",
     }
 }

@@ -1,5 +1,5 @@
-//! An anchor in the project's git repository: a note on the checked-out commit, in a reference of its own for each project,
-//! `refs/notes/proctor/<project-id>`. `git push` takes it to a place where nobody on this machine can change it.
+//! Attestations in the project's git repository, which are notes. `git push` takes them to a place where nobody on this machine can
+//! change them.
 //!
 //! # What it owns
 //!
@@ -9,8 +9,7 @@
 //! * `database`: writes objects.
 //! * `reference`: changes references.
 //! * `repository`: finds the repository's directories.
-//! * `notes`: writes checkpoints and reads them.
-//! * `attestation_notes`: writes attestations, which are notes of tree objects in one reference of their own, and reads them.
+//! * `attestation_notes`: writes attestations, which are notes of tree objects in one reference, and reads them.
 //!
 //! # What it may not do
 //!
@@ -22,7 +21,6 @@ mod attestation_notes;
 mod database;
 mod directory;
 mod error;
-mod notes;
 mod reference;
 mod repository;
 
@@ -30,4 +28,3 @@ pub use attestation_notes::{
     ATTESTATIONS, AttestationNote, FETCHED_ATTESTATIONS, NoteChange, add_attestations, read_attestation_notes,
 };
 pub use error::GitAnchorError;
-pub use notes::{AnchoredNote, notes_reference, read_git_anchors, write_git_anchor};
