@@ -160,7 +160,8 @@ fn a_service_that_is_not_ready_in_its_network_is_said_to_be_refused_there() {
         "[[prerequisite]]\nname = \"server\"\ncommand = [\"sleep\", \"600\"]\nservice = true\nready = {{ port = {port}, timeout = \"300ms\" }}\n\
          [[check]]\nname = \"never\"\ncommand = [\"true\"]\n[sandbox]\nnetwork = \"loopback\"\n"
     );
-    let output = Project::new().toml(&toml).proctor(["run"]).failure();
+    let project = Project::new().toml(&toml);
+    let output = project.proctor(["run"]).failure();
     let reason = result(&output.report(), "PREREQ.1")["classification"]["reason"].to_string();
     assert!(reason.contains(&format!("127.0.0.1:{port}: nobody listens")), "a stranger's answer does not count: {reason}");
 }

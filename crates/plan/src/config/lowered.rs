@@ -2,7 +2,7 @@
 
 use crate::config::judged::{judged_settings, weaker_when};
 use crate::config::settings::{ActionSettings, Check, Configuration, Prerequisite};
-use proctor_model::ProtectionMode;
+use proctor_model::{NetworkAccess, ProtectionMode};
 
 /// Returns the names of the settings, checks and prerequisites with which `commit` may be easier to prove than with `trusted`, sorted.
 /// Settings that are stricter are not among them, nor are further checks, unless they work in the project itself: like prerequisites,
@@ -23,13 +23,21 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
         (true, true) | (false, false) => {}
     }
     for check in &trusted.checks {
-        if !commit.checks.iter().any(|other| plain_check(other) == plain_check(check)) {
+        let network = |check: &Check, all: &Configuration| check.action.network.unwrap_or(all.sandbox.network);
+        let is_as_strict = |other: &Check| network(other, commit) <= network(check, trusted);
+        if !commit.checks.iter().any(|other| plain_check(other) == plain_check(check) && is_as_strict(other)) {
             names.push(format!("check `{}`", check.action.name.value));
         }
     }
-    let prerequisites: Vec<Prerequisite> = commit.prerequisites.iter().map(plain_prerequisite).collect();
     for prerequisite in &trusted.prerequisites {
-        if !prerequisites.contains(&plain_prerequisite(prerequisite)) {
+        let network = |one: &Prerequisite, all: &Configuration| {
+            one.action.network.unwrap_or(if one.service.is_some() { all.sandbox.network } else { NetworkAccess::Open })
+        };
+        let is_kept = |other: &Prerequisite| {
+            plain_prerequisite(other) == plain_prerequisite(prerequisite)
+                && network(other, commit) <= network(prerequisite, trusted)
+        };
+        if !commit.prerequisites.iter().any(is_kept) {
             names.push(format!("prerequisite `{}`", prerequisite.action.name.value));
         }
     }
@@ -80,7 +88,7 @@ fn new_work_in_project(trusted: &Configuration, commit: &Configuration) -> Vec<S
     names
 }
 
-/// Returns the check without its place in the file.
+/// Returns the check without its place in the file, and without its network, of which only a wider one asks less.
 fn plain_check(check: &Check) -> Check {
     Check { action: plain_action(&check.action), ..check.clone() }
 }
@@ -90,7 +98,7 @@ fn plain_prerequisite(prerequisite: &Prerequisite) -> Prerequisite {
 }
 
 fn plain_action(action: &ActionSettings) -> ActionSettings {
-    ActionSettings { key_path: String::new(), ..action.clone() }
+    ActionSettings { key_path: String::new(), network: None, ..action.clone() }
 }
 
 #[cfg(test)]
@@ -114,17 +122,22 @@ mod tests {
             ("\"require\"", "\"auto\"", &["sandbox.mode"]),
             ("[sandbox]", "[gate]\nchecks = [\"a\"]\n[sandbox]", &["gate.checks"]),
             ("[sandbox]", "[sandbox]\nnetwork = \"loopback\"", &[]),
+            ("timeout", "network = \"off\"\ntimeout", &[]),
             ("[sandbox]", "[policy]\nlinting = \"never\"\n[sandbox]", &["policy"]),
             ("[sandbox]", "[specification.values]\nFLAGS = \"--collect-only\"\n[sandbox]", &["specification.values"]),
             ("[sandbox]", "[tasks]\nfile = \"notes/other.md\"\n[sandbox]", &["tasks.file"]),
         ] {
             assert_eq!(names(|text| text.replace(from, to)), expected, "{to}");
         }
+        let closed = TRUSTED.replace("[sandbox]", "[sandbox]\nnetwork = \"off\"");
+        let read = |text: &str| read(text, "proctor.toml").expect("a right text");
+        assert_eq!(lowered(&read(&closed), &read(TRUSTED)), ["check `a`", "check `b`", "sandbox.network"]);
+        let one = closed.replace("timeout", "network = \"loopback\"\ntimeout");
+        assert_eq!(lowered(&read(&closed), &read(&one)), ["check `b`"]);
         assert_eq!(
             names(|_| String::new()),
             ["check `a`", "check `b`", "sandbox.mode", "the checks are found, and the trusted commit has them written"]
         );
-        let read = |text: &str| read(text, "proctor.toml").expect("a right text");
         let written = lowered(&read(""), &read("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n"));
         assert_eq!(written, ["the checks are written, and the trusted commit has them found"]);
     }

@@ -229,7 +229,7 @@ mod messages {
 
     #[test]
     fn what_the_sandbox_cannot_mean_is_refused() {
-        assert_snapshot!(problems("[sandbox]\nmode = \"of\"\nwritable = [\"a\", \"$HOME/x\", \"~other/x\", \"\"]\nsockets = [\"docker.sock\"]\nvisible = \"~/.aws\"\nhome = \"writable\"\nmemory = \"2G\"\nprocesses = 3\nwrite = []\nnetwork = true\n"), @r#"
+        assert_snapshot!(problems("[sandbox]\nmode = \"of\"\nwritable = [\"a\", \"$HOME/x\", \"~other/x\", \"\"]\nsockets = [\"docker.sock\"]\nvisible = \"~/.aws\"\nhome = \"writable\"\nmemory = \"2G\"\nprocesses = 3\nwrite = []\nnetwork = true\nports = []\n"), @r#"
         proctor.toml:2:8: sandbox.mode: expected one of "auto", "require", "off"
           did you mean `off`?
         proctor.toml:3:18: sandbox.writable[2]: `$HOME/x` names a variable, and none is replaced here
@@ -245,7 +245,8 @@ mod messages {
           for example `processes = 512`
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
-        proctor.toml:10:1: sandbox.network: unknown key `network`
+        proctor.toml:10:11: sandbox.network: expected one of "open", "loopback", "off", found a boolean
+        proctor.toml:11:1: sandbox.ports: unknown key `ports`
           the keys in [sandbox] are: mode, writable, sockets, visible, home, world, network, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }

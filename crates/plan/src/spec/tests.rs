@@ -454,6 +454,10 @@ fn init_writes_down_what_was_found_with_the_reasons() {
     # so says web/package.json scripts.lint
     policy = { block_on = "errors-and-warnings" }
 
+    # Checks may use the network. This would give each run one of its own, in which only its own services are reached and every port is free.
+    #[sandbox]
+    #network = "loopback"
+
     # Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.
     #[evidence]
     #max_bytes = "5GiB"

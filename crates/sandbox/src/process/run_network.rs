@@ -7,7 +7,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -93,7 +93,7 @@ impl RunNetwork {
     /// When nobody accepts the connection, or the holder of the network is gone.
     pub fn connect(&self, address: SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
         let socket = self.socket(if address.is_ipv4() { WantedSocket::V4 } else { WantedSocket::V6 })?;
-        match connect(std::os::fd::AsRawFd::as_raw_fd(&socket), &SockaddrStorage::from(address)) {
+        match connect(socket.as_raw_fd(), &SockaddrStorage::from(address)) {
             Ok(()) => {}
             Err(Errno::EINPROGRESS) => {
                 let timeout = PollTimeout::try_from(timeout.max(Duration::from_millis(1))).unwrap_or(PollTimeout::MAX);
@@ -225,4 +225,17 @@ fn tcp_socket(wanted: WantedSocket) -> Result<OwnedFd, Errno> {
         WantedSocket::V6 => AddressFamily::Inet6,
     };
     socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_holds_no_network_is_no_network() {
+        for (program, expected) in [("/bin/true", "did not answer"), ("/no/such/program", "No such file")] {
+            let why = RunNetwork::make(Path::new(program), NetworkAccess::Loopback).expect_err("it makes none");
+            assert!(why.contains(expected), "{program}: {why}");
+        }
+    }
 }

@@ -60,7 +60,7 @@ fn a_wider_network_is_asked_for_first_and_a_narrower_one_is_free() {
     let none = || (Vec::new(), Vec::new());
     for (before, now) in [("open", "loopback"), ("open", "off"), ("loopback", "off")] {
         assert_eq!(difference(&sandbox(before), &sandbox(now)), none(), "{before} {now}");
-        let wider = vec!["lint: network".to_owned(), "unit: network".to_owned()];
+        let wider = vec!["unit: network".to_owned(), "lint: network".to_owned()];
         assert_eq!(difference(&sandbox(now), &sandbox(before)), (wider, Vec::new()), "{now} {before}");
         assert_eq!(difference(&service(before), &service(now)), none(), "{before} {now}");
     }

@@ -71,7 +71,10 @@ fn a_request_to_the_network_of_the_run_is_refused_by_name() {
         unreachable_request(&plan, &configuration).map(|problem| problem.to_string())
     };
     assert_eq!((refused("open"), refused("off").is_some()), (None, true));
-    insta::assert_snapshot!(refused("loopback").expect("it is refused"), @"");
+    insta::assert_snapshot!(refused("loopback").expect("it is refused"), @r#"
+    proctor.toml: sandbox.network: `STEP.3` asks http://127.0.0.1:4173/totals, and proctor sends requests from outside of the network of a run
+      put `network = "open"` in `[sandbox]` in place of "loopback", or have a command send the request
+    "#);
 }
 
 #[test]
