@@ -20,14 +20,14 @@ LIMITS = {
     "git": 1_910,
     "govern": 2_400,
     "index": 3_470,
-    "model": 6_990,
+    "model": 7_070,
     "plan": 15_490,
     "proctor": 11_110,
     "project": 11_820,
     "run": 10_040,
     "sandbox": 11_190,
     "service": 8_910,
-    "tools": 15_830,
+    "tools": 16_600,
     "tree": 6_250,
 }
 
