@@ -27,7 +27,7 @@ LIMITS = {
     "run": 10_040,
     "sandbox": 11_190,
     "service": 8_910,
-    "tools": 16_600,
+    "tools": 16_650,
     "tree": 6_250,
 }
 

@@ -182,6 +182,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_FLAKE8,
+        ask: linter::ask_flake8,
         triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited))
     },

@@ -21,7 +21,8 @@ use crate::gathered::Gathered;
 use crate::interpret::Exited;
 use crate::launch_failure;
 use crate::launchers::locate;
-use crate::prepare::option_value;
+use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
+use crate::recognise::CommandForm;
 use crate::subcommands::subcommand;
 pub(super) use discover::{Checker, Home, find as find_checker, find_mypy, find_ruff};
 pub use listing::{
@@ -40,6 +41,14 @@ struct Output {
     diagnostics: Gathered,
     /// The number of errors that the last line of the tool's output states.
     stated: Option<u64>,
+}
+
+/// Makes Flake8 say how many files it checked: `--benchmark` adds a few lines to what it prints.
+pub(super) fn ask_flake8(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, .. } = *task;
+    if located.recognition.tool == action.tool && located.recognition.form == CommandForm::Direct {
+        insert_options(&mut preparation.argv, located.arguments_from, ["--benchmark".to_owned()]);
+    }
 }
 
 /// Judges a linter run that ended by itself.
