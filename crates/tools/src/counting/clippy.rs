@@ -12,11 +12,11 @@ use proctor_model::{Diagnostic, FindingLevel};
 /// build is finished. Cargo repeats the findings of a target that did not change since the last call.
 pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
     let mut said = Said::default();
-    let (mut is_finished, mut targets, mut seen) = (false, BTreeSet::new(), BTreeSet::new());
+    let (mut finished, mut targets, mut seen) = (None, BTreeSet::new(), BTreeSet::new());
     let messages = exited.stdout.lines().filter(|line| line.starts_with('{'));
     for message in messages.filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         match message["reason"].as_str() {
-            Some("build-finished") => is_finished = true,
+            Some("build-finished") => finished = message["success"].as_bool(),
             Some("compiler-artifact") => targets.extend(own_target(&message)),
             // A library is checked once by itself and once with its tests, and both times its findings are told.
             Some("compiler-message") => {
@@ -28,8 +28,9 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
             Some(_) | None => {}
         }
     }
-    said.examined = Some(targets.len() as u64);
-    is_finished.then_some(said)
+    // A build that failed may have ended before its targets were checked.
+    said.examined = finished?.then_some(targets.len() as u64);
+    Some(said)
 }
 
 // Returns a name of the target that a message is about, if it belongs to a package of the project and is no build script.

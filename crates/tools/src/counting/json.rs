@@ -76,15 +76,13 @@ pub(super) fn biome(exited: &Exited<'_>) -> Option<Said> {
     Some(Said { examined: None, remark, ..said })
 }
 
-/// Reads a report; `None` if the output has no object of this shape.
+/// Reads a report; `None` if the output has no object with a list of findings. An older version may not say how many files there were.
 pub(super) fn read(exited: &Exited<'_>, shape: &Shape) -> Option<Said> {
-    let (report, examined) = objects(&exited.stdout).find_map(|report| {
-        let counts: Option<Vec<u64>> = shape.examined.iter().map(|at| report.pointer(at)?.as_u64()).collect();
-        let examined = counts?.into_iter().sum();
-        report.pointer(shape.findings).is_some_and(Value::is_array).then_some((report, examined))
-    })?;
-    let number = |at: &str| if at.is_empty() { 0 } else { report.pointer(at).and_then(Value::as_u64).unwrap_or(0) };
-    let mut said = Said { stated: (number(shape.stated.0), number(shape.stated.1)), examined: Some(examined), ..Said::default() };
+    let report = objects(&exited.stdout).find(|report| report.pointer(shape.findings).is_some_and(Value::is_array))?;
+    let number = |at: &str| report.pointer(at).and_then(Value::as_u64);
+    let stated = |at: &str| if at.is_empty() { 0 } else { number(at).unwrap_or(0) };
+    let examined = shape.examined.iter().map(|at| number(at)).sum();
+    let mut said = Said { stated: (stated(shape.stated.0), stated(shape.stated.1)), examined, ..Said::default() };
     let findings = report.pointer(shape.findings).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     findings.iter().filter_map(|item| finding(item, shape, exited)).for_each(|found| said.findings.push(found));
     Some(said)

@@ -229,6 +229,7 @@ fn a_report_that_is_cut_or_printed_beside_other_lines_is_no_success() {
     let json = "{ \"diagnostics\": [],\n \"number_of_files\": 3 }";
     let said = |stdout: &str| Returned::exited(Tool::Oxlint, "oxlint", 0).saying(stdout, "").interpret();
     assert_eq!(said(&format!("> lint\n> oxlint\n\n{json}\n")).category, CategoryCode::Clean);
+    assert_eq!(said("{ \"diagnostics\": [] }").category, CategoryCode::ExpectedExit, "an older version that tells no number");
     assert_eq!(said(&json[..json.len() - 1]).category, CategoryCode::ReportUnreadable);
     assert_eq!(said(&format!("x {json}")).category, CategoryCode::ReportUnreadable);
 }
