@@ -22,7 +22,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("black", &[]),
     ("buf", &["format", "lint"]),
     ("buildifier", &[]),
-    ("cargo", &["clippy", "fix", "fmt", "sort"]),
+    ("cargo", &["fix", "fmt", "sort"]),
     ("cargo-fmt", &[]),
     ("clang-format", &[]),
     ("clang-tidy", &[]),

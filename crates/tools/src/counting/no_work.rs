@@ -78,9 +78,9 @@ pub(crate) fn biome_checks(_: &str, arguments: &[String]) -> bool {
     matches!(subcommand(arguments), Some("check" | "ci" | "format" | "lint")) && !has_option(arguments, OTHER_WORK_OF_BIOME)
 }
 
-/// Returns whether a command of Cargo runs Clippy, and Clippy changes no file.
+/// Returns whether a command of Cargo runs Clippy. With `--fix`, what it changed decides, as for other linters.
 pub(crate) fn clippy_checks(program: &str, arguments: &[String]) -> bool {
-    (program == "cargo-clippy" || subcommand(arguments) == Some("clippy")) && !has_option(arguments, &["--fix"])
+    program == "cargo-clippy" || subcommand(arguments) == Some("clippy")
 }
 
 /// Returns whether pre-commit or prek runs hooks; both do so without a subcommand too.

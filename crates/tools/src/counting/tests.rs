@@ -272,7 +272,7 @@ fn commands_that_change_files_or_do_something_else_are_no_checks() {
         ("biome check --write .", Tool::Generic),
         ("biome format --fix", Tool::Generic),
         ("cargo +nightly clippy", Tool::Clippy),
-        ("cargo clippy --fix", Tool::Generic),
+        ("cargo clippy --fix", Tool::Clippy),
         ("cargo test", Tool::CargoTest),
         ("cargo build", Tool::Compile),
         ("pre-commit run -a", Tool::PreCommit),
