@@ -37,6 +37,20 @@ pub enum Tool {
     Pylint,
     /// Prettier. proctor runs it only to check the formatting, so it changes no file.
     Prettier,
+    /// ty, Astral's type checker: `ty check`.
+    Ty,
+    /// Pyrefly, Meta's type checker: `pyrefly check`.
+    Pyrefly,
+    /// Pyright and its fork basedpyright, which print the same JSON.
+    Pyright,
+    Oxlint,
+    /// Biome: its linter, the check of its formatter, and both (`biome check`, `biome ci`).
+    Biome,
+    /// Rust's linter: `cargo clippy`.
+    Clippy,
+    /// pre-commit and prek, which run a project's hooks.
+    #[serde(rename = "pre-commit")]
+    PreCommit,
     /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,
     /// Any command that writes a report of tests, which the check's `report` names.
@@ -152,7 +166,7 @@ const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
     }
 }
 
-const ROWS: [Row; 18] = [
+const ROWS: [Row; 25] = [
     Row {
         package: Some(Python("pytest")),
         beside_python: &["py.test", "pytest"],
@@ -273,6 +287,77 @@ const ROWS: [Row; 18] = [
             FindingFacts { fix_option: Some("--write"), ..finds(FindingKind::Formatting, "Prettier") },
             "prettier-report.json",
             BlockOn::WarnOnly,
+        )
+    },
+    Row {
+        package: Some(Python("ty")),
+        configuration: &["ty.toml"],
+        ..judged(Tool::Ty, "ty", finds(FindingKind::Types, "ty"), "ty-diagnostics.json", BlockOn::ErrorsAlways)
+    },
+    Row {
+        package: Some(Python("pyrefly")),
+        configuration: &["pyrefly.toml"],
+        ..judged(
+            Tool::Pyrefly,
+            "pyrefly",
+            finds(FindingKind::Types, "Pyrefly"),
+            "pyrefly-diagnostics.json",
+            BlockOn::ErrorsAlways,
+        )
+    },
+    Row {
+        package: Some(Python("pyright")),
+        configuration: &["pyrightconfig.json"],
+        ..judged(
+            Tool::Pyright,
+            "pyright",
+            finds(FindingKind::Types, "Pyright"),
+            "pyright-diagnostics.json",
+            BlockOn::ErrorsAlways,
+        )
+    },
+    Row {
+        package: Some(Node("oxlint")),
+        configuration: &[".oxlintrc.json*", "oxlint.config.*"],
+        ..judged(
+            Tool::Oxlint,
+            "oxlint",
+            FindingFacts { fix_option: Some("--fix"), ..finds(FindingKind::Lint, "oxlint") },
+            "oxlint-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Node("@biomejs/biome")),
+        configuration: &["biome.json", "biome.jsonc"],
+        ..judged(
+            Tool::Biome,
+            "biome",
+            FindingFacts { fix_option: Some("--write"), ..finds(FindingKind::Lint, "Biome") },
+            "biome-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        calls: &[&["cargo", "clippy"]],
+        configuration: &["clippy.toml", ".clippy.toml", "rust-toolchain", "rust-toolchain.toml"],
+        ..judged(
+            Tool::Clippy,
+            "clippy",
+            FindingFacts { fix_option: Some("--fix"), ..finds(FindingKind::Lint, "Clippy") },
+            "clippy-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Python("pre-commit")),
+        configuration: &[".pre-commit-config.yaml", "prek.toml"],
+        ..judged(
+            Tool::PreCommit,
+            "pre-commit",
+            finds(FindingKind::Lint, "pre-commit"),
+            "pre-commit-report.json",
+            BlockOn::ErrorsOnly,
         )
     },
     Row {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::captured::{directory, interpret};
+use crate::counting::tests::CLAIMS as COUNTING_CLAIMS;
 use crate::fixture_claims::{CLAIMS, Claim};
 use proctor_model::{Diagnostic, DiagnosticSummary, FurtherTestCounts, Interpretation};
 
@@ -37,7 +38,7 @@ fn all_fixtures() -> BTreeSet<String> {
 
 #[test]
 fn j2_every_captured_output_amounts_to_what_is_claimed() {
-    for Claim(path, category, expected, part) in CLAIMS {
+    for Claim(path, category, expected, part) in CLAIMS.iter().chain(COUNTING_CLAIMS) {
         let interpretation = interpret(path);
         assert_eq!(
             (interpretation.category, counts(&interpretation)),
@@ -52,8 +53,8 @@ fn j2_every_captured_output_amounts_to_what_is_claimed() {
 
 #[test]
 fn every_fixture_is_claimed_once() {
-    let claimed: BTreeSet<String> = CLAIMS.iter().map(|claim| claim.0.to_owned()).collect();
-    assert_eq!(claimed.len(), CLAIMS.len());
+    let claimed: BTreeSet<String> = CLAIMS.iter().chain(COUNTING_CLAIMS).map(|claim| claim.0.to_owned()).collect();
+    assert_eq!(claimed.len(), CLAIMS.len() + COUNTING_CLAIMS.len());
     assert_eq!(all_fixtures(), claimed);
 }
 

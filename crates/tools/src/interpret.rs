@@ -168,7 +168,8 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
     if let Some(call) = asked {
         return client::interpret(&exited, call, input.report);
     }
-    no_work::or_usage_error(&exited, (row_of(input.action.tool).interpret)(&exited, input))
+    let source = |path: &Path| (input.source)(input.project_root, path);
+    no_work::or_usage_error(&exited, (row_of(input.action.tool).interpret)(&exited, input), &source)
 }
 
 /// Returns the result for an exit code by which a wrapper reports that a signal ended the tool.

@@ -17,6 +17,7 @@ mod checker_call;
 mod client;
 mod compile;
 mod configured_outputs;
+mod counting;
 mod discover;
 mod eslint;
 mod file_validation;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::launchers::{only_starts_others, visit_programs};
 use crate::package_json::script_name;
 use crate::shell::simple_commands;
-use crate::table::ROWS;
+use crate::table::{ROWS, ToolRow};
 use proctor_model::{Action, CategoryCode, FindingKind, FindingLevel, Interpretation, TreePath};
 
 /// How many changed files the reason names.
@@ -19,12 +19,10 @@ const NAMED: usize = 5;
 const OTHERS: &[(&str, &[&str])] = &[
     ("autoflake", &[]),
     ("autopep8", &[]),
-    ("biome", &[]),
     ("black", &[]),
     ("buf", &["format", "lint"]),
     ("buildifier", &[]),
-    ("cargo", &["clippy", "fix", "fmt", "sort"]),
-    ("cargo-clippy", &[]),
+    ("cargo", &["fix", "fmt", "sort"]),
     ("cargo-fmt", &[]),
     ("clang-format", &[]),
     ("clang-tidy", &[]),
@@ -49,9 +47,7 @@ const OTHERS: &[(&str, &[&str])] = &[
     ("mdformat", &[]),
     ("mix", &["format"]),
     ("nixfmt", &[]),
-    ("oxlint", &[]),
     ("php-cs-fixer", &[]),
-    ("pre-commit", &[]),
     ("pyupgrade", &[]),
     ("rubocop", &[]),
     ("rustfmt", &[]),
@@ -74,8 +70,20 @@ const OTHERS: &[(&str, &[&str])] = &[
 /// Words by which linters and formatters are told to change files.
 const MENDING_WORDS: &[&str] = &["--fix", "--in-place", "--inplace", "--write", "-i", "-w", "fix", "fmt", "format"];
 /// Formatters that change files where no word forbids it.
-const MENDING_PROGRAMS: &[&str] =
-    &["black", "cargo-fmt", "flynt", "isort", "mdformat", "nixfmt", "pre-commit", "pyupgrade", "rustfmt", "stylua", "usort"];
+const MENDING_PROGRAMS: &[&str] = &[
+    "black",
+    "cargo-fmt",
+    "flynt",
+    "isort",
+    "mdformat",
+    "nixfmt",
+    "pre-commit",
+    "prek",
+    "pyupgrade",
+    "rustfmt",
+    "stylua",
+    "usort",
+];
 /// Words by which they are told to change none.
 const LOOKING_WORDS: &[&str] = &["--check", "--check-only", "--diff", "--dry-run", "--list-different", "-c", "-l"];
 
@@ -162,7 +170,9 @@ fn is_call_of_linter(call: &[String]) -> bool {
         let subcommand = arguments.iter().find(|word| !word.starts_with(['-', '+']));
         words.is_empty() || subcommand.is_some_and(|word| words.contains(&word.as_str()))
     };
-    let of_table = ROWS.iter().filter(|row| row.programs.contains(&program.as_str()));
+    // Cargo has subcommands of other kinds too.
+    let is_of = |row: &&ToolRow| row.no_work.names_the_tool || (row.checks)(program, arguments);
+    let of_table = ROWS.iter().filter(|row| row.programs.contains(&program.as_str())).filter(is_of);
     of_table.into_iter().any(|row| is_linter(row.tool.findings().map(|facts| facts.kind)))
         || OTHERS.iter().any(|(name, words)| name == program && is_named(words))
 }

@@ -3,12 +3,16 @@
 //! Such a call has no findings, so it would look like a clean result. The table of tools has a list of these options and
 //! subcommands for each tool whose success is not proved by a report of its own.
 
+use std::path::Path;
+
 use crate::interpret::Exited;
-use crate::launchers::locate;
+use crate::jsonc::parse_jsonc;
+use crate::launchers::{Located, locate, locate_in_script};
 use crate::option_spelling::OptionSpelling;
+use crate::package_json::{handed_on, script_name};
 use crate::subcommands::subcommand;
 use crate::table::row_of;
-use proctor_model::{CategoryCode, Interpretation};
+use proctor_model::{CategoryCode, Interpretation, join_words};
 
 /// The words in a tool's arguments with which the tool does not do its checks.
 #[derive(Debug)]
@@ -99,11 +103,25 @@ impl NoWork {
     }
 }
 
+/// Returns the call of a tool in the script of `package.json` that a command runs, with the words that reach the script.
+fn in_npm_script(exited: &Exited<'_>, source: &dyn Fn(&Path) -> Option<String>) -> Option<Located> {
+    let argv = &exited.action.command.argv;
+    let package = parse_jsonc(&source(&exited.action.directory.join("package.json"))?)?;
+    let text = package.get("scripts")?.get(script_name(argv)?)?.as_str()?;
+    let more = join_words(handed_on(argv).iter().map(String::as_str))?;
+    Some(locate_in_script(&format!("{text} {more}")))
+}
+
 /// Returns a usage error in place of `interpretation` if the command ended with exit code 0 and its options keep the
-/// tool from its checks, or may have left the tool without any file to check.
-pub(super) fn or_usage_error(exited: &Exited<'_>, interpretation: Interpretation) -> Interpretation {
+/// tool from its checks, or may have left the tool without any file to check. `source` returns the text of a file of the project.
+pub(super) fn or_usage_error(
+    exited: &Exited<'_>,
+    interpretation: Interpretation,
+    source: &dyn Fn(&Path) -> Option<String>,
+) -> Interpretation {
     let tool = exited.action.tool;
     let located = locate(&exited.action.command.argv);
+    let located = if located.recognition.tool == tool { located } else { in_npm_script(exited, source).unwrap_or(located) };
     if exited.code != 0 || located.recognition.tool != tool {
         return interpretation;
     }
@@ -256,5 +274,25 @@ mod tests {
         let command = "eslint -f json --no-error-on-unmatched-pattern .";
         let interpretation = Returned::exited(Tool::Eslint, command, 0).saying(json, "").interpret();
         assert_eq!(interpretation.category, CategoryCode::Clean);
+    }
+    #[test]
+    fn options_in_a_script_of_npm_count_as_those_of_the_command() {
+        const PACKAGE: &str = r#"{"scripts": {
+            "lint": "eslint --no-error-on-unmatched-pattern src", "plain": "eslint src", "check": "tsc", "formatted": "prettier --check ."
+        }}"#;
+        for (tool, command, expected) in [
+            (Tool::Eslint, "npm run lint", CategoryCode::UsageError),
+            (Tool::Eslint, "npm run plain", CategoryCode::Clean),
+            (Tool::Eslint, "npm run plain -- --version", CategoryCode::UsageError),
+            (Tool::Tsc, "pnpm check --noCheck", CategoryCode::UsageError),
+            (Tool::Prettier, "yarn formatted", CategoryCode::Clean),
+            (Tool::Eslint, "npm run missing", CategoryCode::Clean),
+            (Tool::Eslint, "make lint", CategoryCode::Clean),
+        ] {
+            let mut returned = Returned::exited(tool, command, 0);
+            returned.source = |_, path| (path == Path::new("package.json")).then(|| PACKAGE.to_owned());
+            let read = returned.interpret();
+            assert_eq!(read.category, expected, "{command}: {}", read.reason);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::launchers::{ends_with, locate, locate_in_script};
 use crate::project_files::ProjectFiles;
+use crate::subcommands::has_option;
 use crate::table::row_of;
 use proctor_model::{CommandLine, Tool, ToolClass};
 
@@ -41,8 +42,10 @@ pub fn recognise(argv: &[String]) -> Recognition {
 /// Recognises the tool that a script runs, for example a script of `package.json`. A script that runs several tools
 /// counts as a plain command.
 pub fn recognise_script(script_text: &str) -> Recognition {
-    let found = Recognition { form: CommandForm::Wrapped, ..locate_in_script(script_text).recognition };
-    let hides_its_report = is_asked_by_argument(found.tool) && !ends_with(script_text, found.tool);
+    let located = locate_in_script(script_text);
+    let found = Recognition { form: CommandForm::Wrapped, ..located.recognition };
+    let has_own_format = has_option(&located.arguments, row_of(found.tool).own_format);
+    let hides_its_report = is_asked_by_argument(found.tool) && (has_own_format || !ends_with(script_text, found.tool));
     if hides_its_report { without_report(found) } else { found }
 }
 

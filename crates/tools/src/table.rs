@@ -7,7 +7,9 @@ use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
 use crate::strictness::StrictnessReader;
-use crate::{cargo_test, compile, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc};
+use crate::{
+    cargo_test, compile, counting, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc,
+};
 use proctor_model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 
 /// The functions and facts for one tool.
@@ -24,6 +26,8 @@ pub(super) struct ToolRow {
     /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments on, such a
     /// tool cannot be asked for its report.
     pub(super) is_asked_by_argument_only: bool,
+    /// The options with which a command itself chooses how the tool reports. Such a tool is not asked for another report.
+    pub(super) own_format: &'static [&'static str],
     /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are
     /// set.
     pub(super) no_colour: Option<(&'static str, &'static str)>,
@@ -63,6 +67,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         checks: |_, _| true,
         no_work: no_work::NONE,
         is_asked_by_argument_only: false,
+        own_format: &[],
         no_colour: None,
         ask: |_, _| {},
         stops: &[StopStage::Sigterm],
@@ -77,6 +82,10 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         strictness: None,
         triggers: &[],
     }
+}
+
+const fn counted(tool: Tool, programs: &'static [&'static str]) -> ToolRow {
+    ToolRow { ask: counting::ask, ..row(tool, programs, |exited, _| counting::interpret(exited)) }
 }
 
 /// All tools, in the order of their rows in `model/tool.rs`.
@@ -173,6 +182,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     },
     ToolRow {
         no_work: linter::NO_WORK_OF_FLAKE8,
+        ask: linter::ask_flake8,
         triggers: triggers::PYTHON_SOURCES,
         ..row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited))
     },
@@ -185,6 +195,62 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: linter::prettier_checks,
         no_work: linter::NO_WORK_OF_PRETTIER,
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        checks: counting::is_check_of_types,
+        no_work: counting::NO_WORK_OF_TY,
+        own_format: counting::FORMATS_OF_TY,
+        find: Some(counting::find_ty),
+        triggers: triggers::PYTHON_SOURCES,
+        ..counted(Tool::Ty, &["ty"])
+    },
+    ToolRow {
+        checks: counting::is_check_of_types,
+        no_work: counting::NO_WORK_OF_PYREFLY,
+        own_format: counting::FORMATS_OF_PYREFLY,
+        find: Some(counting::find_pyrefly),
+        triggers: triggers::PYTHON_SOURCES,
+        ..counted(Tool::Pyrefly, &["pyrefly"])
+    },
+    ToolRow {
+        no_work: counting::NO_WORK_OF_PYRIGHT,
+        is_asked_by_argument_only: true,
+        own_format: counting::FORMATS_OF_PYRIGHT,
+        find: Some(counting::find_pyright),
+        triggers: triggers::PYTHON_SOURCES,
+        ..counted(Tool::Pyright, &["pyright", "basedpyright"])
+    },
+    ToolRow {
+        no_work: counting::NO_WORK_OF_OXLINT,
+        is_asked_by_argument_only: true,
+        own_format: counting::FORMATS_OF_OXLINT,
+        find: Some(counting::find_oxlint),
+        triggers: triggers::SCRIPT_SOURCES,
+        ..counted(Tool::Oxlint, &["oxlint"])
+    },
+    ToolRow {
+        checks: counting::biome_checks,
+        no_work: counting::NO_WORK_OF_BIOME,
+        is_asked_by_argument_only: true,
+        own_format: counting::FORMATS_OF_BIOME,
+        find: Some(counting::find_biome),
+        triggers: triggers::SCRIPT_SOURCES,
+        ..counted(Tool::Biome, &["biome"])
+    },
+    ToolRow {
+        checks: counting::clippy_checks,
+        no_work: counting::NO_WORK_OF_CLIPPY,
+        is_asked_by_argument_only: true,
+        own_format: counting::FORMATS_OF_CLIPPY,
+        find: Some(counting::find_clippy),
+        triggers: triggers::RUST_TESTS,
+        ..counted(Tool::Clippy, &["cargo", "cargo-clippy"])
+    },
+    ToolRow {
+        checks: counting::hooks_run,
+        no_work: counting::NO_WORK_OF_PRE_COMMIT,
+        own_format: counting::FORMATS_OF_PRE_COMMIT,
+        ..counted(Tool::PreCommit, &["pre-commit", "pre_commit", "prek"])
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
     ToolRow { ask: reports::ask, ..row(Tool::TestReport, &[], reports::interpret) },

@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn a_save_triggers_the_tools_that_read_such_files_and_documentation_none() {
-        let python = ["pytest", "mypy", "ruff", "flake8", "pylint"];
-        let script = ["jest", "vitest", "node-test", "tsc", "eslint"];
+        let python = ["pytest", "mypy", "ruff", "flake8", "pylint", "ty", "pyrefly", "pyright"];
+        let script = ["jest", "vitest", "node-test", "tsc", "eslint", "oxlint", "biome"];
         for (path, expected) in [
             ("shop/cart.py", &python[..]),
             ("requirements-dev.txt", &python),
@@ -75,9 +75,9 @@ mod tests {
             ("web/.eslintrc", &["eslint"]),
             (".flake8", &["flake8"]),
             ("clock.md", &[]),
-            ("src/lib.rs", &["cargo-test"]),
+            ("src/lib.rs", &["cargo-test", "clippy"]),
             ("cmd/main.go", &["go-test"]),
-            ("tests/data/expected.txt", &["pytest", "jest", "vitest", "node-test", "cargo-test"]),
+            ("tests/data/expected.txt", &["pytest", "jest", "vitest", "node-test", "cargo-test", "clippy"]),
             ("README.md", &[]),
             ("docs/guide/index.rst", &[]),
             ("LICENSE", &[]),

@@ -281,7 +281,7 @@ mod messages {
         proctor.toml:3:1: watch.bel: unknown key `bel`
           did you mean `bell`?
         proctor.toml:4:10: a value is missing
-        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "node-test", "cargo-test", "go-test", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile", "review", "generic"
+        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "node-test", "cargo-test", "go-test", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "ty", "pyrefly", "pyright", "oxlint", "biome", "clippy", "pre-commit", "compile", "review", "generic"
           did you mean `pytest`?
         proctor.toml:8:8: evidence.link: the link is one visible name in the project's root
           for example `link = "evidence"`

@@ -55,7 +55,7 @@ impl Performer<'_, '_> {
         let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
         let ended = self.supervise(action, &mut launch)?;
         self.note_end(action, &ended.end);
-        let count = tools::count_listed(&ended.end, &ended.captured.stdout);
+        let count = tools::count_listed(action.tool, &ended.end, &ended.captured.stdout, &ended.captured.stderr);
         Ok(Some(ListingOutcome { count, files: self.keep_streams(action, &ended, &names)? }))
     }
 }

@@ -348,7 +348,8 @@ impl Performer<'_, '_> {
         let said = secrets.mask_interpretation(said);
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
         let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));
-        let interpretation = tools::apply_listing(interpretation, listing.as_ref().and_then(|listing| listing.count));
+        let interpretation =
+            tools::apply_listing(action.tool, interpretation, listing.as_ref().and_then(|listing| listing.count));
         let judgement = self.classify(action, &ended, &interpretation, time_budget);
         shorten(&mut ended.captured);
         let mut files = control.map(|control| control.files).unwrap_or_default();

@@ -31,6 +31,9 @@ const ROWS: &[Row] = &[
     ("build.gradle.kts", "gradle", &["gradle", "check"]),
     ("pom.xml", "maven", &["mvn", "test"]),
     ("mix.exs", "mix", &["mix", "test"]),
+    (".golangci.yml", "golangci-lint", &["golangci-lint", "run"]),
+    (".golangci.yaml", "golangci-lint", &["golangci-lint", "run"]),
+    (".golangci.toml", "golangci-lint", &["golangci-lint", "run"]),
     ("deno.json", "deno", &["deno", "test"]),
     ("deno.jsonc", "deno", &["deno", "test"]),
 ];

@@ -23,6 +23,12 @@ pub(super) fn ruff(exited: &Exited<'_>) -> Option<u64> {
     last(&exited.stdout).or_else(|| last(&exited.stderr)).or_else(verbose)
 }
 
+/// Reads `3          total files processed`, which Flake8 prints with `--benchmark`.
+pub(super) fn flake8(exited: &Exited<'_>) -> Option<u64> {
+    let line = exited.stdout.lines().rev().find_map(|line| line.strip_suffix("total files processed"))?;
+    line.trim().parse().ok()
+}
+
 // Reads `1 file would be reformatted, 2 files already formatted`.
 fn formatted(line: &str) -> Option<u64> {
     let of_part = |part: &str| {
@@ -57,6 +63,8 @@ mod tests {
         let line = "1 file already formatted\n";
         assert_eq!(count(Tool::Ruff, "ruff format --check .", 0, line, ""), Some(1));
         assert_eq!(count(Tool::Flake8, "flake8", 0, "", ""), None);
+        let benchmark = "0.118      seconds elapsed\n3          total files processed\n25         files processed per second\n";
+        assert_eq!(count(Tool::Flake8, "flake8", 0, benchmark, ""), Some(3));
     }
 
     #[test]

@@ -21,9 +21,10 @@ use crate::gathered::Gathered;
 use crate::interpret::Exited;
 use crate::launch_failure;
 use crate::launchers::locate;
-use crate::prepare::option_value;
+use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
+use crate::recognise::CommandForm;
 use crate::subcommands::subcommand;
-pub(super) use discover::{find_mypy, find_ruff};
+pub(super) use discover::{Checker, Home, find as find_checker, find_mypy, find_ruff};
 pub use listing::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
 };
@@ -40,6 +41,14 @@ struct Output {
     diagnostics: Gathered,
     /// The number of errors that the last line of the tool's output states.
     stated: Option<u64>,
+}
+
+/// Makes Flake8 say how many files it checked: `--benchmark` adds a few lines to what it prints.
+pub(super) fn ask_flake8(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, .. } = *task;
+    if located.recognition.tool == action.tool && located.recognition.form == CommandForm::Direct {
+        insert_options(&mut preparation.argv, located.arguments_from, ["--benchmark".to_owned()]);
+    }
 }
 
 /// Judges a linter run that ended by itself.
@@ -188,7 +197,7 @@ fn variable(exited: &Exited<'_>, name: &str) -> Option<String> {
 
 /// Returns the line that names the problem: the last line of a traceback, otherwise the first line that begins with
 /// `Cause: `, otherwise the first line with `error: `, otherwise the first line that does not begin with `usage:`.
-fn words(exited: &Exited<'_>) -> String {
+pub(super) fn words(exited: &Exited<'_>) -> String {
     let lines = || exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty());
     let traceback = || exited.stderr.contains("Traceback (most recent call last)").then(|| last_line(&exited.stderr)).flatten();
     let cause = || lines().find_map(|line| line.strip_prefix("Cause: "));

@@ -129,9 +129,9 @@ const ROWS: [Linter; 5] = [
         path_rule: Some("E902"),
         crash_words: TRACEBACK,
         refusal: |exited| FLAKE8_REFUSALS.iter().find_map(|words| line_with(&exited.stderr, words)),
-        examined: |_| None,
+        examined: examined::flake8,
         unread: unread::with_exit_zero,
-        remark: |_| None,
+        remark: flake8_remark,
     },
     Linter {
         tool: Tool::Pylint,
@@ -221,6 +221,13 @@ impl Linter {
 fn mypy_remark(exited: &Exited<'_>) -> Option<String> {
     let line = exited.stderr.lines().map(str::trim).find(|line| line.contains(": [mypy"))?;
     Some(format!("mypy left a part of its configuration out: {line}"))
+}
+
+// A script can hide that Flake8 had no file, because no option can be added to it there.
+fn flake8_remark(exited: &Exited<'_>) -> Option<String> {
+    let is_silent = exited.code == 0 && examined::flake8(exited).is_none();
+    is_silent
+        .then(|| "Flake8 did not say how many files it checked; let the check call it directly, not through a script".to_owned())
 }
 
 fn line_with(text: &str, words: &str) -> Option<String> {

@@ -9,6 +9,9 @@ use crate::subcommands::subcommand;
 /// The beginning of Pylint's line with its score.
 const SCORE: &str = "Your code has been rated at ";
 
+/// The ends of the lines that Flake8 prints with `--benchmark`.
+const BENCHMARK_WORDS: &[&str] = &[" seconds elapsed", " processed", " processed per second"];
+
 /// What a linter without findings may print in its text output.
 const CLEAN_WORDS: &[&str] = &["All checks passed!", "Success: no issues found"];
 
@@ -50,6 +53,7 @@ fn foreign_line(exited: &Exited<'_>) -> Option<String> {
             || is_number
             || *line == "[]"
             || line.starts_with(SCORE)
+            || BENCHMARK_WORDS.iter().any(|words| line.ends_with(words))
             || CLEAN_WORDS.iter().any(|words| line.starts_with(words))
     };
     exited.stdout.lines().map(str::trim).filter(|line| !is_known(line)).map(str::to_owned).next()
@@ -86,6 +90,12 @@ mod tests {
             (Tool::Ruff, "ruff check --fix --exit-zero .", "Found 2 errors (2 fixed, 0 remaining).\n", CategoryCode::Clean),
             (Tool::Flake8, "flake8 --exit-zero .", "a.py on line 1\n", contradicts),
             (Tool::Flake8, "flake8 --exit-zero --count .", "0\n", CategoryCode::Clean),
+            (
+                Tool::Flake8,
+                "flake8 --exit-zero .",
+                "0.1        seconds elapsed\n3          total files processed\n",
+                CategoryCode::Clean,
+            ),
         ] {
             let interpretation = Returned::exited(tool, command, 0).saying(stdout, "").interpret();
             assert_eq!(interpretation.category, expected, "{command} {stdout}: {}", interpretation.reason);

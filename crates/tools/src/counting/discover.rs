@@ -1,0 +1,103 @@
+//! Discovers these checkers: the project must have a configuration for one, and its program must be installed.
+
+use crate::discover::{FoundCheck, FoundChecks, Looked, has_section, named, words};
+use crate::linter::{Checker, Home, find_checker};
+use crate::package_json::scripts;
+use crate::project_files::{ProjectFiles, within};
+use crate::shell::commands_outside;
+use crate::subcommands::subcommand;
+use proctor_model::Tool;
+
+const TY: Checker = Checker {
+    tool: Tool::Ty,
+    programs: &["ty"],
+    home: Home::Environment,
+    configurations: &["ty.toml"],
+    tables: &["ty"],
+    sections: &[],
+    arguments: |_, _| &["check"],
+};
+
+const PYREFLY: Checker =
+    Checker { tool: Tool::Pyrefly, programs: &["pyrefly"], configurations: &["pyrefly.toml"], tables: &["pyrefly"], ..TY };
+
+const PYRIGHT: Checker = Checker {
+    tool: Tool::Pyright,
+    programs: &["basedpyright", "pyright"],
+    home: Home::Either,
+    configurations: &["pyrightconfig.json"],
+    tables: &["basedpyright", "pyright"],
+    sections: &[],
+    arguments: |_, _| &[],
+};
+
+const OXLINT: Checker = Checker {
+    tool: Tool::Oxlint,
+    programs: &["oxlint"],
+    home: Home::NodeModules,
+    configurations: &[".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts"],
+    tables: &[],
+    ..PYRIGHT
+};
+
+const BIOME: Checker = Checker {
+    tool: Tool::Biome,
+    programs: &["biome"],
+    configurations: &["biome.json", "biome.jsonc"],
+    arguments: |files, package| biome_subcommand(files, package),
+    ..OXLINT
+};
+
+pub(crate) fn find_ty(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    find_checker(&TY, files, package, findings)
+}
+
+pub(crate) fn find_pyrefly(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    find_checker(&PYREFLY, files, package, findings)
+}
+
+pub(crate) fn find_pyright(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    find_checker(&PYRIGHT, files, package, findings)
+}
+
+pub(crate) fn find_oxlint(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    find_checker(&OXLINT, files, package, findings)
+}
+
+pub(crate) fn find_biome(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    find_checker(&BIOME, files, package, findings)
+}
+
+/// Looks for settings of Clippy in one directory of the project. A manifest alone does not say that Clippy is used.
+pub(crate) fn find_clippy(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    let manifest = "Cargo.toml";
+    let configuration = ["clippy.toml", ".clippy.toml"].iter().find(|name| files.exists(&within(package, name)));
+    let is_workspace = has_section(files, package, manifest, "[workspace]");
+    let section =
+        ["[lints.clippy]", "[workspace.lints.clippy]"].iter().find(|section| has_section(files, package, manifest, section));
+    let reason = match (configuration, section) {
+        _ if !files.exists(&within(package, manifest)) => return Looked::Silent,
+        (Some(name), _) => format!("`{}` is there", within(package, name)),
+        (None, Some(section)) => format!("`{section}` in `{}` is there", within(package, manifest)),
+        (None, None) => return Looked::Silent,
+    };
+    let argv: &[&str] =
+        if is_workspace { &["cargo", "clippy", "--workspace", "--all-targets"] } else { &["cargo", "clippy", "--all-targets"] };
+    let name = named(Tool::Clippy.word(), package);
+    let (directory, package, argv) = (package.to_owned(), package.to_owned(), words(argv));
+    findings.add(FoundCheck { tool: Tool::Clippy, name, directory, package, argv, policy: None }, &reason);
+    Looked::Spoke
+}
+
+// Returns the subcommand by which the project's own scripts call Biome. A project may use its linter alone, or its formatter.
+fn biome_subcommand(files: &dyn ProjectFiles, package: &str) -> &'static [&'static str] {
+    const KNOWN: [&[&str]; 4] = [&["check"], &["ci"], &["lint"], &["format"]];
+    let scripts = scripts(files, package);
+    let commands: Vec<Vec<String>> = scripts.values().filter_map(|text| commands_outside(text)).flatten().collect();
+    let called = commands.iter().filter_map(|words| {
+        let at = words.iter().position(|word| word == "biome" || word.starts_with("@biomejs/biome"))?;
+        subcommand(&words[at + 1..])
+    });
+    let called: Vec<&str> = called.collect();
+    KNOWN.into_iter().find(|words| called.contains(&words[0])).unwrap_or(KNOWN[0])
+}
