@@ -22,12 +22,12 @@ LIMITS = {
     "index": 3_470,
     "model": 6_990,
     "plan": 15_490,
-    "proctor": 11_110,
-    "project": 11_820,
-    "run": 10_040,
-    "sandbox": 11_190,
+    "proctor": 11_120,
+    "project": 11_830,
+    "run": 10_070,
+    "sandbox": 11_260,
     "service": 8_910,
-    "tools": 15_830,
+    "tools": 16_000,
     "tree": 6_250,
 }
 
