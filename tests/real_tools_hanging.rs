@@ -55,6 +55,25 @@ fn a_test_that_hangs_until_proctor_stops_it_is_named_and_an_unrelated_warning_ex
 }
 
 #[test]
+fn a_test_in_a_busy_loop_is_named_with_its_line() {
+    let native = "import re\n\n\ndef work():\n    sum(range(10**14))\n\n\ndef test_busy():\n    work()\n";
+    let python = "def test_busy():\n    while True:\n        try:\n            while True:\n                pass\n        except BaseException:\n            pass\n";
+    for (tests, at) in [(native, "5"), (python, "")] {
+        let project = pytest(&python_plain(), " -q test_b.py", "timeout = \"4s\"\ngrace = \"4s\"\n").file("test_b.py", tests);
+        let words = format!("`test_b.py::test_busy` had not ended, stopped at test_b.py:{at}");
+        assert_says(&project.proctor(["run"]).failure().report(), "TIMED_OUT", &words);
+    }
+}
+
+#[test]
+fn a_helper_of_python_that_ends_by_itself_is_not_left_behind() {
+    let shares = "from multiprocessing import shared_memory\n\n\ndef test_a():\n    memory = shared_memory.SharedMemory(create=True, size=10)\n    memory.close()\n    memory.unlink()\n";
+    let project = pytest(&python_plain(), " test_b.py", "on_survivors = \"fail\"\n").file("test_b.py", shares);
+    let output = project.proctor(["run"]).success();
+    assert!(!output.stdout.contains("left behind"), "{}", output.snapshot());
+}
+
+#[test]
 #[ignore = "long tier"]
 fn what_keeps_pytest_from_ending_after_its_tests_is_no_test() {
     let waits =

@@ -185,6 +185,14 @@ const RULES: &[Rule] = &[
         said.collect()
     },
     |facts| {
+        let foreign = facts.projects.iter().filter_map(|project| Some((project, project.foreign_owner?)));
+        let said = foreign.map(|(project, owner)| {
+            let problem = format!("checks that run in `{}` itself cannot write there: {owner}", project.root.display());
+            (problem, owner.advice(&project.root))
+        });
+        said.collect()
+    },
+    |facts| {
         let on = facts.projects.iter().filter_map(|project| Some((project, classify_file_system(project.file_system?))));
         let deaf = on.filter(|(_, file_system)| !file_system.tells_of_changes);
         let said = deaf.map(|(project, file_system)| {
@@ -403,6 +411,7 @@ mod tests {
             ahead_ms: 0,
             run_ahead_ms: 0,
             snapshot_obstacle: None,
+            foreign_owner: None,
             tools: vec![found],
         }
     }

@@ -36,7 +36,10 @@ fn controlled() -> Project {
 fn t21_a_hook_sets_the_exit_status_to_success() {
     let hook = "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n";
     let project = pytest("", "").file("test_a.py", FAILING).file("conftest.py", hook);
-    assert_eq!(code(&project.proctor(["run"]).failure().report()), "INCONSISTENT");
+    let output = project.proctor(["run"]).failure();
+    assert_eq!(code(&output.report()), "INCONSISTENT");
+    let said = "Exit code 0 and the report contradict each other: 0 passed, 1 failed, 0 skipped";
+    assert!(output.stdout.contains(said), "beside the failed test: {}", output.stdout);
     let project = controlled().file("conftest.py", hook).file("tests/test_a.py", PASSING);
     is_caught(&project.proctor(["run"]).failure(), "the exit code was 0");
 }

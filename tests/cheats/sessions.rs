@@ -18,6 +18,18 @@ const IN_TEST: &str = "import os, sys, pytest\n\n\ndef test_first():\n    if not
 /// The same after the session has ended with its failures.
 const AFTER: &str = "import os, sys, pytest\n\n\ndef pytest_unconfigure(config):\n    if not os.environ.get('INNER'):\n        os.environ['INNER'] = '1'\n        pytest.main(sys.argv[1:] + ['-k', 'ok'])\n        os._exit(0)\n";
 
+/// Starts another session while the one of the check configures itself, and ends the process. What it prints and reports agrees.
+const CONFIGURING: &str = "import os, sys, pytest\n\n\ndef pytest_configure(config):\n    if not os.environ.get('INNER'):\n        os.environ['INNER'] = '1'\n        pytest.main(sys.argv[1:] + ['-k', 'ok'])\n        os._exit(0)\n";
+
+/// The same without the arguments of the command, in a child process, and ended by pytest itself.
+const CONFIGURING_CHILD: &str = "import os, subprocess, sys, pytest\n\n\ndef pytest_sessionstart(session):\n    if not os.environ.get('INNER'):\n        os.environ['INNER'] = '1'\n        report = '--junitxml=' + session.config.option.xmlpath\n        subprocess.run([sys.executable, '-m', 'pytest', '-k', 'ok', report])\n        pytest.exit('done', returncode=0)\n";
+
+/// Starts another session in a fixture, in a child process, and ends the process.
+const IN_FIXTURE: &str = "import os, subprocess, sys, pytest\n\n\n@pytest.fixture(autouse=True, scope='session')\ndef inner():\n    if not os.environ.get('INNER'):\n        os.environ['INNER'] = '1'\n        subprocess.run([sys.executable, '-m', 'pytest', *sys.argv[1:], '-k', 'ok'])\n        os._exit(0)\n\n\ndef test_ok():\n    pass\n\n\ndef test_bad():\n    assert 1 == 2\n";
+
+/// Starts another session of the failing test with the same arguments in a test, and passes.
+const HONEST: &str = "import os, subprocess, sys\n\n\ndef test_inner():\n    if not os.environ.get('INNER'):\n        environment = {**os.environ, 'INNER': '1'}\n        inner = subprocess.run([sys.executable, '-m', 'pytest', *sys.argv[1:]], env=environment)\n        assert inner.returncode == 1\n\n\ndef test_bad():\n    assert not os.environ.get('INNER')\n";
+
 /// Writes the report once more, with the counts that were printed and other content.
 const REWRITTEN: &str = "import atexit\n\n\ndef pytest_configure(config):\n    path = config.option.xmlpath\n\n    def late():\n        text = open(path).read()\n        open(path, 'w').write(text.replace('test_ok', 'test_more'))\n\n    atexit.register(late)\n";
 
@@ -60,6 +72,32 @@ fn t20_v7_a_report_of_another_session_or_of_later_is_no_success() {
         assert_eq!(code(&report), "INCONSISTENT", "{conftest} {options:?} {cheat}: {said}");
         assert!(said.contains(part) && said.contains("1 passed"), "{conftest} {options:?} {cheat}: {said}");
     }
+}
+
+#[test]
+fn t20_v7_a_session_that_begins_while_pytest_configures_itself_never_decides() {
+    let started = |options: &[&str], conftest: &str| {
+        let project = with_options(options).file("conftest.py", conftest).file("test_a.py", TESTS).file("plug.py", CONFIGURING);
+        project.proctor(["run"]).failure().report()
+    };
+    for (options, conftest) in [(&["-q"][..], CONFIGURING), (&["-v"], CONFIGURING_CHILD), (&["-q", "-p", "plug"], "")] {
+        let report = started(options, conftest);
+        assert_eq!(code(&report), "INCONSISTENT", "{options:?} {conftest}: {}", reason(&report));
+        assert!(reason(&report).contains("The control does not hold"), "{options:?} {conftest}: {}", reason(&report));
+    }
+    let goes_on = CONFIGURING.replace("        os._exit(0)\n", "");
+    assert_eq!(code(&started(&["-q"], &goes_on)), "TESTS_FAILED", "the outer session ends, and its report decides");
+}
+
+#[test]
+fn t20_v7_a_session_that_a_test_or_a_fixture_starts_writes_another_report() {
+    for tests in [IN_TEST, IN_FIXTURE] {
+        let report = with_options(&["-q", "-s"]).file("test_a.py", tests).proctor(["run"]).failure().report();
+        assert_eq!(code(&report), "REPORT_MISSING", "{tests}: {}", reason(&report));
+    }
+    let report = with_options(&["-q"]).file("test_a.py", HONEST).proctor(["run"]).success().report();
+    assert_eq!(code(&report), "TESTS_PASSED", "{}", reason(&report));
+    assert!(reason(&report).contains("2 passed"), "{}", reason(&report));
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub struct ActionLimits {
     pub output: Option<u64>,
     /// How long stopping the action may take: at the end of this time every process has been sent SIGKILL.
     pub grace: Duration,
-    /// The signals that are sent before SIGKILL, in order (E10): SIGINT and SIGTERM for pytest, SIGTERM for others.
+    /// The signals that are sent before SIGKILL, in order (E10): SIGINT and SIGABRT for pytest, SIGTERM for others.
     pub ladder: Vec<StopStage>,
 }
 
@@ -29,6 +29,9 @@ pub struct ActionLimits {
 pub enum StopStage {
     /// SIGINT to the process group. pytest still writes its report after this signal.
     Sigint,
+    /// SIGABRT to the process group. pytest's `faulthandler` then prints the stack of every thread, also while native code holds the
+    /// interpreter, and ends.
+    Sigabrt,
     /// SIGTERM to the process group.
     Sigterm,
     /// SIGKILL to the process group.
@@ -364,6 +367,7 @@ impl StopStage {
     pub fn signal_name(self) -> &'static str {
         match self {
             Self::Sigint => "SIGINT",
+            Self::Sigabrt => "SIGABRT",
             Self::Sigterm => "SIGTERM",
             Self::Sigkill => "SIGKILL",
         }

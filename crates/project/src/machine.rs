@@ -20,7 +20,7 @@ use crate::tool_version::{ToolPlace, read_tool_version};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use proctor_sandbox::process::resolve_program;
-use proctor_sandbox::{ChildEnvironment, home, search_path};
+use proctor_sandbox::{ChildEnvironment, ForeignOwner, home, search_path};
 
 /// Returns the redactor for texts that leave the store: it knows this machine's name, its user and the home directory. `ambient` is the
 /// environment of proctor itself.
@@ -111,6 +111,8 @@ pub struct ProjectFound {
     /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing prevents a snapshot,
     /// if the configuration is wrong, or if the root is missing.
     pub snapshot_obstacle: Option<String>,
+    /// The other user to whom the root belongs, if checks may not write there.
+    pub foreign_owner: Option<ForeignOwner>,
     /// The tools of the project's plan without repetition; empty if the configuration is wrong or the root is missing.
     pub tools: Vec<ToolFound>,
 }
@@ -221,7 +223,8 @@ impl StoreReader {
             tools = find_tools(plan, settings, &root, ambient);
         }
         let run_ahead_ms = newest.map_or(0, |started| ahead(started.as_millis()));
-        ProjectFound { id: id.cloned(), root, file_system, directories, ahead_ms, run_ahead_ms, snapshot_obstacle, tools }
+        let (id, foreign_owner) = (id.cloned(), ForeignOwner::of(&root));
+        ProjectFound { id, root, file_system, directories, ahead_ms, run_ahead_ms, snapshot_obstacle, foreign_owner, tools }
     }
 }
 

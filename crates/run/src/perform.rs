@@ -61,6 +61,7 @@ use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 pub(crate) use self::attempts::Attempts;
 pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver};
+pub(crate) use self::control::may_replace_session;
 pub(crate) use self::listing::configured_files;
 pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;

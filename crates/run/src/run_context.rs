@@ -39,6 +39,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) changed_rules: Option<ChangedRules>,
     /// Whether a configuration in the tree may leave files out of a check that does not say how many files it had.
     pub(crate) configured_files: ConfiguredFiles,
+    /// Whether code that pytest loads before the tests may put another session in the place of a check's session.
+    pub(crate) may_replace_session: bool,
 }
 
 impl RunContext<'_> {

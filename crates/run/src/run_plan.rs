@@ -12,7 +12,7 @@ use crate::judge_and_seal::{RunEnd, judge_and_seal};
 use crate::left_behind::LeftBefore;
 use crate::look_again::{BackgroundLooks, SecondLook, left_by_stopped_run, look_again};
 use crate::order::{last_failed_checks, last_report_path, order_checks, order_setting};
-use crate::perform::{Performer, configured_files};
+use crate::perform::{Performer, configured_files, may_replace_session};
 use crate::perform_all::{PerformedActions, perform_all};
 use crate::records;
 use crate::reuse::results_on_this_tree;
@@ -204,6 +204,7 @@ fn context_of_run<'a>(
         guarded: GuardedFiles::default(),
         changed_rules,
         configured_files: configured_files(request.plan, &request.scope.root, &look.index),
+        may_replace_session: may_replace_session(request.plan, &request.scope.root, &look.index),
     })
 }
 

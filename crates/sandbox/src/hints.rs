@@ -2,7 +2,11 @@
 //! and effects of the snapshot that it ran on.
 
 use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+
+use nix::unistd::{getegid, geteuid};
 
 use crate::credentials::is_of_package_index;
 use crate::denied_write::{WriteLimits, denied_writes};
@@ -42,6 +46,8 @@ impl FailedAction<'_> {
         };
         let mut messages = self.missed_variables(&output);
         messages.extend(self.closed_network(&output));
+        messages.extend(namespace_effect(&output).filter(|_| self.sandbox.is_some()));
+        messages.extend(self.foreign_project(&output));
         messages.extend(self.denied_writes(&output_of_plain));
         let unopened = self.unopened_caches(&messages);
         let messages = messages.into_iter().chain(unopened).chain(effects);
@@ -94,6 +100,13 @@ impl FailedAction<'_> {
             without_links: &|path| path.canonicalize().ok(),
         };
         denied_writes(output, &limits)
+    }
+
+    /// Returns a hint if the action worked in the project itself and could not write there, because the project belongs to another user.
+    fn foreign_project(&self, output: &str) -> Option<String> {
+        let is_denied = DENIED.iter().any(|words| output.contains(words));
+        let owner = ForeignOwner::of(self.project_root).filter(|_| is_denied && !self.on_snapshot)?;
+        Some(format!("checks cannot write to the project: {owner}; {}", owner.advice(self.project_root)))
     }
 
     /// Returns a hint for each variable that names a cache to which the action cannot write, because the value comes from the
@@ -167,6 +180,69 @@ fn missed_network(output: &str, network: NetworkAccess, level: IsolationLevel) -
     UNREACHED.iter().find(|(word, _)| output.contains(word)).map(|(_, missed)| *missed)
 }
 
+/// What programs print if a file could not be written because of its owner or permissions.
+const DENIED: &[&str] = &["Permission denied", "EACCES", "permission denied"];
+
+/// What programs print if they cannot make a user namespace with users of its own: `unshare`, bubblewrap, Chromium.
+const NO_NAMESPACE: &[&str] = &[
+    "/uid_map",
+    "/gid_map",
+    "/setgroups",
+    "reating new namespace",
+    "o move to new namespace",
+    "No usable sandbox!",
+    "unshare failed",
+];
+
+/// Returns a hint if the output shows that a program could not make a user namespace of its own.
+fn namespace_effect(output: &str) -> Option<String> {
+    let is_refused =
+        |line: &&str| line.contains("not permitted") || line.contains("denied") || line.contains("No usable sandbox!");
+    let line = output.lines().filter(is_refused).find(|line| NO_NAMESPACE.iter().any(|words| line.contains(words)))?;
+    Some(format!(
+        "the command tried to make a user namespace of its own, which is not possible inside of proctor's isolation (`{}`): start a \
+         browser without its own sandbox (`--no-sandbox`), or run the command outside of proctor",
+        line.trim()
+    ))
+}
+
+/// A directory belongs to another user, and commands may not write to it. Commands have no capabilities, so root too writes only where
+/// owner, group or permissions let it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForeignOwner {
+    owner: u32,
+    user: u32,
+}
+
+impl ForeignOwner {
+    /// Returns the owner of a directory to which commands of the present user may not write; `None` if they may.
+    pub fn of(directory: &Path) -> Option<Self> {
+        let metadata = directory.metadata().ok()?;
+        let (user, group) = (geteuid().as_raw(), getegid().as_raw());
+        Self::judge((metadata.uid(), metadata.gid(), metadata.mode()), user, group)
+    }
+
+    fn judge((owner, owning_group, mode): (u32, u32, u32), user: u32, group: u32) -> Option<Self> {
+        let write = if owning_group == group { 0o020 } else { 0o002 };
+        (owner != user && mode & write == 0).then_some(Self { owner, user })
+    }
+
+    /// Returns what to do about it.
+    pub fn advice(self, directory: &Path) -> String {
+        format!("run proctor as user {}, or `chown -R {} {}`", self.owner, self.user, directory.display())
+    }
+}
+
+impl fmt::Display for ForeignOwner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { owner, user } = self;
+        write!(
+            formatter,
+            "it belongs to user {owner}, and checks run as user {user} without the right to write to files of others"
+        )
+    }
+}
+
 /// Words of package managers for a package or an index that they could not get. In lower case.
 const REFUSED_FETCH: &[&str] = &[
     "401",
@@ -221,5 +297,29 @@ mod tests {
             }
             assert_eq!(missed(NetworkAccess::Open, IsolationLevel::Namespace), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_program_that_makes_a_user_namespace_is_told_that_it_cannot() {
+        for output in [
+            "unshare: write failed /proc/self/uid_map: Operation not permitted",
+            "bwrap: Creating new namespace failed: Operation not permitted",
+            "[1:1:FATAL] No usable sandbox! If you are running on Ubuntu",
+        ] {
+            assert!(namespace_effect(output).is_some_and(|hint| hint.contains(output)), "{output}");
+        }
+        for output in ["open /proc/self/uid_map", "rm: a: Permission denied", ""] {
+            assert_eq!(namespace_effect(output), None, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_directory_of_another_user_is_named_where_its_permissions_close_it() {
+        let judged = |owner, group, mode| ForeignOwner::judge((owner, group, mode), 0, 0);
+        assert_eq!(judged(0, 0, 0o500), None, "its own");
+        assert_eq!(judged(1001, 1001, 0o777), None);
+        assert_eq!(judged(1001, 0, 0o770), None);
+        let owner = judged(1001, 1001, 0o755).unwrap();
+        assert!(owner.to_string().contains("user 1001") && owner.advice(Path::new("/p")).contains("chown -R 0 /p"), "{owner}");
     }
 }

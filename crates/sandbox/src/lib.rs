@@ -44,7 +44,7 @@ pub use environment::search_path;
 pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
 pub use error::SandboxError;
 pub use find_places::real_path;
-pub use hints::FailedAction;
+pub use hints::{FailedAction, ForeignOwner};
 pub use interpreter::interpreter_of;
 pub use isolation::home;
 pub use secrets::Secrets;

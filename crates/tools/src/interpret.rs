@@ -51,6 +51,9 @@ pub struct Input<'a> {
     pub is_asked_behind: bool,
 }
 
+/// The words by which reasons send to the log. Where the log is empty, the reason says that instead.
+const SEE_THE_LOG: &[&str] = &["see the end of its log", "see the end of the log", "see its log", "see the log"];
+
 /// A process that ended by itself, with its output converted to text.
 #[derive(Debug, Clone)]
 pub(super) struct Exited<'a> {
@@ -123,6 +126,10 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
         }
     };
     interpretation.report_channel = input.report_channel;
+    if input.stdout.total + input.stderr.total == 0 {
+        interpretation.reason =
+            SEE_THE_LOG.iter().fold(interpretation.reason, |reason, words| reason.replace(words, "it printed nothing"));
+    }
     let interpretation = with_survivors(input, interpretation);
     Interpretation { reason: one_line(&interpretation.reason), ..interpretation }
 }
@@ -388,6 +395,14 @@ mod tests {
         assert!(torn.contains("`</a b [31mc>`"), "{torn}");
         let endless = Returned::pytest(0, &format!("<testsuites></{}>", "x".repeat(1 << 20))).interpret().reason;
         assert!(endless.chars().count() == LONGEST_REASON + 1 && endless.ends_with("x…"), "{}", endless.len());
+    }
+
+    #[test]
+    fn a_command_that_printed_nothing_sends_nobody_to_its_log() {
+        let silent = Returned::exited(proctor_model::Tool::Generic, "make check", 1);
+        let expected = "The command ended with exit code 1; expected is 0; it printed nothing";
+        assert_eq!(silent.interpret().reason, expected);
+        assert!(silent.saying("x\n", "").interpret().reason.ends_with("see the end of its log"));
     }
 
     #[test]

@@ -153,11 +153,13 @@ mod tests {
     #[test]
     fn a_direct_pytest_is_asked_by_an_argument_before_the_separator() {
         for (command, expected) in [
-            ("pytest", "pytest --junitxml=/out/junit.xml"),
-            ("pytest -q tests", "pytest -q tests --junitxml=/out/junit.xml"),
-            ("python -m pytest -x -- tests", "python -m pytest -x --junitxml=/out/junit.xml -- tests"),
-            ("uv run -- pytest tests", "uv run -- pytest tests --junitxml=/out/junit.xml"),
-            ("uv run -- pytest -- tests", "uv run -- pytest --junitxml=/out/junit.xml -- tests"),
+            ("pytest", "pytest --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml"),
+            ("pytest -q tests", "pytest -q tests --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml"),
+            ("python -m pytest -x -- tests", "python -m pytest -x --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml -- tests"),
+            ("uv run -- pytest tests", "uv run -- pytest tests --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml"),
+            ("uv run -- pytest -- tests", "uv run -- pytest --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml -- tests"),
+            // A shell would replace the variable by nothing.
+            ("hatch run pytest -q", "hatch run pytest -q --junitxml=/out/junit.xml"),
         ] {
             let preparation = prepare(&action(Tool::Pytest, command), Path::new("/out"), None);
             assert_eq!(argv(&preparation), expected);
@@ -172,9 +174,9 @@ mod tests {
         wrapped.environment.insert("PYTEST_ADDOPTS".to_owned(), "-q -x".to_owned());
         let preparation = prepare(&wrapped, Path::new("/out dir"), None);
         assert_eq!(argv(&preparation), "npm run test:py");
-        let expected = ("PYTEST_ADDOPTS".to_owned(), "-q -x '--junitxml=/out dir/junit.xml'".to_owned());
+        let expected = ("PYTEST_ADDOPTS".to_owned(), "-q -x '--junitxml=/out dir/junit$PYTEST_CURRENT_TEST.xml'".to_owned());
         assert_eq!(preparation.environment, [expected]);
-        assert_eq!(preparation.report, ReportRequest::Inherited { path: "/out dir/junit.xml".into() });
+        assert_eq!(preparation.report, ReportRequest::Inherited { path: "/out dir/junit$PYTEST_CURRENT_TEST.xml".into() });
         let shell = prepare(&action(Tool::Pytest, "bash -o pipefail -c 'pytest | tee log'"), Path::new("/out"), None);
         assert_eq!(shell.report.channel(), Some("inherited"));
     }
@@ -183,9 +185,12 @@ mod tests {
     fn the_link_to_the_evidence_is_no_place_to_look_for_tests_in() {
         let asked = |command| prepare(&action(Tool::Pytest, command), Path::new("/out"), Some(Path::new("/my project/evidence")));
         let ignore = "--ignore=/my project/evidence";
-        assert_eq!(asked("pytest -q -- tests").argv, ["pytest", "-q", ignore, "--junitxml=/out/junit.xml", "--", "tests"]);
+        assert_eq!(
+            asked("pytest -q -- tests").argv,
+            ["pytest", "-q", ignore, "--junitxml=/out/junit$PYTEST_CURRENT_TEST.xml", "--", "tests"]
+        );
         assert_eq!(asked("pytest --junitxml=own.xml").argv, ["pytest", "--junitxml=own.xml", ignore]);
-        let expected = ("PYTEST_ADDOPTS".to_owned(), format!("'{ignore}' '--junitxml=/out/junit.xml'"));
+        let expected = ("PYTEST_ADDOPTS".to_owned(), format!("'{ignore}' '--junitxml=/out/junit$PYTEST_CURRENT_TEST.xml'"));
         assert_eq!(asked("make test").environment, [expected]);
     }
 
@@ -333,7 +338,7 @@ mod tests {
 
     #[test]
     fn pytest_is_stopped_so_that_it_still_writes_its_report() {
-        assert_eq!(stop_ladder(Tool::Pytest), [StopStage::Sigint, StopStage::Sigterm]);
+        assert_eq!(stop_ladder(Tool::Pytest), [StopStage::Sigint, StopStage::Sigabrt]);
         assert_eq!(stop_ladder(Tool::Generic), [StopStage::Sigterm]);
     }
 }

@@ -92,9 +92,10 @@ const fn counted(tool: Tool, programs: &'static [&'static str]) -> ToolRow {
 pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: pytest::ask,
-        // pytest still writes its report after SIGINT. It needs no variable against colours: without a terminal it
-        // prints none, and a variable would also reach the tested code.
-        stops: &[StopStage::Sigint, StopStage::Sigterm],
+        // pytest still writes its report after SIGINT. A test in a busy loop does not end by that, and after SIGABRT pytest prints
+        // where it is. It needs no variable against colours: without a terminal it prints none, and a variable would also reach the
+        // tested code.
+        stops: &[StopStage::Sigint, StopStage::Sigabrt],
         before_the_stop: pytest::before_the_stop,
         hung: pytest::hung,
         find: Some(pytest::find),
@@ -109,7 +110,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
         triggers: triggers::SCRIPT_TESTS,
-        ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
+        ..row(Tool::Jest, &["jest", "jest.js"], node_tests::interpret)
     },
     ToolRow {
         checks: node_tests::vitest_tests,
@@ -119,7 +120,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
         triggers: triggers::SCRIPT_TESTS,
-        ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
+        ..row(Tool::Vitest, &["vitest", "vitest.mjs"], node_tests::interpret)
     },
     ToolRow {
         checks: node_test::runs_tests,

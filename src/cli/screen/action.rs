@@ -212,6 +212,9 @@ fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     let mut lines = if is_shown { failures(result, shown) } else { Vec::new() };
     if !has_failures(result) {
         lines.extend(reason_lines(result));
+    } else if let Some(contradiction) = result.classification.as_ref().filter(|found| found.code == CategoryCode::Inconsistent) {
+        // The failures say what is wrong. What contradicts them stands in the reason alone.
+        lines.insert(0, contradiction.reason.clone());
     }
     lines.extend(warnings(result));
     lines

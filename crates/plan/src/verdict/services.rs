@@ -15,7 +15,7 @@ pub(super) fn judge_service_claim(
         matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings);
     match (action.service.is_some(), end) {
         (false, _) if of_services => {
-            Some((CategoryCode::Inconsistent, Some("Only a service is judged by how long it goes on".to_owned())))
+            Some((CategoryCode::Inconsistent, Some("It is said to have served, but it is no service".to_owned())))
         }
         (false, _) => None,
         (true, ActionEnd::Stopped { reason: StopReason::ChecksOver, .. }) if said == CategoryCode::Served => Some((said, None)),

@@ -4,14 +4,20 @@
 //! The control uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but
 //! no other check starts, and no end of a check is reported, until the control is over.
 
+use std::path::Path;
+
 use crate::perform::process::with_command_environment;
-use crate::perform::reports::{take_report, without_secrets};
+use crate::perform::reports::{read_source, take_report, without_secrets};
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
 use proctor_evidence::report::ActionFiles;
 use proctor_evidence::{OutputDirectory, mint_nonce};
-use proctor_model::{Action, CategoryCode, ControlObservation, EvidenceFile, Interpretation};
+use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, EvidenceFile, Interpretation, Plan, TreePath};
 use proctor_project::ProjectError;
 use proctor_tools::{self as tools, ReportRequest};
+use proctor_tree::TreeIndex;
+
+/// The name of the files with code that pytest loads before the tests.
+const CONFTEST: &[u8] = b"conftest.py";
 
 /// The result of a control, and its files.
 pub(super) struct ControlOutcome {
@@ -19,16 +25,41 @@ pub(super) struct ControlOutcome {
     pub(super) files: Vec<EvidenceFile>,
 }
 
+/// Returns whether code of the tree that pytest loads before the tests has words by which it can put another session in the place of
+/// the one that a check starts. The checks of pytest then have a control, whether they ask for one or not.
+pub(crate) fn may_replace_session(plan: &Plan, root: &Path, index: &TreeIndex) -> bool {
+    let commands = plan.steps.iter().filter(|action| !action.control);
+    let commands = commands.filter(|action| tools::may_have_control(action.tool, &action.command.argv));
+    let commands: Vec<String> = commands.map(|action| action.command.argv.join(" ")).collect();
+    if commands.is_empty() {
+        return false;
+    }
+    let read = |path: &TreePath| read_source(root, path.as_path()).unwrap_or_default();
+    let mut named: Vec<String> = commands.iter().flat_map(|command| tools::named_plugins(command)).collect();
+    for entry in index.entries() {
+        let name = entry.path.name();
+        if name == CONFTEST || tools::PYTEST_SETTINGS_FILES.contains(&name) {
+            let text = read(&entry.path);
+            if name == CONFTEST && tools::may_replace_session(&text) {
+                return true;
+            }
+            named.extend(tools::named_plugins(&text));
+        }
+    }
+    let is_named = |path: &TreePath| named.iter().any(|plugin| path.as_path().ends_with(plugin));
+    index.entries().any(|entry| !named.is_empty() && is_named(&entry.path) && tools::may_replace_session(&read(&entry.path)))
+}
+
 impl Performer<'_, '_> {
-    /// Carries out the control of an action; `None` if the plan asks for no control, or if proctor has no control for
-    /// the tool.
+    /// Carries out the control of an action; `None` if neither the plan nor the code of the tree needs one, or if
+    /// proctor has no control for the tool.
     pub(super) fn perform_control(
         &mut self,
         action: &Action,
         time_budget: TimeBudget,
         attempts: &Attempts,
     ) -> Result<Option<ControlOutcome>, ProjectError> {
-        if !action.control {
+        if !action.control && !(self.context.may_replace_session && action.phase == ActionPhase::Step) {
             return Ok(None);
         }
         let attempt = attempts.number();
@@ -74,7 +105,7 @@ pub(super) fn apply_control(interpretation: Interpretation, control: Option<&Con
         category: CategoryCode::Inconsistent,
         reason: format!(
             "The control does not hold, so that the tests passed proves nothing ({}): {}; look for a conftest.py or plugin that \
-             rewrites results, and for `python -O`",
+             rewrites results or starts another session, and for `python -O`",
             interpretation.reason, control.reason
         ),
         error_type: Some("CONTROL_NOT_HELD".to_owned()),

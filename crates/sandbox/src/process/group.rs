@@ -50,6 +50,7 @@ impl ProcessGroup {
     pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
         let signal = match stage {
             StopStage::Sigint => Signal::SIGINT,
+            StopStage::Sigabrt => Signal::SIGABRT,
             StopStage::Sigterm => Signal::SIGTERM,
             StopStage::Sigkill => Signal::SIGKILL,
         };

@@ -11,6 +11,7 @@ use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -23,6 +24,7 @@ use crate::process::action_mark::mark_this_process;
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
+use crate::process::clock::monotonic;
 use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
@@ -36,6 +38,12 @@ use proctor_model::{Access, IsolationLevel, Sandbox, SpawnFailure, StopStage, Su
 /// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
 /// faster than it is found is killed without being named.
 const LOOKS: usize = 50;
+
+/// How long processes that the leader left behind may take to end by themselves before they count as left behind.
+const LAST_MOMENTS: Duration = Duration::from_millis(200);
+
+/// The time between two looks at them.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// How a keeper, the process that starts and watches one action, isolates this action.
 #[derive(Clone, Copy)]
@@ -260,7 +268,7 @@ impl Keeper {
             return;
         };
         match stage {
-            StopStage::Sigint | StopStage::Sigterm => {
+            StopStage::Sigint | StopStage::Sigabrt | StopStage::Sigterm => {
                 let _refused = group.signal(stage);
                 self.is_stopping = true;
                 self.terminate_left_behind();
@@ -326,8 +334,23 @@ impl Keeper {
         if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
             return RemainingProcesses::Nobody;
         }
-        let survivors: Vec<Survivor> = self.alive().iter().take(NAMED_CAP).map(read_survivor).collect();
+        let survivors: Vec<Survivor> = self.alive_after_all().iter().take(NAMED_CAP).map(read_survivor).collect();
         if survivors.is_empty() { RemainingProcesses::NoneFound } else { RemainingProcesses::Alive(survivors) }
+    }
+
+    /// Returns the processes that are still alive when those that end by themselves have had the time to. Python's
+    /// `multiprocessing.resource_tracker`, for example, ends some milliseconds after the leader, when its pipe has closed.
+    fn alive_after_all(&self) -> Vec<LiveProcess> {
+        let until = monotonic().plus(LAST_MOMENTS);
+        loop {
+            let alive = self.alive();
+            let left = until.map_or(Duration::ZERO, |until| until.since(monotonic()));
+            if alive.is_empty() || self.is_stopping || left.is_zero() {
+                return alive;
+            }
+            // SIGCHLD says that one of them has ended. It is not read here, so that the main loop looks at the children too.
+            std::thread::sleep(left.min(BETWEEN_LOOKS));
+        }
     }
 
     /// Returns every living process of the action except the leader, its main process. If the result is empty, it is

@@ -248,7 +248,7 @@ impl Launcher {
         };
         match stage {
             StopStage::Sigkill => action.kill(),
-            StopStage::Sigint | StopStage::Sigterm => action.keeper.signal(stage),
+            StopStage::Sigint | StopStage::Sigabrt | StopStage::Sigterm => action.keeper.signal(stage),
         }
     }
 

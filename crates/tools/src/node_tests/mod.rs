@@ -11,6 +11,7 @@ mod failures;
 mod hung;
 mod prepare;
 mod printed;
+mod projects;
 mod report;
 mod rules;
 mod tally;
@@ -21,7 +22,7 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
-use crate::interpret::{Exited, signal_through_wrapper};
+use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::places::Place;
 use crate::{launch_failure, signals};
 pub(super) use discover::{find_jest, find_vitest};
@@ -63,11 +64,15 @@ impl Seen<'_> {
 }
 
 /// Judges a Jest or Vitest run that ended by itself.
-pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
-    let mut seen = Seen { exited, report: state_of(report, exited.place) };
+pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {
+    let mut seen = Seen { exited, report: state_of(input.report, exited.place) };
     if let ReportState::Read(tally) = &mut seen.report {
         hung::mend_time_outs(tally, exited);
         printed::complete_messages(tally, exited);
+        for file in tally.broken.iter_mut().filter(|file| file.message.is_empty()) {
+            let ended = words::ended_worker(exited, exited.place.within_directory(&file.file));
+            file.message = ended.map_or_else(String::new, |said| format!("The worker exited {said}"));
+        }
     }
     // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like
     // a failed start.
@@ -81,9 +86,6 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
     }
     let (category, reason) = rules::decide(&seen);
     let mut interpretation = Interpretation::plain(category, reason);
-    if category == CategoryCode::Interrupted {
-        interpretation.causes = vec!["Jest's setting `bail` ends the run at the first failing test".to_owned()];
-    }
     if category == CategoryCode::CoverageBelowTarget {
         interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
     }
@@ -100,9 +102,8 @@ pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretat
         if let Some(results) = &mut interpretation.test_results {
             results.further = further;
         }
-        if let Some(warning) = new_snapshots(tally, exited) {
-            interpretation.warnings.push(warning);
-        }
+        interpretation.warnings.extend(new_snapshots(tally, exited));
+        interpretation.warnings.extend(projects::idle(exited, input));
         if tally.reruns > 0 {
             interpretation.warnings.push(format!(
                 "{} test(s) were run more than once (retry); one that passes only when it is repeated is flaky",

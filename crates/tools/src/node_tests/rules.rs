@@ -48,7 +48,7 @@ const RULES: &[Rule] = &[
             let ended_by_jest = is_missing(seen) && seen.exited.code == 1 && !words::says_exit_called(seen.exited);
             ended_by_jest && words::bailed(seen.exited).is_some()
         },
-        category: CategoryCode::Interrupted,
+        category: CategoryCode::TestsFailed,
         reason: |seen| {
             format!(
                 "Tests failed, and Jest ended at the first failure (`bail`), where it writes no report: {}; see the log, or run it \
@@ -192,7 +192,7 @@ pub(super) fn decide(seen: &Seen<'_>) -> (CategoryCode, String) {
         Some(rule) => (rule.category, (rule.reason)(seen)),
         None => (
             CategoryCode::Inconsistent,
-            format!("Exit code {} and the report do not fit together in a way that is known", seen.exited.code),
+            format!("Exit code {} and the report contradict each other: {}", seen.exited.code, counted(seen)),
         ),
     }
 }
@@ -231,7 +231,10 @@ fn missing_reason(seen: &Seen<'_>) -> String {
              reporters; name its reporter, as in `outputFile: {{ junit: 'FILE' }}`"
         );
     }
-    let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));
+    let words = words::unhandled(seen.exited).or_else(|| words::complaint(seen.exited).map(str::to_owned));
+    let is_of_worker = |line: &String| seen.exited.action.tool == Tool::Vitest && line.contains("Channel closed");
+    let of_worker = if words.as_ref().is_some_and(is_of_worker) { " (a worker was killed or ended by itself)" } else { "" };
+    let words = words.map_or_else(String::new, |line| format!(": {line}{of_worker}"));
     let option = if seen.exited.action.tool == Tool::Vitest {
         "--reporter=json --outputFile.json=FILE"
     } else {

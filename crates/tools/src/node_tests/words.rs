@@ -29,6 +29,16 @@ const CONFIGURATION_FILES: &[&str] = &["jest.config.", "vitest.config.", "vite.c
 /// Headings of errors that belong to no test in the report.
 const UNHANDLED: &[&str] = &["Unhandled Rejection", "Unhandled Error", "Uncaught Exception"];
 
+/// The beginning of Vitest's line about what caused an error.
+const CAUSE: &str = "Caused by: ";
+
+/// The sign before a frame of the stack in what Vitest prints, and the sign of its rules.
+const FRAME: &str = "❯ ";
+const RULE: char = '⎯';
+
+/// The beginnings of lines on standard error that name no problem: frames of a stack, rules, and warnings of Node.js.
+const UNTELLING: &[&str] = &["at ", FRAME, "⎯", "Serialized Error:", "Node.js v", "(node:", "(Use `node ", WRITTEN_TO];
+
 /// The beginning of Jest's line about its report, which is the last one of a run with any result.
 const WRITTEN_TO: &str = "Test results written to:";
 
@@ -59,11 +69,33 @@ pub(super) fn denied_write<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     lines(exited).any(|line| line.contains("Startup Error")).then(|| lines(exited).find(|line| says_so(line))).flatten()
 }
 
-/// Returns the printed message of an error that belongs to no test in the report.
-pub(super) fn unhandled<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+/// Returns the printed message of an error that belongs to no test in the report, with its cause and the place in the project.
+pub(super) fn unhandled(exited: &Exited<'_>) -> Option<String> {
     let mut rest = lines(exited).skip_while(|line| !UNHANDLED.iter().any(|words| line.contains(words)));
     rest.next()?;
-    rest.find(|line| line.contains("Error: "))
+    let mut said = rest.find(|line| line.contains("Error: "))?.to_owned();
+    let of_error = || rest.clone().take_while(|line| !line.starts_with(RULE));
+    if let Some(place) = of_error().find_map(place_in_project) {
+        said.push_str(&format!(" ({place})"));
+    }
+    if let Some(cause) = of_error().find(|line| line.starts_with(CAUSE)) {
+        said.push_str(&format!(" {cause}"));
+    }
+    Some(said)
+}
+
+/// Returns the place of a frame such as `❯ work a.test.js:2:47`, if it is a file of the project.
+fn place_in_project(line: &str) -> Option<&str> {
+    let place = line.strip_prefix(FRAME)?.rsplit(' ').next()?;
+    let (path, column) = place.rsplit_once(':')?;
+    let is_own = !["node_modules/", "node:", "file:"].iter().any(|part| line.contains(part));
+    (is_own && column.parse::<u32>().is_ok() && path.contains(':')).then_some(place)
+}
+
+/// Returns the line by which Vitest says that the process that ran a file of tests was killed or ended: it ends with the file's path.
+pub(super) fn ended_worker<'a>(exited: &'a Exited<'_>, file: &str) -> Option<&'a str> {
+    let causes = || lines(exited).filter_map(|line| line.strip_prefix(CAUSE)?.split_once("Worker exited"));
+    causes().find(|(_, said)| said.ends_with(&format!("/{file}"))).map(|(_, said)| said.trim())
 }
 
 /// Returns Vitest's line about errors that belong to no test, for example `Vitest caught 1 unhandled error during the test run.`
@@ -121,10 +153,9 @@ fn last_line<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     exited.stderr.lines().map(str::trim).rfind(|line| !line.is_empty())
 }
 
-/// Returns the last line of standard error that is not blank. Where a stack stands at the end, this is the line above it.
+/// Returns the last line of standard error that can name the problem: neither blank, nor a frame of a stack, nor a warning of Node.js.
 pub(super) fn complaint<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
-    let is_frame = |line: &str| line.starts_with("at ") || line.starts_with("Node.js v");
-    let is_said = |line: &&str| !line.is_empty() && !is_frame(line) && !line.starts_with(WRITTEN_TO);
+    let is_said = |line: &&str| !line.is_empty() && !UNTELLING.iter().any(|words| line.starts_with(words));
     exited.stderr.lines().map(str::trim).rfind(is_said)
 }
 
@@ -139,7 +170,7 @@ pub(super) fn report_elsewhere<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     lines(exited).filter_map(|line| line.strip_prefix("JSON report written to ")).last()
 }
 
-fn lines<'a>(exited: &'a Exited<'_>) -> impl Iterator<Item = &'a str> {
+fn lines<'a>(exited: &'a Exited<'_>) -> impl Iterator<Item = &'a str> + Clone {
     exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty())
 }
 

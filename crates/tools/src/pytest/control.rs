@@ -22,8 +22,16 @@ const PLUGIN: &str = include_str!("control.py");
 /// The file name of pytest's report of the control.
 const JUNIT_NAME: &str = "control-junit.xml";
 
+/// At most this many words behind `pytest_plugins` are taken for plugins.
+const NAMED_PLUGINS: usize = 32;
+
 /// pytest's exit code for a run in which tests failed.
 const TESTS_FAILED: i32 = 1;
+
+/// The words of code that can end the process of pytest, or start another session in it: a `conftest.py` with such code can put
+/// another session in the place of the one that was started.
+const REPLACING_WORDS: &[&str] =
+    &["os._exit", "import _exit", "os.exec", "pytest.main", "import main", "console_main", "cmdline.main"];
 
 /// The command and files of a control, the run of tests that must fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,15 +53,39 @@ pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     tool == Tool::Pytest && is_direct(&located)
 }
 
+/// Returns whether the text of a `conftest.py` or plugin has words by which it can put another session in the place of the one that
+/// was started. The report and the output of such a session agree, so only a control shows it.
+pub fn may_replace_session(text: &str) -> bool {
+    let ends_green = text.contains("pytest.exit") && text.contains("returncode");
+    ends_green || REPLACING_WORDS.iter().any(|word| text.contains(word))
+}
+
+/// Returns the paths, from the end, of the plugins that a command, a settings file or a `conftest.py` names: the values of `-p` and
+/// the words behind `pytest_plugins`. Some may be no plugins, and some may not exist.
+pub fn named_plugins(text: &str) -> Vec<String> {
+    let is_module = |word: &&str| word.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.'));
+    let mut words =
+        text.split(|letter: char| letter.is_whitespace() || "\"'[](),=".contains(letter)).filter(|word| !word.is_empty());
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        match word.strip_prefix("-p") {
+            Some("") => found.extend(words.next()),
+            Some(joined) => found.push(joined),
+            None if word == "pytest_plugins" => found.extend(words.clone().take_while(is_module).take(NAMED_PLUGINS)),
+            None => {}
+        }
+    }
+    found.into_iter().filter(is_module).map(|module| format!("{}.py", module.replace('.', "/"))).collect()
+}
+
 fn is_direct(located: &Located) -> bool {
     located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct
 }
 
-/// Prepares the control of an action; `None` if the action has none by its settings, or cannot have one. `directory`
-/// must be fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
+/// Prepares the control of an action; `None` if the action cannot have one. `directory` must be fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
 pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, nonce: &str) -> Option<ControlPreparation> {
     let located = locate(&action.command.argv);
-    if !action.control || !may_have_control(action.tool, &action.command.argv) {
+    if !may_have_control(action.tool, &action.command.argv) {
         return None;
     }
     let module = format!("proctor_control_{nonce}");
@@ -207,6 +239,24 @@ mod tests {
     }
 
     #[test]
+    fn code_that_can_replace_the_session_is_known_by_its_words() {
+        for text in ["pytest.main(sys.argv)", "os._exit(0)", "from os import _exit", "pytest.exit('x', returncode=0)"] {
+            assert!(may_replace_session(text), "{text}");
+        }
+        for text in ["import pytest", "pytest.exit('no database')", "self.on_exit(1)"] {
+            assert!(!may_replace_session(text), "{text}");
+        }
+        for (text, expected) in [
+            ("python -m pytest -p tests.plug -q", &["tests/plug.py"][..]),
+            ("addopts = [\"-pplug\", \"-p\", \"no:cov\"]", &["plug.py"]),
+            ("pytest_plugins = [\"a.b\", 'c']\n\n@pytest.fixture", &["a/b.py", "c.py"]),
+            ("--pdb -x", &[]),
+        ] {
+            assert_eq!(named_plugins(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn without_an_end_and_a_report_of_its_own_nothing_is_known() {
         let signalled = ActionEnd::Signalled { signal: 9 };
         assert!(!interpret_control(&signalled, &report(FAILED), NONCE).held);
@@ -218,8 +268,6 @@ mod tests {
     #[test]
     fn the_control_is_the_same_command_with_options_of_ours_at_its_end() {
         let mut check = action(Tool::Pytest, "python -m pytest -k smoke -- tests");
-        assert_eq!(prepare_control(&check, Path::new("/out"), None, NONCE), None, "it is asked for");
-        check.control = true;
         check.environment.insert("PYTHONPATH".to_owned(), "src".to_owned());
         let control = prepare_control(&check, Path::new("/out"), None, NONCE).expect("it is pytest itself");
         let options = "-p proctor_control_c0ffee -k c0ffee -m  -o cache_dir=/out/cache --junitxml=/out/control-junit.xml";
@@ -227,7 +275,7 @@ mod tests {
         assert_eq!(control.environment, [("PYTHONPATH".to_owned(), "/out:src".to_owned())]);
         assert_eq!(control.plugin.0, "proctor_control_c0ffee.py");
         assert!(control.plugin.1.contains("test_c0ffee") && !control.plugin.1.contains("{nonce}"));
-        let wrapped = Action { control: true, ..action(Tool::Pytest, "make test") };
+        let wrapped = action(Tool::Pytest, "make test");
         assert_eq!(prepare_control(&wrapped, Path::new("/out"), None, NONCE), None);
     }
 }

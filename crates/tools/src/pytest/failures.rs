@@ -136,7 +136,9 @@ fn error_line(mark: &Mark) -> String {
     if !EMPTY_MESSAGES.contains(&message) {
         return message.to_owned();
     }
-    let fallback = || mark.text.lines().rfind(|line| !line.trim().is_empty()).map(str::trim);
+    // A traceback names its exception in the last line. Another text says in the first line what is wrong, and below it what to do.
+    let mut told = mark.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fallback = || if mark.text.contains("Traceback") { told.next_back() } else { told.next() };
     exception_lines(mark.text.lines()).last().or_else(fallback).unwrap_or(message).to_owned()
 }
 

@@ -16,6 +16,10 @@ const MAIN_STACK: &str = " Stack of MainThread (";
 const HEADER_LINE: &str = "timeout: ";
 /// pytest's words after the place at which SIGINT interrupted it: `/project/test_a.py:7: KeyboardInterrupt`.
 const INTERRUPTED: &str = ": KeyboardInterrupt";
+/// What faulthandler prints after SIGABRT, before the stacks.
+const ABORTED: &str = "Fatal Python error: Aborted";
+/// The end of the line above each of these stacks.
+const STACK_HEAD: &str = "(most recent call first)";
 /// The functions of pytest and unittest that call a test function, each with the end of the path of its file.
 const CALLERS: [(&str, &str); 2] = [("_pytest/python.py", "pytest_pyfunc_call"), ("unittest/case.py", "_callTestMethod")];
 /// The last words of a line of a verbose run about a test that has ended.
@@ -47,8 +51,7 @@ pub(super) fn ended_by_plugin(stdout: &str, stderr: &str, place: Place<'_>) -> O
     let frames = main_stack(text);
     let limit = stdout.lines().find_map(|line| line.strip_prefix(HEADER_LINE)).map(str::trim);
     let limit = limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
-    let called = |frame: &Frame| CALLERS.iter().any(|(file, name)| frame.path.ends_with(file) && frame.function == *name);
-    let test = frames.iter().rposition(called).and_then(|caller| frames.get(caller + 1));
+    let test = frames.iter().rposition(calls_test).and_then(|caller| frames.get(caller + 1));
     let own = |frame: &Frame| Some(place.within_project(&frame.path)).filter(|path| Place::is_own(path));
     let at = frames.iter().rev().find_map(|frame| Some(format!(", at {}:{}", own(frame)?, frame.line))).unwrap_or_default();
     let name = match (unfinished(stdout), test) {
@@ -63,7 +66,7 @@ pub(super) fn ended_by_plugin(stdout: &str, stderr: &str, place: Place<'_>) -> O
 /// Says what hung when proctor stopped pytest. `source` returns the text of a file of the project, which is needed to
 /// find the test around a line.
 pub(super) fn before_the_stop(
-    stdout: &str,
+    (stdout, stderr): (&str, &str),
     report: Option<&Tally>,
     place: Place<'_>,
     source: &dyn Fn(&Path) -> Option<String>,
@@ -73,6 +76,11 @@ pub(super) fn before_the_stop(
         && let Some(tally) = report.filter(|tally| tally.total() > 0 && !tally.is_cut_short())
     {
         return Some(format!("All {} test(s) had ended: something that they started keeps pytest from ending", tally.total()));
+    }
+    if interrupted.is_none()
+        && let Some(frames) = aborted_stack(stderr)
+    {
+        return Some(in_stack(&frames, unfinished(stdout), place, source));
     }
     let at = interrupted.map(|(path, line)| (place.within_project(path), line));
     let around = at.as_ref().filter(|(path, _)| Place::is_own(path)).and_then(|(path, line)| {
@@ -99,6 +107,50 @@ pub(super) fn before_the_stop(
     Some(format!("{what}{stopped_at}{function}{}", after.unwrap_or_default()))
 }
 
+/// Returns the frames that pytest's faulthandler printed after SIGABRT, the innermost first: of the thread that runs a test, or of the
+/// first thread if none does.
+fn aborted_stack(stderr: &str) -> Option<Vec<Frame>> {
+    let mut stacks: Vec<Vec<Frame>> = Vec::new();
+    for line in stderr.lines().skip_while(|line| !line.starts_with(ABORTED)) {
+        match frame(line) {
+            Some(frame) => stacks.last_mut()?.push(frame),
+            None if line.contains(STACK_HEAD) => stacks.push(Vec::new()),
+            None => {}
+        }
+    }
+    let of_test = stacks.iter().position(|frames| frames.iter().any(calls_test)).unwrap_or_default();
+    (of_test < stacks.len()).then(|| stacks.swap_remove(of_test))
+}
+
+/// Says which test a stack shows, the innermost frame first, and where it is.
+fn in_stack(
+    frames: &[Frame],
+    unfinished: Option<Unfinished>,
+    place: Place<'_>,
+    source: &dyn Fn(&Path) -> Option<String>,
+) -> String {
+    let test = frames.iter().position(calls_test).and_then(|caller| frames.get(caller.checked_sub(1)?));
+    let named = |frame: &Frame| {
+        let path = place.within_project(&frame.path);
+        let names = source(Path::new(&path)).and_then(|text| enclosing(&text, frame.line));
+        format!("`{path}::{}`", names.map_or_else(|| frame.function.clone(), |names| names.join("::")))
+    };
+    let what = match (unfinished, test) {
+        (Some(Unfinished::Test(id)), _) => format!("`{id}`"),
+        (_, Some(frame)) => named(frame),
+        (Some(Unfinished::File(file)), None) => format!("A test of `{file}`"),
+        (None, None) => "pytest".to_owned(),
+    };
+    let own = |frame: &Frame| Some(place.within_project(&frame.path)).filter(|path| Place::is_own(path));
+    let at = frames.iter().find_map(|frame| Some(format!(", stopped at {}:{}", own(frame)?, frame.line))).unwrap_or_default();
+    format!("{what} had not ended{at}")
+}
+
+/// Returns whether a frame is the function of pytest or unittest that calls a test function.
+fn calls_test(frame: &Frame) -> bool {
+    CALLERS.iter().any(|(file, name)| frame.path.ends_with(file) && frame.function == *name)
+}
+
 /// Returns the frames of the stack that pytest-timeout printed of the main thread, the outermost first.
 fn main_stack(text: &str) -> Vec<Frame> {
     let lines = text.lines().skip_while(|line| !is_ruled(line, '~', MAIN_STACK)).skip(1);
@@ -109,11 +161,11 @@ fn is_ruled(line: &str, rule: char, title: &str) -> bool {
     line.trim_end().ends_with(rule) && line.contains(title) && line.contains(&rule.to_string().repeat(3))
 }
 
-/// Reads `  File "/project/test_a.py", line 7, in test_x`.
+/// Reads `  File "/project/test_a.py", line 7, in test_x`, and the same without the last comma, as faulthandler prints it.
 fn frame(line: &str) -> Option<Frame> {
     let (path, rest) = line.trim().strip_prefix("File \"")?.split_once("\", line ")?;
-    let (number, function) = rest.split_once(", in ")?;
-    Some(Frame { path: path.to_owned(), line: number.parse().ok()?, function: function.to_owned() })
+    let (number, function) = rest.split_once(" in ")?;
+    Some(Frame { path: path.to_owned(), line: number.trim_end_matches(',').parse().ok()?, function: function.to_owned() })
 }
 
 fn interrupted_place(line: &str) -> Option<(&str, u64)> {
@@ -190,7 +242,7 @@ mod tests {
         let stdout = format!(
             "=== test session starts ===\ncollected 3 items\n\n{progress}\n\n--- generated xml file: x ---\n!!! KeyboardInterrupt !!!\n{at}: KeyboardInterrupt\n=== 1 passed in 2s ===\n"
         );
-        before_the_stop(&stdout, None, place(), &|path| (path == Path::new("test_a.py")).then(|| SOURCE.to_owned()))
+        before_the_stop((&stdout, ""), None, place(), &|path| (path == Path::new("test_a.py")).then(|| SOURCE.to_owned()))
     }
 
     #[test]
@@ -218,16 +270,34 @@ mod tests {
             assert_eq!(stopped(progress, at).as_deref(), Some(expected), "{progress}");
         }
         let killed = "=== test session starts ===\ncollected 3 items\n\ntest_a.py .";
-        let said = before_the_stop(killed, None, place(), &|_| None);
+        let said = before_the_stop((killed, ""), None, place(), &|_| None);
         assert_eq!(said.as_deref(), Some("A test of `test_a.py` had not ended"));
-        assert_eq!(before_the_stop("", None, place(), &|_| None), None);
+        assert_eq!(before_the_stop(("", ""), None, place(), &|_| None), None);
+    }
+
+    #[test]
+    fn a_pytest_that_was_aborted_in_a_busy_loop_names_the_test_by_its_stack() {
+        let other = "Thread 0x1 (most recent call first):\n  File \"/usr/lib/threading.py\", line 5 in wait\n\n";
+        let main = "Current thread 0x2 [python] (most recent call first):\n  File \"/project/test_a.py\", line 9 in test_y\n  File \"/v/_pytest/python.py\", line 187 in pytest_pyfunc_call\n";
+        let said = |stdout: &str, stderr: &str| {
+            let source = |path: &Path| (path == Path::new("test_a.py")).then(|| SOURCE.to_owned());
+            before_the_stop((stdout, stderr), None, place(), &source)
+        };
+        let stderr = format!("x\n{ABORTED}\n\n{other}{main}");
+        let expected = "`test_a.py::TestX::test_y` had not ended, stopped at test_a.py:9";
+        assert_eq!(said(".", &stderr).as_deref(), Some(expected), "a quiet run");
+        let verbose = said("collected 1 item\n\ntest_a.py::TestX::test_y[1] ", &stderr);
+        assert!(verbose.is_some_and(|said| said.starts_with("`test_a.py::TestX::test_y[1]` had not ended, stopped at")));
+        let idle = said("collected 1 item\n\ntest_a.py ", &format!("{ABORTED}\n{other}"));
+        assert_eq!(idle.as_deref(), Some("A test of `test_a.py` had not ended"));
+        assert_eq!(said("", &format!("{other}{main}")), None, "another dump of stacks");
     }
 
     #[test]
     fn a_report_of_tests_that_all_ended_says_that_something_else_hangs() {
         let report = "<testsuites><testsuite tests=\"1\"><testcase classname=\"a\" name=\"b\"/></testsuite></testsuites>";
         let tally = Tally::read(report.as_bytes()).expect("readable");
-        let said = before_the_stop("collected 1 item\n\ntest_a.py .  [100%]\n", Some(&tally), place(), &|_| None);
+        let said = before_the_stop(("collected 1 item\n\ntest_a.py .  [100%]\n", ""), Some(&tally), place(), &|_| None);
         assert_eq!(said.as_deref(), Some("All 1 test(s) had ended: something that they started keeps pytest from ending"));
     }
 

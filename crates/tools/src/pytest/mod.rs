@@ -30,7 +30,7 @@ mod rule_tests;
 use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
-pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
+pub use control::{ControlPreparation, interpret_control, may_have_control, may_replace_session, named_plugins, prepare_control};
 pub(super) use discover::find;
 pub use hiding::{hiding_module, judge_hidden};
 use node_ids::NodeIds;
@@ -86,7 +86,7 @@ pub(super) fn before_the_stop(report: &ToolReport) -> Option<String> {
 /// Says which test had not ended when pytest was stopped, as far as its output and its report say it.
 pub(super) fn hung(stopped: &Stopped<'_>) -> Option<String> {
     let tally = stopped.report.reader().and_then(|reader| Tally::read(reader).ok());
-    hung::before_the_stop(&stopped.stdout, tally.as_ref(), stopped.place, stopped.source)
+    hung::before_the_stop((&stopped.stdout, &stopped.stderr), tally.as_ref(), stopped.place, stopped.source)
 }
 
 fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {

@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "conftest cannot be imported",
-        fits: |seen| seen.code != 0 && seen.tally().is_none() && seen.conftest.is_some(),
+        fits: |seen| seen.code != 0 && seen.tally().is_none_or(|tally| tally.total() == 0) && seen.conftest.is_some(),
         category: CategoryCode::ConftestError,
         reason: |seen| format!("No test was collected: {}; mend it first", seen.conftest.as_deref().unwrap_or_default()),
     },
@@ -263,6 +263,10 @@ pub(super) const RULES: &[Rule] = &[
         fits: |seen| seen.code == 5,
         category: CategoryCode::NoTestsCollected,
         reason: |seen| match seen.tally().map_or(0, Tally::total) {
+            0 if seen.crashed_worker.is_some() => {
+                let worker = seen.crashed_worker.as_deref().unwrap_or_default();
+                format!("pytest collected no test: the worker {worker} of pytest-xdist crashed; see its traceback in the log")
+            }
             0 => "pytest collected no test; check the paths and the -k and -m expressions".to_owned(),
             modules => {
                 format!("pytest collected no test: {modules} module(s) skipped themselves as a whole; check what they need")
@@ -395,7 +399,11 @@ const PASSED_NOT_PROVED: Rule = Rule {
 
 fn counts(tally: &Tally) -> String {
     let counts = tally.counts;
-    let mut text = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+    let skipped = counts.skipped.saturating_sub(tally.expected_failures);
+    let mut text = format!("{} passed, {} failed, {skipped} skipped", counts.passed, counts.failed);
+    if tally.expected_failures > 0 {
+        text.push_str(&format!(", {} xfailed", tally.expected_failures));
+    }
     if tally.nameless > 0 {
         text.push_str(&format!(", {} cut off", tally.nameless));
     } else if tally.is_cut_short() {

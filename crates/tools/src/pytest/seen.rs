@@ -16,6 +16,14 @@ use proctor_model::{Coverage, ReportFileHistory, Timestamp, Tool, ToolReport};
 
 /// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
 const CONFTEST_LINE: &str = "ImportError while loading conftest";
+/// What a worker of pytest-xdist prints in this case, before the exception. pytest then writes a report without tests.
+const CONFTEST_IN_WORKER: &str = "_pytest.config.ConftestImportFailure: ";
+/// The words around the name of a worker of pytest-xdist that ended too early: `worker 'gw0' crashed`.
+const CRASHED_WORKER: (&str, &str) = ("worker ", " crashed");
+/// The first line of a traceback, as Python prints it.
+const TRACEBACK: &str = "Traceback (most recent call last):";
+/// The beginning of the line by which pytest says why `pytest.exit` ended it.
+const EXIT: &str = "Exit: ";
 
 /// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +64,8 @@ pub(super) struct Seen {
     pub(super) last_output: Option<Timestamp>,
     /// pytest's message about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
+    /// Which worker of pytest-xdist crashed, with the last exception that was printed.
+    pub(super) crashed_worker: Option<String>,
     /// The line of standard error that names the problem.
     pub(super) complaint: Option<String>,
     /// Which test pytest-timeout found to hang, if it printed that it ended pytest.
@@ -88,6 +98,7 @@ impl Seen {
             coverage: measured(exited.action.coverage.as_ref(), input.coverage),
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
             conftest: conftest_error(&exited.stderr).or_else(|| conftest_error(&exited.stdout)),
+            crashed_worker: crashed_worker(&exited.stdout),
             complaint: complaint(&exited.stderr),
             timed_out: ended_by_plugin(&exited.stdout, &exited.stderr, exited.place),
         }
@@ -158,18 +169,36 @@ fn session_problem(exited: &Exited<'_>) -> Option<SessionProblem> {
 }
 
 fn conftest_error(text: &str) -> Option<String> {
+    if let Some(exception) = text.lines().find_map(|line| line.strip_prefix(CONFTEST_IN_WORKER)) {
+        return Some(format!("a worker of pytest-xdist could not import its conftest: {exception}"));
+    }
     let mut lines = text.lines().skip_while(|line| !line.starts_with(CONFTEST_LINE));
     let first = lines.next()?.trim_end_matches('.');
     let exception = exception_lines(lines).last();
     Some(exception.map_or_else(|| first.to_owned(), |exception| format!("{first}: {exception}")))
 }
 
-// Returns pytest's message about a wrong command line, or the last line, which names the exception in a traceback.
+fn crashed_worker(stdout: &str) -> Option<String> {
+    let (before, after) = CRASHED_WORKER;
+    let name = |line: &str| Some(line.split_once(before)?.1.split_once(after)?.0.trim_matches('\'').to_owned());
+    let name = stdout.lines().find_map(name).filter(|name| name.starts_with("gw"))?;
+    Some(last_exception(stdout).map_or_else(|| name.clone(), |exception| format!("{name} ({exception})")))
+}
+
+/// Returns the exception of the last traceback: its first line that is not indented.
+fn last_exception(text: &str) -> Option<&str> {
+    let (_, traceback) = text.rsplit_once(TRACEBACK)?;
+    traceback.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with(char::is_whitespace))
+}
+
+// Returns pytest's message about a wrong command line, the exception of the last traceback, or the reason of `pytest.exit`. Other
+// lines, such as warnings, may have nothing to do with the end.
 fn complaint(stderr: &str) -> Option<String> {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let refusal = lines().find_map(|line| line.split_once(": error: ").map(|(_, refusal)| refusal));
     let error = || lines().find_map(|line| line.strip_prefix("ERROR: "));
-    refusal.or_else(error).or_else(|| lines().next_back()).map(str::to_owned)
+    let exit = || lines().rfind(|line| line.starts_with(EXIT));
+    refusal.or_else(error).or_else(|| last_exception(stderr)).or_else(exit).map(str::to_owned)
 }
 
 /// Returns the paths and node ids that pytest says it did not find. They are returned as standard error prints them.

@@ -51,8 +51,12 @@ fn row(check: &ActionResultV2) -> String {
     let flaky = if check.flaky == Some(true) { " (flaky)" } else { "" };
     let reused = if check.reused.is_some() { " (reused)" } else { "" };
     let duration = check.duration.map(|duration| format!("{:.2} s", duration.0 as f64 / 1000.0)).unwrap_or_default();
-    let counts = check.result.as_ref().and_then(|result| result.test_results.as_ref()).map(|tests| tests.counts);
-    let tests = counts.map(|counts| format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped));
+    let tests = check.result.as_ref().and_then(|result| result.test_results.as_ref()).map(|tests| {
+        let (counts, xfailed) = (tests.counts, tests.further.expected_failures);
+        let expected = if xfailed > 0 { format!(", {xfailed} xfailed") } else { String::new() };
+        let skipped = counts.skipped.saturating_sub(xfailed);
+        format!("{} passed, {} failed, {skipped} skipped{expected}", counts.passed, counts.failed)
+    });
     format!("| {} | {status}{flaky}{reused} | {duration} | {} |\n", plain(&check.name), tests.unwrap_or_default())
 }
 
