@@ -16,18 +16,18 @@ import sys
 LIMITS = {
     "api": 2_000,
     "app": 7_410,
-    "evidence": 17_850,
+    "evidence": 17_920,
     "git": 1_910,
     "govern": 2_400,
     "index": 3_470,
-    "model": 6_990,
+    "model": 7_050,
     "plan": 15_490,
     "proctor": 11_110,
     "project": 11_820,
     "run": 10_040,
     "sandbox": 11_190,
     "service": 8_910,
-    "tools": 15_830,
+    "tools": 16_400,
     "tree": 6_250,
 }
 

@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_save_triggers_the_tools_that_read_such_files_and_documentation_none() {
         let python = ["pytest", "mypy", "ruff", "flake8", "pylint"];
-        let script = ["jest", "vitest", "node-test", "tsc", "eslint"];
+        let script = ["jest", "vitest", "node-test", "tsc", "eslint", "mocha", "playwright", "bun-test", "deno-test", "ava"];
         for (path, expected) in [
             ("shop/cart.py", &python[..]),
             ("requirements-dev.txt", &python),
@@ -77,7 +77,10 @@ mod tests {
             ("clock.md", &[]),
             ("src/lib.rs", &["cargo-test"]),
             ("cmd/main.go", &["go-test"]),
-            ("tests/data/expected.txt", &["pytest", "jest", "vitest", "node-test", "cargo-test"]),
+            (
+                "tests/data/expected.txt",
+                &["pytest", "jest", "vitest", "node-test", "cargo-test", "mocha", "playwright", "bun-test", "deno-test", "ava"],
+            ),
             ("README.md", &[]),
             ("docs/guide/index.rst", &[]),
             ("LICENSE", &[]),
