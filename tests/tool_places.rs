@@ -17,7 +17,7 @@ const FOLDERS: &str = "crates/tools/src/";
 const COMMON_WORDS: &[&str] = &["compile", "generic", "review"];
 
 /// Files that decide nothing about a tool: words that agents write, and one row of options for each test runner.
-const NO_DECISIONS: &[&str] = &["crates/app/src/hook/claim", "crates/evidence/src/report/failed/rerun_options.rs"];
+const NO_DECISIONS: &[&str] = &["crates/app/src/hook/claim", "crates/evidence/src/report/failed/rerun_options"];
 
 #[test]
 fn a_tool_is_named_in_at_most_four_places() {

@@ -59,6 +59,15 @@ pub enum Tool {
     /// Any command that writes a report of findings, which the check's `report` names.
     #[serde(rename = "finding-report")]
     FindingReport,
+    Mocha,
+    Playwright,
+    /// Bun's own test runner: `bun test`.
+    #[serde(rename = "bun-test")]
+    BunTest,
+    /// Deno's own test runner: `deno test`.
+    #[serde(rename = "deno-test")]
+    DenoTest,
+    Ava,
     /// A reviewer, whose free text is parsed by a grammar (design document seed 003).
     Review,
     /// A command of no known tool, which is judged by its exit code only.
@@ -76,6 +85,8 @@ struct Row {
     /// Whether a command that resembles this tool counts as this tool only if nothing else says what the command is: no
     /// other tool in the same script, no setting `tool`, no expected exit codes.
     gives_way: bool,
+    /// Whether a check with this tool may name a report of its own. The tool is judged by a report in a format that any command can write.
+    allows_report: bool,
     /// The words for what the tool does with the code; the description of an action begins with them.
     does: &'static str,
     /// The category and the default strategy of the tool's policy (C20); `None` if no policy applies to the tool.
@@ -120,6 +131,7 @@ const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
         class,
         judged_by: JudgedBy::Output,
         gives_way: false,
+        allows_report: false,
         does: "runs",
         policy: None,
         findings: None,
@@ -166,7 +178,7 @@ const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
     }
 }
 
-const ROWS: [Row; 25] = [
+const ROWS: [Row; 30] = [
     Row {
         package: Some(Python("pytest")),
         beside_python: &["py.test", "pytest"],
@@ -388,6 +400,42 @@ const ROWS: [Row; 25] = [
         )
     },
     Row {
+        package: Some(Node("mocha")),
+        one_test: Some(OneTest::FileAndName { option: "--grep", is_outermost: false }),
+        configuration: &[".mocharc*"],
+        allows_report: true,
+        ..tests(Tool::Mocha, "mocha", "mocha-report.json")
+    },
+    Row {
+        package: Some(Node("@playwright/test")),
+        one_test: Some(OneTest::FileAndName { option: "--grep", is_outermost: false }),
+        calls: &[&["playwright", "test"]],
+        configuration: &["playwright.config.*"],
+        allows_report: true,
+        ..tests(Tool::Playwright, "playwright", "playwright-report.json")
+    },
+    Row {
+        one_test: Some(OneTest::FileAndName { option: "--test-name-pattern", is_outermost: false }),
+        calls: &[&["bun", "test"]],
+        configuration: &["bunfig.toml"],
+        allows_report: true,
+        ..tests(Tool::BunTest, "bun-test", "bun-test-report.xml")
+    },
+    Row {
+        one_test: Some(OneTest::FileAndName { option: "--filter", is_outermost: true }),
+        calls: &[&["deno", "test"]],
+        configuration: &["deno.json", "deno.jsonc", "deno.lock"],
+        allows_report: true,
+        ..tests(Tool::DenoTest, "deno-test", "deno-test-report.xml")
+    },
+    Row {
+        package: Some(Node("ava")),
+        configuration: &["ava.config.*"],
+        evidence: EvidenceNames { log: "ava", findings: Some("test-results.json"), tool_report: None },
+        allows_report: true,
+        ..tests(Tool::Ava, "ava", "")
+    },
+    Row {
         judged_by: JudgedBy::Grammar,
         does: "asks for a review",
         evidence: EvidenceNames { log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
@@ -464,6 +512,11 @@ impl Tool {
     /// command is.
     pub fn gives_way(self) -> bool {
         self.row().gives_way
+    }
+
+    /// Returns whether a check with this tool may name a report of its own.
+    pub fn allows_report(self) -> bool {
+        self.row().allows_report
     }
 
     /// Returns what the tool does with the code, for example `runs the tests`.

@@ -121,6 +121,9 @@ pub enum OneTest {
     FileAndPattern { subcommand: Option<&'static str> },
     /// The command line contains `--test-name-pattern` with a regular expression for the test's own name, and the test's file.
     NamePattern,
+    /// The command line contains the test's file, and `option` with a regular expression for the test's name behind the names of its
+    /// suites. `is_outermost` if the option takes only the outermost name, between two strokes.
+    FileAndName { option: &'static str, is_outermost: bool },
     /// The whole command is followed by `-- --exact` and the test's name.
     ExactName,
     /// The command line contains `-run` with a regular expression for each part of the test's name, and the test's package.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use crate::asked;
 use crate::captured::{directory, interpret};
 use crate::counting::tests::CLAIMS as COUNTING_CLAIMS;
 use crate::fixture_claims::{CLAIMS, Claim};
@@ -17,6 +18,10 @@ fn counts(interpretation: &Interpretation) -> [u64; 3] {
             [summary.errors, summary.warnings, summary.total_files]
         }
     }
+}
+
+fn claims() -> impl Iterator<Item = &'static Claim> {
+    CLAIMS.iter().chain(COUNTING_CLAIMS).chain(asked::CLAIMS)
 }
 
 fn all_fixtures() -> BTreeSet<String> {
@@ -38,7 +43,7 @@ fn all_fixtures() -> BTreeSet<String> {
 
 #[test]
 fn j2_every_captured_output_amounts_to_what_is_claimed() {
-    for Claim(path, category, expected, part) in CLAIMS.iter().chain(COUNTING_CLAIMS) {
+    for Claim(path, category, expected, part) in claims() {
         let interpretation = interpret(path);
         assert_eq!(
             (interpretation.category, counts(&interpretation)),
@@ -53,8 +58,8 @@ fn j2_every_captured_output_amounts_to_what_is_claimed() {
 
 #[test]
 fn every_fixture_is_claimed_once() {
-    let claimed: BTreeSet<String> = CLAIMS.iter().chain(COUNTING_CLAIMS).map(|claim| claim.0.to_owned()).collect();
-    assert_eq!(claimed.len(), CLAIMS.len() + COUNTING_CLAIMS.len());
+    let claimed: BTreeSet<String> = claims().map(|claim| claim.0.to_owned()).collect();
+    assert_eq!(claimed.len(), claims().count());
     assert_eq!(all_fixtures(), claimed);
 }
 

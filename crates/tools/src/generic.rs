@@ -3,9 +3,10 @@
 
 use crate::advise::advise_exit;
 use crate::interpret::Exited;
+use crate::known_runners::RanUnread;
 use crate::printed_tests::PrintedTotals;
 use crate::table::REFUSED_SUBCOMMANDS;
-use crate::{launch_failure, printed_tests, signals};
+use crate::{known_runners, launch_failure, printed_tests, signals};
 use proctor_model::{CategoryCode, Examined, ExaminedUnit, Interpretation};
 
 /// Judges a plain command: an expected exit code is a success, and any other code is a failure. Exit code 0 is no
@@ -29,9 +30,20 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         return Interpretation { examined, ..Interpretation::plain(CategoryCode::NothingChecked, reason) };
     }
     if exited.action.expected_exit_codes.contains(&code) {
-        let plain =
-            Interpretation::plain(CategoryCode::ExpectedExit, format!("The command ended with exit code {code}, as expected"));
-        return Interpretation { examined, ..plain };
+        let known = known_runners::find(exited).filter(|_| code == 0);
+        let (category, reason) = match known {
+            None => (CategoryCode::ExpectedExit, format!("The command ended with exit code {code}, as expected")),
+            Some(RanUnread { program, advice, nothing: None }) => {
+                let reason = format!("`{program}` ran and ended with exit code 0, but nothing tells how many tests; {advice}");
+                (CategoryCode::ExpectedExit, reason)
+            }
+            Some(RanUnread { program, advice, nothing: Some(line) }) => {
+                let reason =
+                    format!("Exit code 0, but `{program}` itself says that nothing ran ({line}); {advice} once there are tests");
+                (CategoryCode::NothingChecked, reason)
+            }
+        };
+        return Interpretation { examined, ..Interpretation::plain(category, reason) };
     }
     if let Some(failure) = launch_failure::find(exited) {
         return failure;

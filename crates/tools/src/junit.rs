@@ -14,6 +14,8 @@ pub(super) struct ReportTotals {
     pub(super) claimed: u64,
     /// The same sum without the suites that lie in another suite. Some writers count the tests of inner suites in the outer ones too.
     pub(super) claimed_outside: u64,
+    /// The number of suites, in other suites too.
+    pub(super) suites: u64,
     /// The number of suites without that attribute.
     pub(super) silent: u64,
     /// The sum of the attributes `failures` and `errors` of the suites that lie in no other suite.
@@ -25,8 +27,11 @@ pub(super) struct ReportTotals {
 }
 
 impl ReportTotals {
-    /// Refuses a report with a suite that does not say how many tests it holds. pytest always says it.
+    /// Refuses a report without a suite, and one with a suite that does not say how many tests it holds. pytest always says it.
     pub(super) fn counted(self) -> Result<Self, XmlError> {
+        if self.suites == 0 {
+            return Err(not_junit("it holds no suite"));
+        }
         if self.silent == 0 { Ok(self) } else { Err(not_junit("a suite does not say how many tests it holds")) }
     }
 }
@@ -40,6 +45,8 @@ pub(super) struct Element {
     pub(super) name: String,
     /// The `file` attribute, which only the xunit1 format has.
     pub(super) file: Option<String>,
+    /// The `line` attribute, with which some writers say where the test begins.
+    pub(super) line: Option<u64>,
     /// The `time` attribute, in microseconds.
     pub(super) duration: Option<u64>,
     /// The `status` attribute, with which some writers say that a test did not run.
@@ -77,11 +84,8 @@ pub(super) enum MarkKind {
 /// Reads a report and passes each `<testcase>` element that has a name to `take`, in order. If the report cannot be read
 /// completely, the error says why, and the elements that were passed before prove nothing.
 pub(super) fn read_each(report: impl BufRead, take: &mut dyn FnMut(Element)) -> Result<ReportTotals, XmlError> {
-    let mut builder = Builder { take, totals: ReportTotals::default(), open: Vec::new(), suites: 0, case: None, mark: None };
+    let mut builder = Builder { take, totals: ReportTotals::default(), open: Vec::new(), case: None, mark: None };
     read_xml(report, &mut builder)?;
-    if builder.suites == 0 {
-        return Err(not_junit("it holds no suite"));
-    }
     Ok(builder.totals)
 }
 
@@ -103,7 +107,6 @@ struct Builder<'t> {
     take: &'t mut dyn FnMut(Element),
     totals: ReportTotals,
     open: Vec<Open>,
-    suites: u64,
     case: Option<Element>,
     mark: Option<Mark>,
 }
@@ -138,13 +141,14 @@ impl XmlReader for Builder<'_> {
                     let failures = number("failures").saturating_add(number("errors"));
                     self.totals.claimed_failures = self.totals.claimed_failures.saturating_add(failures);
                 }
-                self.suites += 1;
+                self.totals.suites += 1;
             }
             Open::Case => {
                 self.case = Some(Element {
                     class: attributes.get("classname").unwrap_or_default().to_owned(),
                     name: attributes.get("name").unwrap_or_default().to_owned(),
                     file: attributes.get("file").map(str::to_owned),
+                    line: attributes.get("line").and_then(|line| line.parse().ok()),
                     duration: attributes.get("time").and_then(microseconds),
                     status: attributes.get("status").map(str::to_owned),
                     marks: Vec::new(),
@@ -238,6 +242,7 @@ mod tests {
             class: "t.T".to_owned(),
             name: "test_x[a&b]".to_owned(),
             file: Some("t.py".to_owned()),
+            line: Some(3),
             duration: Some(1500),
             status: None,
             marks: vec![mark],
@@ -269,7 +274,6 @@ mod tests {
             "   ",
             "not xml",
             "<html/>",
-            "<testsuites/>",
             r#"<testsuite tests="-1"/>"#,
             r#"<testsuite tests="1"><testcase name="a">"#,
             r#"<testsuite tests="1"><testcase name="a"></testsuite></testcase>"#,
@@ -285,6 +289,8 @@ mod tests {
             assert!(read(bad.as_bytes()).is_err(), "{bad}");
         }
         assert_eq!(read(b"\xff\xfe"), Err(XmlError::NotUtf8));
+        let empty = read_each(&b"<testsuites/>"[..], &mut |_| {}).expect("a run without a test");
+        assert!(empty.counted().is_err(), "pytest always writes a suite");
         assert!(read(whole.as_bytes()).is_ok(), "the control");
     }
 

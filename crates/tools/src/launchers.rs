@@ -61,6 +61,7 @@ const LAUNCHERS: &[Launcher] = &[
     Launcher { valued: &["--spec", "--python", "--pip-args"], ..launcher("pipx", &[&["run"]]) },
     Launcher { valued: &["--python"], ..launcher("pipenv", &[&["run"]]) },
     launcher("rye", &[&["run"]]),
+    launcher("bundle", &[&["exec"]]),
     launcher("hatch", &[&["run"]]),
     Launcher { valued: COVERAGE_VALUED, module: &["-m", "--module"], ..launcher("coverage", &[&["run"]]) },
     Launcher { valued: &["-p", "--package", "-w", "--workspace"], shell: &["-c", "--call"], ..launcher("npx", &[]) },
@@ -426,6 +427,7 @@ pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
     match name {
         "npm" if runs_script => Some(if argv.iter().any(|word| word == "--") { &[] } else { &["--"] }),
         "yarn" | "pnpm" | "bun" if runs_script => Some(&[]),
+        "deno" if verb == "task" => Some(&[]),
         _ => None,
     }
 }

@@ -12,6 +12,7 @@
 
 mod advise;
 mod ansi;
+mod asked;
 mod cargo_test;
 mod checker_call;
 mod client;
@@ -29,6 +30,7 @@ mod interpret;
 mod json_schema;
 mod jsonc;
 mod junit;
+mod known_runners;
 mod launch_failure;
 mod launchers;
 mod leads_out;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use crate::ansi::strip;
 use proctor_model::{EndedTest, TestOutcome, TestProgress};
 
 /// A line is cut after this many bytes. Nobody reads more of it while an action runs.
@@ -45,15 +46,13 @@ impl OutputSoFar {
             self.is_part |= part.len() > room;
             if lines.peek().is_some() {
                 let (line, is_part) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.is_part));
-                self.note_line(String::from_utf8_lossy(&line).trim_end(), is_part);
+                self.note_line(strip(&String::from_utf8_lossy(&line)).trim_end(), is_part);
             }
         }
         // Tools that print a character for each test end their lines late.
-        let unfinished = String::from_utf8_lossy(&self.unfinished).trim_end().to_owned();
-        if !unfinished.is_empty() {
-            self.progress.percent = percent_in(&unfinished).or(self.progress.percent);
-            self.last_line = unfinished;
-        }
+        let unfinished = strip(&String::from_utf8_lossy(&self.unfinished));
+        self.progress.percent = percent_in(&unfinished).or(self.progress.percent);
+        self.note_last_line(&unfinished);
     }
 
     /// Forgets what was counted, because a part of the output was passed over. From then on only a percentage says how far the tests are.
@@ -97,7 +96,13 @@ impl OutputSoFar {
         if let Some(test) = ended_test(line).filter(|_| !self.sums_up) {
             self.note_ended(test, is_part);
         }
-        go_output(line).unwrap_or(line).clone_into(&mut self.last_line);
+        self.note_last_line(go_output(line).unwrap_or(line));
+    }
+
+    fn note_last_line(&mut self, line: &str) {
+        if let Some(told) = told_to_people(line) {
+            told.clone_into(&mut self.last_line);
+        }
     }
 
     fn note_ended(&mut self, test: EndedTest, is_part: bool) {
@@ -117,6 +122,16 @@ impl OutputSoFar {
         }
         self.ended.push_back(test);
     }
+}
+
+/// Returns what of a line tells people how far an action is: nothing of a rule such as `=====`, of data such as a list in JSON, and of a
+/// line that says where a report was written.
+fn told_to_people(line: &str) -> Option<&str> {
+    let text = line.trim().trim_matches(['=', '─', '━']).trim();
+    let is_data = text.starts_with("{\"") || text.starts_with("[{") || text == "[" || text == "{";
+    let is_rule = text.chars().all(|character| matches!(character, '-' | '_' | '*' | '#' | '~'));
+    let is_report = |word: &str| word.starts_with('/') && [".xml", ".json", ".tap"].iter().any(|end| word.ends_with(end));
+    (!is_data && !is_rule && !text.split_whitespace().any(is_report)).then_some(text)
 }
 
 /// Returns whether a line begins a summary in which tests that failed are named again: nextest's `Summary [   0.1s] 5 tests run`, and
@@ -141,8 +156,9 @@ fn announced(line: &str) -> Option<u64> {
         let selected = rest.split(" / ").find(|part| part.trim_end().ends_with(" selected"));
         return first(selected.unwrap_or(rest));
     }
-    if let Some(rest) = line.strip_prefix("running ") {
-        // libtest: `running 12 tests`, once for each binary.
+    if let Some(rest) = line.strip_prefix("running ").or_else(|| line.strip_prefix("Running ")) {
+        // libtest and deno: `running 12 tests`, once for each binary or file. Playwright: `Running 4 tests using 1 worker`.
+        let rest = rest.split(" using ").next().unwrap_or(rest);
         return rest.trim_end().ends_with(['t', 's']).then(|| first(rest)).flatten().filter(|_| rest.contains(" test"));
     }
     if let Some(rest) = line.trim_start().strip_prefix("Starting ") {
@@ -182,7 +198,8 @@ type LineForm = fn(&str) -> Option<(&str, TestOutcome)>;
 
 /// Returns the test of a line that says that a test has ended.
 fn ended_test(line: &str) -> Option<EndedTest> {
-    const FORMS: &[LineForm] = &[end_after_dots, end_of_protocol, end_with_dashes, end_of_pytest, end_for_people];
+    const FORMS: &[LineForm] =
+        &[end_after_dots, end_in_brackets, end_of_playwright, end_of_protocol, end_with_dashes, end_of_pytest, end_for_people];
     if line.starts_with('{') {
         return end_in_events(line);
     }
@@ -194,8 +211,26 @@ fn ended_test(line: &str) -> Option<EndedTest> {
 fn end_after_dots(line: &str) -> Option<(&str, TestOutcome)> {
     let (before, after) = line.rsplit_once(" ... ")?;
     let word = after.split([' ', ',']).next().unwrap_or(after);
-    let name = before.strip_prefix("test ").or_else(|| Some(before).filter(|before| before.ends_with(')')))?;
+    // Deno prints `adds ... ok (2ms)`.
+    let is_named = before.ends_with(')') || after.ends_with("s)");
+    let name = before.strip_prefix("test ").or_else(|| Some(before).filter(|_| is_named))?;
     Some((name, outcome_of(word)?))
+}
+
+/// bun prints `(pass) quotes > adds [0.04ms]`.
+fn end_in_brackets(line: &str) -> Option<(&str, TestOutcome)> {
+    let (word, rest) = line.strip_prefix('(')?.split_once(") ")?;
+    let name = rest.rsplit_once(" [").filter(|(_, time)| time.ends_with("s]")).map_or(rest, |(name, _)| name);
+    Some((name, if word == "todo" { TestOutcome::Skipped } else { outcome_of(word)? }))
+}
+
+/// Playwright prints `  ✓  1 a.spec.js:3:3 › quotes › adds (26ms)`.
+fn end_of_playwright(line: &str) -> Option<(&str, TestOutcome)> {
+    let sign = [("✓ ", TestOutcome::Passed), ("✘ ", TestOutcome::Failed), ("- ", TestOutcome::Skipped)];
+    let (rest, outcome) = sign.iter().find_map(|(sign, outcome)| Some((line.trim_start().strip_prefix(sign)?, *outcome)))?;
+    let (number, name) = rest.trim_start().split_once(' ')?;
+    let name = name.rsplit_once(" (").filter(|(_, time)| time.ends_with("s)")).map_or(name, |(name, _)| name);
+    (number.bytes().all(|digit| digit.is_ascii_digit()) && name.contains(" › ")).then_some((name, outcome))
 }
 
 /// `go test -v` prints `--- PASS: TestA (0.00s)`, and a test within it further to the right.
@@ -300,6 +335,15 @@ mod tests {
             ),
             ("PASS src/a.test.js\nFAIL src/b.test.js\n", Some("2 files of tests")),
             (" ✓ src/a.test.ts (3 tests) 5ms\n ❯ src/b.test.ts (2 tests | 1 failed) 9ms\n", Some("5 tests")),
+            (
+                "Running 2 tests using 1 worker\n\n  ✓  1 a.spec.js:2:1 › adds (7ms)\n  -  2 a.spec.js:3:6 › later\n",
+                Some("2 of 2 tests"),
+            ),
+            (
+                "\u{1b}[38;5;245mrunning 1 test from ./a.test.ts\u{1b}[0m\nadds ... \u{1b}[32mok\u{1b}[0m (1ms)\n",
+                Some("1 of 1 test"),
+            ),
+            ("a.test.js:\n(pass) quotes > adds [0.04ms]\n(todo) planned\n", Some("2 tests")),
             ("[ 50%] Building C object\n", Some("50 %")),
             ("[999%]\n[x%]\n", None),
             ("", None),
@@ -364,6 +408,26 @@ mod tests {
         let mut at_once = OutputSoFar::default();
         at_once.take(output.as_bytes());
         assert_eq!((so_far.progress().words(), so_far.last_line()), (at_once.progress().words(), "tests/b.py"));
+    }
+
+    #[test]
+    fn the_last_line_is_one_for_people() {
+        for (output, expected) in [
+            ("\u{1b}[0m\u{1b}[32mCheck\u{1b}[0m a.test.ts\n", "Check a.test.ts"),
+            ("\u{1b}[0m\u{1b}[32mChe", "Che"),
+            ("adds\n==========\n----------\n", "adds"),
+            ("===== 2 passed in 0.10s =====\n", "2 passed in 0.10s"),
+            ("2 passed\n- generated xml file: /store/out/p/r/STEP.1/junit.xml -\n", "2 passed"),
+            ("Tests\nJSON report written to /store/out/report.json\n", "Tests"),
+            ("Looking\n[{\"filePath\":\"/project/a.js\",\"messages\":[]}]", "Looking"),
+            ("....F...", "....F..."),
+            ("[ 50%] Building\n", "[ 50%] Building"),
+            ("{\"Action\":\"output\",\"Output\":\"shop\\n\"}\n{\"Action\":\"pass\"}\n", "shop"),
+        ] {
+            let mut so_far = OutputSoFar::default();
+            so_far.take(output.as_bytes());
+            assert_eq!(so_far.last_line(), expected, "{output}");
+        }
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct Preparation {
     pub report: ReportRequest,
     /// The coverage report that is read after the run, relative to the project.
     pub coverage: Option<PathBuf>,
+    /// Files that the command loads, to be written into the output directory: their names and contents.
+    pub files: Vec<(&'static str, &'static str)>,
     /// Why the command must not run in the project itself; `None` if it may.
     pub needs_snapshot: Option<&'static str>,
 }
@@ -78,6 +80,7 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
         environment: colour(action),
         report: ReportRequest::None,
         coverage: action.coverage.as_ref().map(|target| PathBuf::from(&target.report)),
+        files: Vec::new(),
         needs_snapshot: None,
     };
     let located = locate(&action.command.argv);

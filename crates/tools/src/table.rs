@@ -8,7 +8,7 @@ use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
 use crate::strictness::StrictnessReader;
 use crate::{
-    cargo_test, compile, counting, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc,
+    asked, cargo_test, compile, counting, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc,
 };
 use proctor_model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 
@@ -86,6 +86,16 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
 
 const fn counted(tool: Tool, programs: &'static [&'static str]) -> ToolRow {
     ToolRow { ask: counting::ask, ..row(tool, programs, |exited, _| counting::interpret(exited)) }
+}
+
+// A test runner that `asked` asks for its report.
+const fn asked_row(tool: Tool, programs: &'static [&'static str]) -> ToolRow {
+    ToolRow {
+        ask: asked::ask,
+        is_asked_by_argument_only: true,
+        triggers: triggers::SCRIPT_TESTS,
+        ..row(tool, programs, asked::interpret)
+    }
 }
 
 /// All tools, in the order of their rows in `model/tool.rs`.
@@ -256,6 +266,41 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
     ToolRow { ask: reports::ask, ..row(Tool::TestReport, &[], reports::interpret) },
     ToolRow { ask: reports::ask, ..row(Tool::FindingReport, &[], reports::interpret) },
+    ToolRow {
+        no_work: NoWork {
+            options: &["--version", "-V", "--help", "-h", "--list-reporters", "--list-interfaces", "--dry-run", "-n"],
+            subcommands: &["init"],
+            ..no_work::NONE
+        },
+        find: Some(|files, package, findings| asked::find(Tool::Mocha, files, package, findings)),
+        ..asked_row(Tool::Mocha, &["mocha", "_mocha", "mocha.js", "mocha.mjs"])
+    },
+    ToolRow {
+        checks: asked::has_subcommand_test,
+        no_work: NoWork { options: &["--help", "-h", "--list"], names_the_tool: false, ..no_work::NONE },
+        is_asked_by_argument_only: false,
+        find: Some(|files, package, findings| asked::find(Tool::Playwright, files, package, findings)),
+        ..asked_row(Tool::Playwright, &["playwright"])
+    },
+    ToolRow {
+        checks: asked::has_subcommand_test,
+        no_work: NoWork { options: &["--help", "-h", "--version", "-v"], names_the_tool: false, ..no_work::NONE },
+        no_colour: Some(("NO_COLOR", "1")),
+        find: Some(|files, package, findings| asked::find(Tool::BunTest, files, package, findings)),
+        ..asked_row(Tool::BunTest, &["bun"])
+    },
+    ToolRow {
+        checks: asked::has_subcommand_test,
+        no_work: NoWork { options: &["--help", "-h", "--version", "-V", "--no-run"], names_the_tool: false, ..no_work::NONE },
+        no_colour: Some(("NO_COLOR", "1")),
+        find: Some(|files, package, findings| asked::find(Tool::DenoTest, files, package, findings)),
+        ..asked_row(Tool::DenoTest, &["deno"])
+    },
+    ToolRow {
+        no_work: NoWork { options: &["--version", "--help"], subcommands: &["reset-cache", "debug"], ..no_work::NONE },
+        find: Some(|files, package, findings| asked::find(Tool::Ava, files, package, findings)),
+        ..asked_row(Tool::Ava, &["ava"])
+    },
     // The answer of a review is read by the grammar in the folder `review/`. This function runs only if the grammar did
     // not read an answer.
     row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),

@@ -129,6 +129,8 @@ pub(super) struct RunFacts {
     pub(super) run: TestRun,
     /// Counts for people, by which nothing is judged.
     pub(super) further: FurtherTestCounts,
+    /// How many of the passed tests passed only when they were tried again.
+    pub(super) flaky: u64,
     /// What of the tests could not be loaded or built, such as a file with a syntax error. Each counts as a failure.
     pub(super) unloaded: Vec<TestFailure>,
     /// Why nothing can be read from the run; `None` if its output or report was read.
@@ -269,6 +271,9 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
         None => (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, facts.name)),
     };
     let total = facts.run.total();
+    if facts.flaky > 0 {
+        facts.warnings.push(format!("{} test(s) passed only when they were tried again", facts.flaky));
+    }
     let mut interpretation = Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     interpretation.examined = Some(Examined { what: ExaminedUnit::Tests, count: Some(total) });
     if total == 0 && facts.unloaded.is_empty() && facts.refusal.is_some() {
@@ -284,7 +289,8 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
 
 fn counted(facts: &RunFacts) -> String {
     let counts = facts.run.counts;
-    format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed + facts.unloaded.len() as u64, counts.skipped)
+    let flaky = if facts.flaky > 0 { format!(" ({} of them flaky)", facts.flaky) } else { String::new() };
+    format!("{} passed{flaky}, {} failed, {} skipped", counts.passed, counts.failed + facts.unloaded.len() as u64, counts.skipped)
 }
 
 fn headline(failure: &TestFailure) -> String {

@@ -66,7 +66,20 @@ mod tests {
     #[test]
     fn a_save_triggers_the_tools_that_read_such_files_and_documentation_none() {
         let python = ["pytest", "mypy", "ruff", "flake8", "pylint", "ty", "pyrefly", "pyright"];
-        let script = ["jest", "vitest", "node-test", "tsc", "eslint", "oxlint", "biome"];
+        let script = [
+            "jest",
+            "vitest",
+            "node-test",
+            "tsc",
+            "eslint",
+            "oxlint",
+            "biome",
+            "mocha",
+            "playwright",
+            "bun-test",
+            "deno-test",
+            "ava",
+        ];
         for (path, expected) in [
             ("shop/cart.py", &python[..]),
             ("requirements-dev.txt", &python),
@@ -77,7 +90,22 @@ mod tests {
             ("clock.md", &[]),
             ("src/lib.rs", &["cargo-test", "clippy"]),
             ("cmd/main.go", &["go-test"]),
-            ("tests/data/expected.txt", &["pytest", "jest", "vitest", "node-test", "cargo-test", "clippy"]),
+            (
+                "tests/data/expected.txt",
+                &[
+                    "pytest",
+                    "jest",
+                    "vitest",
+                    "node-test",
+                    "cargo-test",
+                    "clippy",
+                    "mocha",
+                    "playwright",
+                    "bun-test",
+                    "deno-test",
+                    "ava",
+                ],
+            ),
             ("README.md", &[]),
             ("docs/guide/index.rst", &[]),
             ("LICENSE", &[]),

@@ -39,11 +39,15 @@ pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectF
 
 fn advice(proposals: &[ProposedCheck]) -> String {
     let mut text = "write into `proctor.toml` which of these shall run, or another command:".to_owned();
-    for ProposedCheck { because, directory, name, argv } in proposals {
+    for ProposedCheck { because, directory, name, argv, report } in proposals {
         text.push_str(&format!("\n  [[check]]  # {}\n  name = {}", shown_line(because), quoted_text(name)));
         text.push_str(&format!("\n  command = {}", quoted_list(argv)));
         if !directory.is_empty() {
             text.push_str(&format!("\n  directory = {}", quoted_text(directory)));
+        }
+        // A comment, because only a person knows where a project of several parts writes its reports.
+        if let Some(report) = report {
+            text.push_str(&format!("\n  # {report}"));
         }
     }
     text

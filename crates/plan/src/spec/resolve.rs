@@ -205,7 +205,7 @@ impl<'c> Resolver<'c> {
         let report = check.report.as_ref()?;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let named = said.unwrap_or(seen);
-        if !named.gives_way() {
+        if !named.gives_way() && !named.allows_report() {
             let word = named.word();
             let hint = "remove `report`; or say `tool = \"generic\"`, if the command is something else";
             self.problem(check, "report", format!("the results of {word} are read without it"), hint);

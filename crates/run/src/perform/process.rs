@@ -118,7 +118,10 @@ impl Performer<'_, '_> {
         let link = self.evidence_link();
         let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
-        let tools::Preparation { mut argv, mut report, coverage, needs_snapshot, .. } = preparation;
+        let tools::Preparation { mut argv, mut report, coverage, files, needs_snapshot, .. } = preparation;
+        for (name, content) in files {
+            output.put(name, content.as_bytes()).map_err(ProjectError::Evidence)?;
+        }
         let mut not_ready = None;
         match self.start_of_client(action, &output, &environment) {
             None => {}

@@ -98,9 +98,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<RunFacts> {
                     "{rest} test(s) were not run, because nextest ends at the first failures without `--no-fail-fast`"
                 ));
             }
-            if flaky > 0 {
-                facts.warnings.push(format!("{flaky} test(s) passed only when they were tried again"));
-            }
+            facts.flaky = flaky;
             if exited.code == TESTS_FAILED && ran < planned && failed == 0 {
                 facts.unfinished = Some(format!("{ran} of {planned} tests ran"));
             }

@@ -5,6 +5,7 @@
 
 mod found_before;
 mod members;
+mod node_runner;
 mod proposals;
 mod python;
 
@@ -12,6 +13,7 @@ use crate::project_files::{ProjectFiles, within};
 use crate::table::row_of;
 pub use found_before::FoundBefore;
 use members::members;
+pub(super) use node_runner::{NODE_RUNNER, NodeRunner};
 use proctor_model::{BlockOn, PlanNote, Tool, join_words};
 pub use proposals::{ProposedCheck, propose};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};

@@ -3,6 +3,7 @@
 //! the proposal into `proctor.toml`.
 
 use crate::discover::{has_pyproject_table, has_section, packages};
+use crate::known_runners::report_line;
 use crate::package_json::scripts;
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::{InstalledPackage, Tool, ToolClass};
@@ -16,6 +17,8 @@ pub struct ProposedCheck {
     pub directory: String,
     pub name: String,
     pub argv: Vec<String>,
+    /// The setting `report` that tells how many tests ran, for a runner that does not say it otherwise.
+    pub report: Option<String>,
 }
 
 /// A build file, the name of the proposed check, and the command that usually runs a project's tests.
@@ -114,8 +117,9 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
 
 fn proposal(because: String, directory: &str, name: &str, argv: &[&str]) -> ProposedCheck {
     let name = if directory.is_empty() { name.to_owned() } else { format!("{name} {directory}") };
-    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-    ProposedCheck { because, directory: directory.to_owned(), name, argv }
+    let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+    let report = report_line(&argv);
+    ProposedCheck { because, directory: directory.to_owned(), name, argv, report }
 }
 
 fn is_check(name: &str) -> bool {

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
+use crate::ansi::strip;
 use crate::places::Place;
 use crate::reports::{Contents, read_json};
 use crate::test_run::ReadTest;
@@ -38,6 +39,10 @@ struct Test {
     trace: Option<String>,
     file_path: Option<String>,
     line: Option<u64>,
+    /// How many times the test was tried again.
+    retries: Option<u64>,
+    /// Whether the test passed only when it was tried again.
+    flaky: Option<bool>,
     suite: Option<Suite>,
 }
 
@@ -68,6 +73,8 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
         };
         passed += u64::from(outcome == TestOutcome::Passed);
         failed += u64::from(outcome == TestOutcome::Failed);
+        contents.facts.further.reruns += test.retries.unwrap_or_default();
+        contents.facts.flaky += u64::from(test.flaky == Some(true) && outcome == TestOutcome::Passed);
         contents.test(outcome, read_test(test, place));
     }
     if (summary.tests, summary.passed, summary.failed) != (listed, passed, failed) {
@@ -87,7 +94,7 @@ fn read_test(test: Test, place: Place<'_>) -> ReadTest {
     };
     let full_name = ancestors.iter().chain([&test.name]).map(String::as_str).collect::<Vec<_>>().join(" > ");
     let in_microseconds = test.duration.map(|milliseconds| (milliseconds * 1000.0).round());
-    let (message, trace) = (test.message.unwrap_or_default(), test.trace.unwrap_or_default());
+    let (message, trace) = (strip(&test.message.unwrap_or_default()), strip(&test.trace.unwrap_or_default()));
     ReadTest {
         ancestors,
         title: test.name,
@@ -95,8 +102,18 @@ fn read_test(test: Test, place: Place<'_>) -> ReadTest {
         file: test.file_path.map(|file| place.within_project(&file)),
         line: test.line,
         duration: in_microseconds.filter(|time| (0.0..1e18).contains(time)).map(|time| time as u64),
-        error: message.lines().next().unwrap_or_default().to_owned(),
-        message: if trace.is_empty() { message } else { format!("{message}\n{trace}") },
+        error: told(&message),
+        message: if trace.contains(message.trim()) { trace } else { format!("{message}\n{trace}").trim_end().to_owned() },
         ..ReadTest::default()
+    }
+}
+
+// Returns the first line of a message, with the next one if it only announces that.
+fn told(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next().filter(|_| first.ends_with(':')) {
+        Some(next) => format!("{first} {next}"),
+        None => first.to_owned(),
     }
 }

@@ -32,8 +32,8 @@ pub const FILE_MARK: &str = "proctor-report-file ";
 
 /// The tests or findings of one report or of several.
 #[derive(Default)]
-struct Contents {
-    facts: RunFacts,
+pub(super) struct Contents {
+    pub(super) facts: RunFacts,
     findings: Gathered,
     /// The files that a report of findings names, with or without findings.
     examined: u64,
@@ -50,7 +50,7 @@ impl Contents {
     }
 
     /// Notes why a report ends before all of its tests.
-    fn ends_early(&mut self, words: String) {
+    pub(super) fn ends_early(&mut self, words: String) {
         self.facts.unfinished.get_or_insert(words);
     }
 }
@@ -75,30 +75,41 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     let Some(report) = &exited.action.report else {
         return Interpretation::plain(CategoryCode::ReportMissing, "The check names no report");
     };
-    let code = exited.code;
     let read = match (input.report.reader(), input.report) {
         (Some(reader), _) => read(reader, report, exited.place),
         (None, ToolReport::Refused(why)) => Err(why.clone()),
         (None, _) => return without_report(exited, report),
     };
-    let mut contents = match read {
-        Ok(contents) => contents,
-        Err(why) => {
-            if let Some(failure) = launch_failure::find(exited) {
-                return failure;
-            }
-            let reason = format!("Exit code {code}, but the report `{}` cannot be read: {why}", report.file);
-            return Interpretation::plain(CategoryCode::ReportUnreadable, reason);
-        }
-    };
-    if report.format.has_findings() {
-        return judge_findings(exited, contents);
+    match read {
+        Ok(contents) if report.format.has_findings() => judge_findings(exited, contents),
+        Ok(contents) => judge_tests(WRITER, exited, contents),
+        Err(why) => unreadable(exited, &format!("report `{}`", report.file), &why),
     }
-    contents.facts.name = WRITER;
-    contents.facts.code = code;
-    contents.facts.failing_code = code;
-    contents.facts.advice = "correct what it is told to run";
-    judge(contents.facts)
+}
+
+/// Judges what a report of tests says, together with the exit code. `name` is who wrote it, at the beginning of a sentence.
+pub(super) fn judge_tests(name: &'static str, exited: &Exited<'_>, contents: Contents) -> Interpretation {
+    let mut facts = contents.facts;
+    facts.name = name;
+    facts.code = exited.code;
+    facts.failing_code = exited.code;
+    facts.advice = "correct what it is told to run";
+    judge(facts)
+}
+
+/// Returns the result of a report that cannot be read.
+pub(super) fn unreadable(exited: &Exited<'_>, report: &str, why: &str) -> Interpretation {
+    launch_failure::find(exited).unwrap_or_else(|| {
+        let reason = format!("Exit code {}, but the {report} cannot be read: {why}", exited.code);
+        Interpretation::plain(CategoryCode::ReportUnreadable, reason)
+    })
+}
+
+/// Reads one report of tests in a format.
+pub(super) fn read_tests(reader: &mut dyn BufRead, format: ReportFormat, place: Place<'_>) -> Result<Contents, String> {
+    let mut contents = Contents::default();
+    read_one(reader, format, place, &mut contents)?;
+    Ok(contents)
 }
 
 fn without_report(exited: &Exited<'_>, report: &ReportFile) -> Interpretation {

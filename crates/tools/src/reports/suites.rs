@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use crate::ansi::strip;
 use crate::junit::{Element, MarkKind, read_each};
 use crate::places::Place;
 use crate::reports::Contents;
@@ -62,18 +63,34 @@ fn outcome(element: &Element) -> TestOutcome {
 fn test(element: Element, outcome: TestOutcome, place: Place<'_>) -> ReadTest {
     let mark = element.marks.into_iter().find(|mark| mark.kind != MarkKind::Skipped || outcome == TestOutcome::Skipped);
     let (error, text) = mark.map_or_else(Default::default, |mark| (mark.message, mark.text));
+    let (error, text) = (strip(&error), strip(&text));
     let error = error.lines().next().unwrap_or_default().to_owned();
-    let message = if text.trim().is_empty() { error.clone() } else { text };
-    let full_name = [element.class.as_str(), element.name.as_str()];
+    // Some writers give the file as the class, as Deno does.
+    let is_file = element.class.starts_with("./");
+    let (class, file) = match element.class {
+        class if is_file => (String::new(), element.file.or(Some(class))),
+        class => (class, element.file),
+    };
+    let line = file.as_deref().and_then(|file| line_in(&text, file.trim_start_matches("./"))).or(element.line);
+    let file = file.map(|file| place.within_project(&file));
+    let full_name = [class.as_str(), element.name.as_str()];
     let full_name = full_name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" > ");
+    let message = if text.trim().is_empty() { error.clone() } else { text };
     ReadTest {
-        ancestors: Some(element.class).into_iter().filter(|class| !class.is_empty()).collect(),
+        ancestors: Some(class).into_iter().filter(|class| !class.is_empty()).collect(),
         title: element.name,
         full_name,
-        file: element.file.map(|file| place.within_project(&file)),
+        file,
+        line,
         duration: element.duration,
         message,
         error,
         ..ReadTest::default()
     }
+}
+
+// Returns the line of a file that a failure's text names first: `at a.test.js:5:17`.
+fn line_in(text: &str, file: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(&format!("{file}:"))?;
+    rest.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
 }

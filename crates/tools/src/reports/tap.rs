@@ -90,18 +90,19 @@ fn add(is_ok: bool, description: &str, details: &[&str], number: u64, contents: 
         .test(outcome, ReadTest { title, full_name, message, error, expected_to_fail: is_todo && !is_ok, ..ReadTest::default() });
 }
 
-// Returns what the details say of the failure: the first `message` or `error`, otherwise the first line with words.
+// Returns what the details say of the failure: the first `message`, `error` or `assertion`, otherwise the first line with words.
 fn told(details: &[&str]) -> String {
-    let keys = ["message:", "error:"];
-    let found = details.iter().enumerate().find_map(|(at, line)| {
-        match keys.iter().find_map(|key| line.trim_start().strip_prefix(key))?.trim() {
+    let value_of = |key: &&str| {
+        details.iter().enumerate().find_map(|(at, line)| match line.trim_start().strip_prefix(key)?.trim() {
+            "''" | "\"\"" => None,
             "|" | "|-" | ">" | ">-" => details.get(at + 1).copied(),
             value => Some(value),
-        }
-    });
+        })
+    };
+    let found = ["message:", "error:", "assertion:"].iter().find_map(value_of);
     let has_words = |line: &&&str| line.chars().any(char::is_alphabetic);
     let line = found.or_else(|| details.iter().find(has_words).copied()).unwrap_or_default();
-    line.trim().trim_matches(['\'', '"']).to_owned()
+    line.trim().trim_matches(['\'', '"', ',']).to_owned()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

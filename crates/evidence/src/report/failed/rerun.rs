@@ -52,6 +52,17 @@ fn arguments(one_test: OneTest, program: &str, directory: &str, failure: &TestFa
             let by_name = if *name == *file { None } else { Some(by_name) };
             by_name.into_iter().chain([from_directory(file, directory)]).collect()
         }
+        OneTest::FileAndName { option, is_outermost } => {
+            let file = failure.test_file.as_deref()?;
+            // The browser of a project of Playwright stands in brackets. It is no part of the test's name.
+            let names = failure.stable_name().split(" > ").filter(|name| !(name.starts_with('[') && name.ends_with(']')));
+            let names: Vec<String> = names.map(escaped_pattern).collect();
+            let pattern = match is_outermost {
+                true => format!("/^{}$/", names.first()?.replace('/', r"\/")),
+                false => format!("{}$", names.join(" ")),
+            };
+            [option.to_owned(), pattern, from_directory(file, directory)].to_vec()
+        }
         OneTest::ExactName => {
             // nextest names the program of the test before the test.
             let is_nextest = program.split(' ').any(|word| word == "nextest");
@@ -68,7 +79,8 @@ fn arguments(one_test: OneTest, program: &str, directory: &str, failure: &TestFa
 
 /// Returns whether an argument is one of the options that this file adds.
 fn is_option(argument: &str) -> bool {
-    ["-t", "-run", "--", "--exact"].contains(&argument) || argument.starts_with("--test-name-pattern=")
+    ["-t", "-run", "--", "--exact", "--grep", "--test-name-pattern", "--filter"].contains(&argument)
+        || argument.starts_with("--test-name-pattern=")
 }
 
 /// Returns how a command names one test, and the words of the command without those that choose tests; `None` if an option is not
@@ -93,7 +105,7 @@ fn program(command: &str) -> Option<(OneTest, String)> {
     let subcommand = match one_test {
         OneTest::NodeId => None,
         OneTest::FileAndPattern { subcommand } => subcommand,
-        OneTest::NamePattern | OneTest::ExactName | OneTest::RunPattern => None,
+        OneTest::FileAndName { .. } | OneTest::NamePattern | OneTest::ExactName | OneTest::RunPattern => None,
     };
     // The word after `-c` is the script of a shell, or a program of Python.
     let is_script = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');
@@ -122,7 +134,11 @@ fn program_of_several_words(words: &[&str], tool: Tool, end: usize) -> Option<(O
         // The options of Cargo choose what is built, so a test may be missing without them.
         OneTest::ExactName if words.contains(&"--") => None,
         OneTest::ExactName => Some((one_test, joined(words.iter().copied()))),
-        OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::RunPattern => {
+        OneTest::NodeId
+        | OneTest::FileAndPattern { .. }
+        | OneTest::FileAndName { .. }
+        | OneTest::NamePattern
+        | OneTest::RunPattern => {
             let kept = kept_options(tool, &words[end..])?;
             Some((one_test, joined(words[..end].iter().copied().chain(kept.iter().map(String::as_str)))))
         }
@@ -251,6 +267,10 @@ mod tests {
             ("node --test", "quotes > refuses (7)", "node --test --test-name-pattern=^quotes( > |$) a.test.js"),
             ("node --test", "refuses (7)", r"node --test --test-name-pattern=^refuses \(7\)$ a.test.js"),
             ("node --test", "a.test.js", "node --test a.test.js"),
+            ("npx mocha", "quotes > answers 200", "npx mocha --grep quotes answers 200$ a.test.js"),
+            ("npx playwright test", "[chromium] > quotes > adds", "npx playwright test --grep quotes adds$ a.test.js"),
+            ("bun test --coverage", "quotes > adds", "bun test --test-name-pattern quotes adds$ a.test.js"),
+            ("deno test -A tests", "quotes > adds", "deno test -A --filter /^quotes$/ a.test.js"),
             ("cargo test", "tests::adds", "cargo test -- --exact tests::adds"),
             ("cargo nextest run", "shop::api tests::adds", "cargo nextest run -- --exact tests::adds"),
             ("go test ./...", "example.com/shop TestA/b.c", r"go test -run ^TestA$/^b\.c$ example.com/shop"),

@@ -4,6 +4,9 @@
 //! in parallel or write reports are left out. Where an option is not known, it is not known either whether the word behind it is its
 //! value, so there is no command.
 
+mod asked;
+
+use asked::ASKED;
 use proctor_model::Tool;
 
 /// The options of one test runner.
@@ -327,7 +330,7 @@ enum OptionFate {
 /// Returns the options of a test runner's arguments that stay if one test runs alone; `None` if an argument is an option that is not
 /// known.
 pub(super) fn kept_options(tool: Tool, arguments: &[&str]) -> Option<Vec<String>> {
-    let Some(runner) = RUNNERS.iter().find(|runner| runner.tool == tool) else { return Some(Vec::new()) };
+    let Some(runner) = RUNNERS.iter().chain(ASKED).find(|runner| runner.tool == tool) else { return Some(Vec::new()) };
     let mut kept = Vec::new();
     let mut words = arguments.iter().copied().take_while(|word| *word != "--");
     while let Some(word) = words.next() {

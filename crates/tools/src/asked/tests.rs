@@ -1,0 +1,207 @@
+//! How the runners are found and asked, and what their captured reports amount to.
+
+use std::path::Path;
+
+use crate::captured::{captured, interpret};
+use crate::discover::{command_text, find_checks};
+use crate::prepare::{ReportRequest, prepare};
+use crate::project_files::fake::FakeFiles;
+use crate::recognise::{CommandForm, recognise, recognise_script};
+use crate::samples::action;
+use proctor_model::{CategoryCode, Tool, split_words};
+
+/// The ways of a run in which no test passes, each with the captured output of each runner: there is no file, every test is skipped, a filter
+/// matches nothing, a test ends the process, the configuration does, help or a version is printed, and an option lets a run pass that did
+/// not.
+const NOTHING_RAN: &[(&str, [&str; 7])] = &[
+    (
+        "mocha/12.0.3",
+        [
+            "no-tests",
+            "all-skipped",
+            "filter-matches-nothing",
+            "exit-0-in-test",
+            "exit-0-in-config",
+            "version",
+            "failures-are-no-failure",
+        ],
+    ),
+    (
+        "playwright/1.65.1",
+        [
+            "no-tests",
+            "all-skipped",
+            "filter-matches-nothing",
+            "exit-0-in-test",
+            "exit-0-in-config",
+            "version",
+            "no-tests-allowed",
+        ],
+    ),
+    (
+        "bun-test/1.4.5",
+        [
+            "no-tests",
+            "all-skipped",
+            "filter-matches-nothing",
+            "exit-0-in-test",
+            "exit-0-in-config",
+            "version",
+            "no-tests-allowed",
+        ],
+    ),
+    (
+        "deno-test/2.9.6",
+        [
+            "no-tests",
+            "all-skipped",
+            "filter-matches-nothing",
+            "exit-0-in-test",
+            "exit-0-in-config",
+            "version",
+            "no-tests-allowed",
+        ],
+    ),
+    (
+        "ava/7.0.0",
+        [
+            "no-tests",
+            "all-skipped",
+            "filter-matches-nothing",
+            "exit-0-in-test",
+            "exit-0-in-config",
+            "version",
+            "file-without-tests",
+        ],
+    ),
+];
+
+#[test]
+fn no_way_of_running_nothing_is_green() {
+    let mut with_exit_code_0 = 0;
+    for (tool, ways) in NOTHING_RAN {
+        for way in ways {
+            let (_, code, seen) = captured(&format!("{tool}/{way}.txt"));
+            let is_green = matches!(seen.category, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit);
+            assert!(!is_green, "{tool}/{way}: {}", seen.reason);
+            with_exit_code_0 += u32::from(code == 0);
+        }
+        assert_eq!(interpret(&format!("{tool}/pass.txt")).category, CategoryCode::TestsPassed, "the control of {tool}");
+    }
+    assert!(with_exit_code_0 >= 20, "the runners themselves call {with_exit_code_0} of them a success");
+}
+
+#[test]
+fn a_failure_says_where_and_why() {
+    for (path, name, line, error) in [
+        ("mocha/12.0.3/fail", "quotes > answers 200", 5, "Expected values to be strictly equal: 404 !== 200"),
+        ("mocha/12.0.3/fail-parallel", "quotes > answers 200", 5, "Expected values to be strictly equal: 404 !== 200"),
+        ("mocha/12.0.3/dot", "quotes > answers 200", 5, "Expected values to be strictly equal: 404 !== 200"),
+        ("playwright/1.65.1/fail", "quotes > answers 200", 5, "Error: expect(received).toBe(expected) // Object.is equality"),
+        ("bun-test/1.4.5/fail", "quotes > answers 200", 5, "expect(received).toBe(expected)"),
+        ("deno-test/2.9.6/fail", "answers 200", 3, "Uncaught Error: 404 is not 200"),
+    ] {
+        let failures = interpret(&format!("{path}.txt")).test_results.expect("a report").failures;
+        let [failure] = failures.as_slice() else { panic!("{path}: {failures:?}") };
+        assert_eq!((failure.test_name.as_str(), failure.line, failure.error.as_str()), (name, Some(line), error), "{path}");
+        assert!(failure.test_file.as_deref().is_some_and(|file| !file.starts_with('/')), "{path}: {:?}", failure.test_file);
+        assert!(!failure.stack.as_deref().unwrap_or_default().contains('\u{1b}'), "{path}");
+    }
+}
+
+#[test]
+fn a_flaky_test_is_said_and_counted() {
+    for path in ["mocha/12.0.3/flaky.txt", "playwright/1.65.1/flaky.txt"] {
+        let seen = interpret(path);
+        assert_eq!(seen.reason, "2 passed (1 of them flaky), 0 failed, 0 skipped", "{path}");
+        assert_eq!(seen.warnings, ["1 test(s) passed only when they were tried again"], "{path}");
+        assert_eq!(seen.test_results.map(|results| results.further.reruns), Some(1), "{path}");
+    }
+}
+
+#[test]
+fn each_runner_is_asked_and_a_report_of_its_own_is_kept() {
+    const INSTALLED: &str = "--require=/out/mocha-report.cjs";
+    for (tool, command, expected, report) in [
+        (Tool::Mocha, "npx mocha --ui tdd", format!("npx mocha --ui tdd {INSTALLED}"), "report.json"),
+        (Tool::Mocha, "mocha -- a.js", format!("mocha {INSTALLED} -- a.js"), "report.json"),
+        (Tool::Mocha, "npm test", format!("npm test -- {INSTALLED}"), "report.json"),
+        (Tool::Mocha, "pnpm run unit", format!("pnpm run unit {INSTALLED}"), "report.json"),
+        (Tool::Playwright, "npx playwright test", "npx playwright test".to_owned(), "report.json"),
+        (Tool::Playwright, "npm run e2e", "npm run e2e".to_owned(), "report.json"),
+        (Tool::BunTest, "bun test", "bun test --reporter=junit --reporter-outfile=/out/report.xml".to_owned(), "report.xml"),
+        (Tool::DenoTest, "deno test -A", "deno test -A --junit-path=/out/report.xml".to_owned(), "report.xml"),
+        (Tool::DenoTest, "deno task test", "deno task test --junit-path=/out/report.xml".to_owned(), "report.xml"),
+        (Tool::Ava, "npx ava", "npx ava --tap".to_owned(), ""),
+        (Tool::Ava, "npx ava --tap", "npx ava --tap".to_owned(), ""),
+    ] {
+        let prepared = prepare(&action(tool, command), Path::new("/out"), None);
+        assert_eq!(prepared.argv.join(" "), expected);
+        let path = Path::new("/out").join(report);
+        assert_eq!(prepared.report.path(), Some(path.as_path()).filter(|_| !report.is_empty()), "{command}");
+        let asks_by_variable = prepared.environment.iter().any(|(name, _)| name == "PW_TEST_REPORTER");
+        assert_eq!(asks_by_variable, tool == Tool::Playwright, "{command}");
+        assert_eq!(prepared.files.len(), usize::from(matches!(tool, Tool::Mocha | Tool::Playwright)), "{command}");
+    }
+    for (tool, command) in [
+        (Tool::BunTest, "bun test --reporter=junit --reporter-outfile=own.xml"),
+        (Tool::DenoTest, "deno test --junit-path own.xml"),
+    ] {
+        let before = action(tool, command);
+        let prepared = prepare(&before, Path::new("/out"), None);
+        assert_eq!((prepared.argv, prepared.report), (before.command.argv, ReportRequest::Own { path: "own.xml".into() }));
+    }
+}
+
+#[test]
+fn commands_of_the_runners_are_recognised() {
+    use CommandForm::{Direct, Wrapped};
+    for (command, tool, form) in [
+        ("npx mocha", Tool::Mocha, Direct),
+        ("node node_modules/mocha/bin/mocha.js --exit", Tool::Mocha, Direct),
+        ("sh -c 'mocha; true'", Tool::Generic, Wrapped),
+        ("pnpm exec playwright test", Tool::Playwright, Direct),
+        ("playwright install", Tool::Generic, Direct),
+        ("sh -c 'playwright test; true'", Tool::Playwright, Wrapped),
+        ("bun test", Tool::BunTest, Direct),
+        ("bun run test", Tool::Generic, Wrapped),
+        ("bunx vitest run", Tool::Vitest, Direct),
+        ("deno test -A", Tool::DenoTest, Direct),
+        ("deno lint", Tool::Generic, Direct),
+        ("yarn ava", Tool::Ava, Direct),
+    ] {
+        let found = recognise(&split_words(command).expect("words"));
+        assert_eq!((found.tool, found.form), (tool, form), "{command}");
+    }
+    assert_eq!(recognise_script("npm run build && mocha 'test/**/*.js'").tool, Tool::Mocha);
+}
+
+#[test]
+fn scripts_tasks_and_configurations_speak_for_a_runner() {
+    let installed = |word: &str| format!("node_modules/.bin/{word}");
+    for (program, files, expected) in [
+        ("mocha", [("package.json", r#"{"scripts": {"test": "mocha --exit"}}"#)].as_slice(), "./node_modules/.bin/mocha --exit"),
+        ("mocha", &[("package.json", r#"{"scripts": {"test": "mocha 'test/**/*.js'"}}"#)], "npm run test"),
+        ("mocha", &[(".mocharc.yml", "")], "./node_modules/.bin/mocha"),
+        ("playwright", &[("playwright.config.ts", "")], "./node_modules/.bin/playwright test"),
+        ("playwright", &[("package.json", r#"{"scripts": {"e2e": "playwright test"}}"#)], "./node_modules/.bin/playwright test"),
+        ("ava", &[("package.json", r#"{"ava": {}}"#)], "./node_modules/.bin/ava"),
+        ("", &[("package.json", r#"{"scripts": {"test": "bun test --coverage"}}"#)], "bun test --coverage"),
+        ("", &[("deno.json", r#"{"tasks": {"test": "deno test -A"}}"#)], "deno test -A"),
+        ("", &[("deno.jsonc", r#"{"tasks": {"unit": {"command": "X=1 deno test"}}}"#)], "deno task unit"),
+    ] {
+        let path = installed(program);
+        let found = find_checks(&FakeFiles::of(&[files, &[(path.as_str(), "")]].concat())).found;
+        let commands: Vec<String> = found.iter().map(|check| command_text(&check.argv)).collect();
+        assert_eq!(commands, [expected], "{files:?}");
+    }
+    let missing = find_checks(&FakeFiles::of(&[("playwright.config.ts", "")]));
+    assert!(missing.found.is_empty() && missing.notes[0].message.contains("npm install --save-dev @playwright/test"));
+    let watching = find_checks(&FakeFiles::of(&[("package.json", r#"{"scripts": {"test": "bun test --watch"}}"#)]));
+    assert_eq!(watching.found, [], "a script that watches never ends");
+    assert_eq!(
+        find_checks(&FakeFiles::of(&[("deno.json", "{}")])).found,
+        [],
+        "a configuration of Deno alone says nothing of tests"
+    );
+}

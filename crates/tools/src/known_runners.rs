@@ -1,0 +1,197 @@
+//! Test runners that proctor knows and does not read: a row of data for each says which report it can write, and with which words it says that
+//! nothing ran.
+//!
+//! Without the setting `report` such a runner is judged by its exit code alone, so its success proves nothing about tests. The reason then has
+//! the line that a person may write. The words can only make a result worse.
+
+use crate::interpret::Exited;
+use crate::launchers::visit_programs;
+
+/// A runner of tests.
+struct KnownRunner {
+    programs: &'static [&'static str],
+    /// The word that the command needs for the runner to run tests; empty if it needs none.
+    subcommand: &'static str,
+    /// The value of the setting `report` that fits.
+    report: &'static str,
+    /// What a person has to do so that the runner writes that report; empty if it always does.
+    writes_it_with: &'static str,
+    /// The words of a line that says that nothing ran.
+    nothing: &'static [&'static str],
+    /// The words of a line that says that something ran. A runner of several parts may say both.
+    something: &'static [&'static str],
+}
+
+const RUNNERS: &[KnownRunner] = &[
+    KnownRunner {
+        programs: &["rspec"],
+        subcommand: "",
+        report: r#"{ file = "tmp/rspec.xml", format = "junit" }"#,
+        writes_it_with: "the gem `rspec_junit_formatter` and `--format progress --format RspecJunitFormatter --out tmp/rspec.xml`",
+        nothing: &["0 examples, 0 failures"],
+        something: &[],
+    },
+    KnownRunner {
+        programs: &["phpunit"],
+        subcommand: "",
+        report: r#"{ file = "build/junit.xml", format = "junit" }"#,
+        writes_it_with: "`--log-junit build/junit.xml`",
+        nothing: &["No tests executed!"],
+        something: &[],
+    },
+    KnownRunner {
+        programs: &["dotnet"],
+        subcommand: "test",
+        report: r#"{ file = "TestResults/*.trx", format = "trx" }"#,
+        writes_it_with: "`--logger trx --results-directory TestResults`",
+        nothing: &["No test is available in", "Zero tests ran", "No test matches the given testcase filter"],
+        something: &["Passed!  -", "Failed!  -"],
+    },
+    KnownRunner {
+        programs: &["gradle", "gradlew"],
+        subcommand: "",
+        report: r#"{ file = "build/test-results/test/*.xml", format = "junit" }"#,
+        writes_it_with: "",
+        nothing: &[":test NO-SOURCE", ":test UP-TO-DATE", ":test SKIPPED", ":test FROM-CACHE"],
+        something: &[],
+    },
+    KnownRunner {
+        programs: &["mvn", "mvnw"],
+        subcommand: "",
+        report: r#"{ file = "target/surefire-reports/TEST-*.xml", format = "junit" }"#,
+        writes_it_with: "",
+        nothing: &["No tests to run.", "Tests are skipped."],
+        something: &["Tests run: "],
+    },
+    KnownRunner {
+        programs: &["ctest"],
+        subcommand: "",
+        report: r#"{ file = "build/junit.xml", format = "junit" }"#,
+        writes_it_with: "`--test-dir build --output-junit junit.xml`",
+        nothing: &["No tests were found!!!"],
+        something: &["tests passed"],
+    },
+    KnownRunner {
+        programs: &["tox"],
+        subcommand: "",
+        report: r#"{ file = "junit.xml", format = "junit" }"#,
+        writes_it_with: "`--junitxml=junit.xml` for the pytest that tox runs",
+        nothing: &["SKIP"],
+        something: &["OK", "congratulations"],
+    },
+    KnownRunner {
+        programs: &["nox"],
+        subcommand: "",
+        report: r#"{ file = "junit.xml", format = "junit" }"#,
+        writes_it_with: "`--junitxml=junit.xml` for the pytest that nox runs",
+        nothing: &[" skipped"],
+        something: &[" was successful", ": success"],
+    },
+];
+
+/// What is known of a runner that a command starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RanUnread {
+    /// The runner's program.
+    pub(super) program: String,
+    /// What a person may write, as a sentence.
+    pub(super) advice: String,
+    /// The line with which the runner says that nothing ran.
+    pub(super) nothing: Option<String>,
+}
+
+/// Returns the runner that a command starts, and what it printed.
+pub(super) fn find(exited: &Exited<'_>) -> Option<RanUnread> {
+    let (program, runner) = runner_of(&exited.action.command.argv)?;
+    let says = |words: &[&str]| {
+        let mut lines = exited.stdout.lines().chain(exited.stderr.lines()).map(str::trim);
+        lines.find(|line| words.iter().any(|words| line.contains(words))).map(str::to_owned)
+    };
+    let nothing = says(runner.nothing).filter(|_| says(runner.something).is_none());
+    Some(RanUnread { program, advice: advice(runner), nothing })
+}
+
+/// Returns the line that a person may write into the check of a command that starts a known runner, as a comment behind what has to be
+/// done for it.
+pub(super) fn report_line(argv: &[String]) -> Option<String> {
+    let (_, runner) = runner_of(argv)?;
+    let with = if runner.writes_it_with.is_empty() { String::new() } else { format!("  # with {}", runner.writes_it_with) };
+    Some(format!("report = {}{with}", runner.report))
+}
+
+fn runner_of(argv: &[String]) -> Option<(String, &'static KnownRunner)> {
+    let mut found = None;
+    visit_programs(argv, &mut |call| {
+        let Some((program, arguments)) = call.split_first() else { return };
+        let is_call = |runner: &&KnownRunner| {
+            runner.programs.contains(&program.as_str())
+                && (runner.subcommand.is_empty() || arguments.iter().any(|word| word == runner.subcommand))
+        };
+        if let (None, Some(runner)) = (&found, RUNNERS.iter().find(is_call)) {
+            found = Some((program.clone(), runner));
+        }
+    });
+    found
+}
+
+fn advice(runner: &KnownRunner) -> String {
+    let with = if runner.writes_it_with.is_empty() { String::new() } else { format!(", with {}", runner.writes_it_with) };
+    format!("write `report = {}` into the check{with}", runner.report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::Returned;
+    use proctor_model::{CategoryCode, Tool, split_words};
+
+    /// ctest, tox and nox were run, in the versions below. The words of the others are those of their documentation.
+    const RAN: &[(&str, &str, CategoryCode)] = &[
+        ("bundle exec rspec", "Finished in 0.001 seconds\n2 examples, 0 failures\n", CategoryCode::ExpectedExit),
+        ("rspec", "No examples found.\n\n0 examples, 0 failures\n", CategoryCode::NothingChecked),
+        ("vendor/bin/phpunit", "OK (2 tests, 2 assertions)\n", CategoryCode::ExpectedExit),
+        ("phpunit --filter zz", "No tests executed!\n", CategoryCode::NothingChecked),
+        ("dotnet test", "Passed!  - Failed:     0, Passed:     2, Skipped:     0, Total:     2\n", CategoryCode::ExpectedExit),
+        ("dotnet test", "No test is available in /project/bin/Shop.dll.\n", CategoryCode::NothingChecked),
+        ("dotnet build", "Build succeeded.\n", CategoryCode::ExpectedExit),
+        ("./gradlew check", "> Task :test\nBUILD SUCCESSFUL in 1s\n", CategoryCode::ExpectedExit),
+        ("./gradlew check", "> Task :test NO-SOURCE\nBUILD SUCCESSFUL in 1s\n", CategoryCode::NothingChecked),
+        ("mvn -q test", "", CategoryCode::ExpectedExit),
+        ("mvn test", "[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", CategoryCode::NothingChecked),
+        ("mvn test", "[INFO] No tests to run.\n[INFO] Tests run: 2, Failures: 0\n", CategoryCode::ExpectedExit),
+        // ctest 4.4.5, tox 4.67.15 and nox 2026.10.20.
+        ("sh -c 'cmake --build build && ctest --test-dir build'", "No tests were found!!!\n", CategoryCode::NothingChecked),
+        ("ctest", "100% tests passed out of 1\n", CategoryCode::ExpectedExit),
+        ("tox", "  py: OK (0.27 seconds)\n  congratulations :) (0.35 seconds)\n", CategoryCode::ExpectedExit),
+        ("nox", "nox > Running session tests\nnox > Session tests skipped: no.\n", CategoryCode::NothingChecked),
+        ("nox", "nox > Running session tests\nnox > Session tests was successful in 0 seconds.\n", CategoryCode::ExpectedExit),
+    ];
+
+    #[test]
+    fn a_known_runner_that_cannot_be_asked_is_never_a_proof_of_tests() {
+        for (command, printed, expected) in RAN {
+            let seen = Returned::exited(Tool::Generic, command, 0).saying(printed, "").interpret();
+            assert_eq!(seen.category, *expected, "{command}: {}", seen.reason);
+            let is_told = seen.reason.contains("`report = {");
+            assert_eq!(is_told, !command.starts_with("dotnet build"), "{command}: {}", seen.reason);
+        }
+        let seen = Returned::exited(Tool::Generic, "mvn test", 0).saying("[INFO] Tests run: 2\n", "").interpret();
+        assert_eq!(
+            seen.reason,
+            "`mvn` ran and ended with exit code 0, but nothing tells how many tests; write `report = { file = \
+             \"target/surefire-reports/TEST-*.xml\", format = \"junit\" }` into the check"
+        );
+    }
+
+    #[test]
+    fn every_row_is_tried() {
+        for runner in RUNNERS {
+            let is_of_row = |command: &str| {
+                runner_of(&split_words(command).unwrap()).is_some_and(|(_, found)| found.programs == runner.programs)
+            };
+            let categories: Vec<CategoryCode> =
+                RAN.iter().filter(|(command, ..)| is_of_row(command)).map(|(_, _, category)| *category).collect();
+            assert!(categories.contains(&CategoryCode::ExpectedExit), "{:?}", runner.programs);
+        }
+    }
+}
