@@ -52,13 +52,11 @@ fn with_options(options: &[&str]) -> Project {
 #[ignore = "long tier"]
 fn t20_v7_a_report_of_another_session_or_of_later_is_no_success() {
     let nothing = "printed nothing at all";
-    let unended = "the start of its session and not its end";
-    let rows: [(&str, &[&str], &str, &str, &str); 9] = [
+    let rows: [(&str, &[&str], &str, &str, &str); 8] = [
         ("conftest.py", &[], MAIN, TESTS, nothing),
         ("conftest.py", &["-q"], MAIN, TESTS, nothing),
         ("tests/conftest.py", &["-v"], MAIN, TESTS, nothing),
         ("conftest.py", &["-q"], CHILD, TESTS, nothing),
-        ("other/conftest.py", &[], "", IN_TEST, unended),
         ("conftest.py", &[], AFTER, TESTS, "the end of its session and then another session"),
         ("conftest.py", &["-q"], AFTER, TESTS, "was written 2 times"),
         ("conftest.py", &["-q"], REWRITTEN, GREEN, "was written 2 times"),
@@ -91,8 +89,8 @@ fn t20_v7_a_session_that_begins_while_pytest_configures_itself_never_decides() {
 
 #[test]
 fn t20_v7_a_session_that_a_test_or_a_fixture_starts_writes_another_report() {
-    for tests in [IN_TEST, IN_FIXTURE] {
-        let report = with_options(&["-q", "-s"]).file("test_a.py", tests).proctor(["run"]).failure().report();
+    for (options, tests) in [(&[][..], IN_TEST), (&["-q", "-s"], IN_TEST), (&["-q", "-s"], IN_FIXTURE)] {
+        let report = with_options(options).file("test_a.py", tests).proctor(["run"]).failure().report();
         assert_eq!(code(&report), "REPORT_MISSING", "{tests}: {}", reason(&report));
     }
     let report = with_options(&["-q"]).file("test_a.py", HONEST).proctor(["run"]).success().report();

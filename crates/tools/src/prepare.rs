@@ -113,6 +113,23 @@ impl ReportRequest {
     }
 }
 
+impl ReportRequest {
+    /// Returns the request with the path at which the report lies if a shell or `make` replaced the unset variables in its name before
+    /// the tool got it; `None` if the name has none.
+    pub fn expanded(&self) -> Option<Self> {
+        let replaced = |path: &Path| {
+            let (before, rest) = path.to_str()?.split_once("${")?;
+            let (_, after) = rest.split_once('}')?;
+            Some(PathBuf::from(format!("{before}{after}")))
+        };
+        match self {
+            Self::Ours { path, channel } => Some(Self::Ours { path: replaced(path)?, channel }),
+            Self::Inherited { path } => Some(Self::Inherited { path: replaced(path)? }),
+            Self::None | Self::Own { .. } | Self::Several { .. } => None,
+        }
+    }
+}
+
 fn colour(action: &Action) -> Vec<(String, String)> {
     let wanted = row_of(action.tool).no_colour.filter(|(name, _)| !action.environment.contains_key(*name));
     wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect()
@@ -156,13 +173,11 @@ mod tests {
     #[test]
     fn a_direct_pytest_is_asked_by_an_argument_before_the_separator() {
         for (command, expected) in [
-            ("pytest", "pytest --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml"),
-            ("pytest -q tests", "pytest -q tests --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml"),
-            ("python -m pytest -x -- tests", "python -m pytest -x --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml -- tests"),
-            ("uv run -- pytest tests", "uv run -- pytest tests --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml"),
-            ("uv run -- pytest -- tests", "uv run -- pytest --junitxml=/out/junit$PYTEST_CURRENT_TEST.xml -- tests"),
-            // A shell would replace the variable by nothing.
-            ("hatch run pytest -q", "hatch run pytest -q --junitxml=/out/junit.xml"),
+            ("pytest", "pytest --junitxml=/out/junit-${PYTEST_CURRENT_TEST}.xml"),
+            ("pytest -q tests", "pytest -q tests --junitxml=/out/junit-${PYTEST_CURRENT_TEST}.xml"),
+            ("python -m pytest -x -- tests", "python -m pytest -x --junitxml=/out/junit-${PYTEST_CURRENT_TEST}.xml -- tests"),
+            ("uv run -- pytest tests", "uv run -- pytest tests --junitxml=/out/junit-${PYTEST_CURRENT_TEST}.xml"),
+            ("uv run -- pytest -- tests", "uv run -- pytest --junitxml=/out/junit-${PYTEST_CURRENT_TEST}.xml -- tests"),
         ] {
             let preparation = prepare(&action(Tool::Pytest, command), Path::new("/out"), None);
             assert_eq!(argv(&preparation), expected);
@@ -177,11 +192,21 @@ mod tests {
         wrapped.environment.insert("PYTEST_ADDOPTS".to_owned(), "-q -x".to_owned());
         let preparation = prepare(&wrapped, Path::new("/out dir"), None);
         assert_eq!(argv(&preparation), "npm run test:py");
-        let expected = ("PYTEST_ADDOPTS".to_owned(), "-q -x '--junitxml=/out dir/junit$PYTEST_CURRENT_TEST.xml'".to_owned());
+        let expected = ("PYTEST_ADDOPTS".to_owned(), "-q -x '--junitxml=/out dir/junit-${PYTEST_CURRENT_TEST}.xml'".to_owned());
         assert_eq!(preparation.environment, [expected]);
-        assert_eq!(preparation.report, ReportRequest::Inherited { path: "/out dir/junit$PYTEST_CURRENT_TEST.xml".into() });
+        assert_eq!(preparation.report, ReportRequest::Inherited { path: "/out dir/junit-${PYTEST_CURRENT_TEST}.xml".into() });
         let shell = prepare(&action(Tool::Pytest, "bash -o pipefail -c 'pytest | tee log'"), Path::new("/out"), None);
         assert_eq!(shell.report.channel(), Some("inherited"));
+    }
+
+    #[test]
+    fn a_report_whose_name_a_shell_expanded_is_found_at_the_name_without_the_variable() {
+        let asked = |command| prepare(&action(Tool::Pytest, command), Path::new("/out"), None).report;
+        for command in ["hatch run pytest", "make test"] {
+            let expanded = asked(command).expanded().expect("the name has a variable");
+            assert_eq!((expanded.path(), expanded.channel()), (Some(Path::new("/out/junit-.xml")), asked(command).channel()));
+        }
+        assert_eq!(asked("pytest --junitxml=${HOME}/a.xml").expanded(), None, "it is the command's own");
     }
 
     #[test]
@@ -190,10 +215,10 @@ mod tests {
         let ignore = "--ignore=/my project/evidence";
         assert_eq!(
             asked("pytest -q -- tests").argv,
-            ["pytest", "-q", ignore, "--junitxml=/out/junit$PYTEST_CURRENT_TEST.xml", "--", "tests"]
+            ["pytest", "-q", ignore, "--junitxml=/out/junit-${PYTEST_CURRENT_TEST}.xml", "--", "tests"]
         );
         assert_eq!(asked("pytest --junitxml=own.xml").argv, ["pytest", "--junitxml=own.xml", ignore]);
-        let expected = ("PYTEST_ADDOPTS".to_owned(), format!("'{ignore}' '--junitxml=/out/junit$PYTEST_CURRENT_TEST.xml'"));
+        let expected = ("PYTEST_ADDOPTS".to_owned(), format!("'{ignore}' '--junitxml=/out/junit-${{PYTEST_CURRENT_TEST}}.xml'"));
         assert_eq!(asked("make test").environment, [expected]);
     }
 

@@ -287,6 +287,9 @@ impl Performer<'_, '_> {
             ..
         } = prepared;
         let root = &self.context.request.scope.root;
+        let is_there = |request: &ReportRequest| request.path().is_some_and(Path::exists);
+        let expanded = report.expanded().filter(|expanded| !is_there(&report) && is_there(expanded));
+        let report = expanded.unwrap_or(report);
         let channel = report.channel();
         let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());

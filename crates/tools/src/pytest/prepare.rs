@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::launchers::program_name;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
 use proctor_model::{Tool, quote_word};
@@ -10,13 +9,7 @@ use proctor_model::{Tool, quote_word};
 /// The report's file name in the output directory of the action. pytest replaces variables in the path of its report when a session is
 /// configured. In the session that the check starts this variable is not set, so the name is taken as it stands. While a test or a
 /// fixture runs it is set, also in child processes. So a session that a test starts with the same arguments writes another file.
-const JUNIT_NAME: &str = "junit$PYTEST_CURRENT_TEST.xml";
-
-/// The file's name behind a launcher that gives its arguments to a shell, which would replace the variable.
-const PLAIN_JUNIT_NAME: &str = "junit.xml";
-
-/// The launchers that give their arguments to a shell.
-const LAUNCHERS_WITH_SHELL: &[&str] = &["hatch", "pixi", "npm", "npx", "pnpm", "yarn", "bunx"];
+const JUNIT_NAME: &str = "junit-${PYTEST_CURRENT_TEST}.xml";
 
 /// pytest reads additional arguments from this variable. pytest puts them before the arguments of the command line.
 pub(super) const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
@@ -27,9 +20,7 @@ const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
 /// Requests a JUnit report by an argument. If no argument can reach pytest, the environment variable is used.
 pub(crate) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, output_directory, link } = *task;
-    let before = action.command.argv.get(..located.arguments_from).unwrap_or_default();
-    let is_expanded = before.iter().any(|word| LAUNCHERS_WITH_SHELL.contains(&program_name(word)));
-    let path = output_directory.join(if is_expanded { PLAIN_JUNIT_NAME } else { JUNIT_NAME });
+    let path = output_directory.join(JUNIT_NAME);
     // pytest follows links. It would search every stored run for tests if it were not told to ignore the link to the evidence.
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
     let is_direct = located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct;
