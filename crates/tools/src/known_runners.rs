@@ -18,7 +18,8 @@ struct KnownRunner {
     writes_it_with: &'static str,
     /// The words of a line that says that nothing ran.
     nothing: &'static [&'static str],
-    /// The words of a line that says that something ran. A runner of several parts may say both.
+    /// The words of a line that says that something ran, now or before on the same input; `\n` is the end of the line. A runner of several
+    /// parts may say both.
     something: &'static [&'static str],
 }
 
@@ -52,8 +53,8 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "build/test-results/test/*.xml", format = "junit" }"#,
         writes_it_with: "",
-        nothing: &[":test NO-SOURCE", ":test UP-TO-DATE", ":test SKIPPED", ":test FROM-CACHE"],
-        something: &[],
+        nothing: &[":test NO-SOURCE", ":test SKIPPED"],
+        something: &[":test\n", ":test UP-TO-DATE", ":test FROM-CACHE"],
     },
     KnownRunner {
         programs: &["mvn", "mvnw"],
@@ -84,7 +85,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "junit.xml", format = "junit" }"#,
         writes_it_with: "`--junitxml=junit.xml` for the pytest that nox runs",
-        nothing: &[" skipped"],
+        nothing: &[" skipped:"],
         something: &[" was successful", ": success"],
     },
 ];
@@ -105,7 +106,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<RanUnread> {
     let (program, runner) = runner_of(&exited.action.command.argv)?;
     let says = |words: &[&str]| {
         let mut lines = exited.stdout.lines().chain(exited.stderr.lines()).map(str::trim);
-        lines.find(|line| words.iter().any(|words| line.contains(words))).map(str::to_owned)
+        lines.find(|line| words.iter().any(|words| format!("{line}\n").contains(words))).map(str::to_owned)
     };
     let nothing = says(runner.nothing).filter(|_| says(runner.something).is_none());
     Some(RanUnread { program, advice: advice(runner), nothing })
@@ -156,6 +157,7 @@ mod tests {
         ("dotnet build", "Build succeeded.\n", CategoryCode::ExpectedExit),
         ("./gradlew check", "> Task :test\nBUILD SUCCESSFUL in 1s\n", CategoryCode::ExpectedExit),
         ("./gradlew check", "> Task :test NO-SOURCE\nBUILD SUCCESSFUL in 1s\n", CategoryCode::NothingChecked),
+        ("./gradlew check", "> Task :a:test NO-SOURCE\n> Task :b:test\nBUILD SUCCESSFUL in 1s\n", CategoryCode::ExpectedExit),
         ("mvn -q test", "", CategoryCode::ExpectedExit),
         ("mvn test", "[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", CategoryCode::NothingChecked),
         ("mvn test", "[INFO] No tests to run.\n[INFO] Tests run: 2, Failures: 0\n", CategoryCode::ExpectedExit),

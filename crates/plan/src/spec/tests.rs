@@ -260,6 +260,7 @@ fn what_lies_in_a_project_without_checks_is_named_with_checks_to_paste() {
       [[check]]  # `pom.xml`
       name = "maven"
       command = ["mvn", "test"]
+      # report = { file = "target/surefire-reports/TEST-*.xml", format = "junit" }
       [[check]]  # the target `test` in `Makefile`
       name = "make test"
       command = ["make", "test"]

@@ -7,6 +7,11 @@ const Mocha = loaded && loaded.exports;
 const run = Mocha && Mocha.prototype && Mocha.prototype.run;
 let isTaken = isWorker;
 
+// A hook of another process has no path of titles.
+function names(runnable) {
+  return typeof runnable.titlePath === 'function' ? runnable.titlePath().slice(0, -1) : [];
+}
+
 // The first place of the stack that lies in the test's own file is where it failed. mocha takes the working directory out of stacks.
 function lineIn(file, stack) {
   const place = file && [file, path.relative(process.cwd(), file)].map((name) => stack.split(name + ':')[1]).find((rest) => rest);
@@ -24,7 +29,7 @@ function listen(runner, isDryRun) {
     // A copy of a test stands for it in each new try.
     const key = typeof runnable.retriedTest === 'function' && runnable.retriedTest() || runnable;
     tests.set(key, {
-      name: text(runnable.title), suite: runnable.titlePath().slice(0, -1), status, duration: runnable.duration || 0, filePath: file,
+      name: text(runnable.title), suite: names(runnable), status, duration: runnable.duration || 0, filePath: file,
       message: error === undefined ? undefined : text(error && error.message || error), trace, line: lineIn(file, trace),
       retries: retries > 0 ? retries : undefined, flaky: retries > 0 && status === 'passed' ? true : undefined,
     });
