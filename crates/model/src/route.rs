@@ -86,6 +86,8 @@ pub enum RouteKind {
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
+    /// A save of a started RED phase on which the tests pass: the failing test is not written yet, and nothing is wrong (R9).
+    NotRedYet,
     /// A person overrode the router's decision (R9).
     Override,
 }
@@ -154,6 +156,10 @@ pub struct TddState {
     pub last_attempt: Option<AttemptRecord>,
     /// Why and since when the task waits for a person; `None` if it does not wait for one.
     pub paused: Option<PauseRecord>,
+    /// Why and since when a person should look at the task, although no cycle is started and nothing waits: too many
+    /// scaffold errors came in a row (R3). The key is absent if there is no reason to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<PauseRecord>,
     /// The ledger line that this state was read from; `None` if the task has no line yet.
     pub sequence: Option<Sequence>,
 }
@@ -214,6 +220,7 @@ impl Default for TddState {
             attempts: 0,
             last_attempt: None,
             paused: None,
+            notice: None,
             sequence: None,
         }
     }
