@@ -14,19 +14,19 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 2_000,
-    "app": 7_410,
+    "api": 2_030,
+    "app": 7_420,
     "evidence": 17_850,
     "git": 1_910,
     "govern": 2_400,
     "index": 3_470,
-    "model": 6_990,
-    "plan": 15_490,
-    "proctor": 11_110,
-    "project": 11_820,
-    "run": 10_040,
+    "model": 7_060,
+    "plan": 15_670,
+    "proctor": 11_160,
+    "project": 11_830,
+    "run": 10_090,
     "sandbox": 11_190,
-    "service": 8_910,
+    "service": 8_960,
     "tools": 15_830,
     "tree": 6_250,
 }

@@ -396,7 +396,7 @@ impl Action {
             control: false,
             in_place: false,
             retry_attempts: 0,
-            continue_on_failure: phase != ActionPhase::Prerequisite,
+            continue_on_failure: phase == ActionPhase::Step,
             after: Vec::new(),
             capture: EvidenceCapture::default(),
         }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, RunId, Sequence, Timestamp};
+use crate::{Digest, ExpectedFailure, RunId, Sequence, Timestamp};
 
 /// The current phase of the TDD cycle. A task without a started cycle is in GREEN (R6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -193,6 +193,8 @@ pub struct RoutingSettings {
     pub collection_error: CollectionErrorPolicy,
     /// Modules that may be missing in the RED phase. Submodules of a listed module may be missing too.
     pub expected_missing: Vec<String>,
+    /// Tests that may fail in the RED phase although they failed before it began: tests or files of tests.
+    pub expected_failing: ExpectedFailure,
 }
 
 impl Default for RoutingSettings {
@@ -203,6 +205,7 @@ impl Default for RoutingSettings {
             max_retests: 5,
             collection_error: CollectionErrorPolicy::HumanReview,
             expected_missing: Vec::new(),
+            expected_failing: ExpectedFailure::default(),
         }
     }
 }

@@ -394,11 +394,9 @@ fn judge_once(
         let freshness = compute_freshness(&facts);
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
         let rules_changed = RuleChange::in_short(&[look.left.clone(), plan.changed].concat());
-        let person = match &freshness {
-            Freshness::NotApproved => (!problems.is_empty()).then(|| PersonAsked::approval(&task, &problems)),
-            _ => PersonAsked::of_cycle(&task, &history.tdd),
-        };
-        let tdd = history.tdd;
+        let approval =
+            (freshness == Freshness::NotApproved && !problems.is_empty()).then(|| PersonAsked::approval(&task, &problems));
+        let (person, tdd) = (approval.or_else(|| PersonAsked::of_cycle(&task, &history.tdd)), history.tdd);
         tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems, rules_changed, person, tdd });
     }
     if let Some((specifications, _)) = look.specifications {

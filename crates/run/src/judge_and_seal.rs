@@ -206,7 +206,7 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp, status: OverallStatus) -> (Option
     }
     // When a prerequisite failed while the checks ran, as a service can, the results of the checks say nothing about
     // the code.
-    if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
+    if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure) && one.blocks()) {
         return (None, context.tdd.clone());
     }
     // "First" means first in the plan, whatever the order of execution was.

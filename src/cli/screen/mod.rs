@@ -33,8 +33,8 @@ use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, Tests
 use proctor_git::read_git_index;
 use proctor_model::{
     ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PersonAsked,
-    PlanNote, PruneReason, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
-    UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    Phase, PlanNote, PruneReason, RouteKind, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
+    TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -414,7 +414,15 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
     // If the route is for another phase, it is only advice and does not move the task.
     let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
-    Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
+    let words = if route.kind == RouteKind::NotRedYet { "N2 not red yet" } else { node_words(route.next_node) };
+    Some(format!("{} → {words}", tdd.phase.name()))
+}
+
+/// Returns how a run would be routed in the phase that was asked about; it moves nothing (R6).
+pub(crate) fn asked_route(report: &ExecutionReportV2, phase: Phase) -> Option<String> {
+    let route = report.route.as_ref().filter(|route| route.phase == phase)?;
+    let words = node_words(route.next_node);
+    Some(format!("{} → {words}: {}; asked only, so nothing moves", phase.name(), route.reason))
 }
 
 #[cfg(test)]

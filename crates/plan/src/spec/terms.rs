@@ -175,7 +175,8 @@ fn what_it_does(action: &Action, naming: Naming) -> Action {
     (rest.idle_timeout, rest.max_output, rest.policy, rest.coverage) = Default::default();
     rest.retry_attempts = 0;
     rest.on_survivors = OnSurvivors::Report;
-    rest.continue_on_failure = false;
+    // What a step's failure does to the other steps does not change the verdict; without a prerequisite or clean-up it would be easier.
+    rest.continue_on_failure &= rest.phase != ActionPhase::Step;
     rest.after.clear();
     (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
     rest.capture = EvidenceCapture::default();

@@ -78,6 +78,6 @@ fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
     entry.phase == Phase::Red
         && entry.destination.next_node == NextNode::N4
         && verdict.skipped_steps == 0
-        && verdict.blocking > 0
+        && verdict.blocking + verdict.new_reds > 0
         && verdict.blocking == verdict.blocking_red + declared_missing
 }
