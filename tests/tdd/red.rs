@@ -33,7 +33,7 @@ fn a_test_that_is_new_since_red_began_is_no_debt_and_no_pass() {
     assert_eq!(project.store().committed_runs()[1]["results"][0]["outcome"]["blocking"], "blocks", "nor does its check");
     // In GREEN the same failure is a debt like any other.
     let green = run(&project, &format!("{PASSING}\n\ndef test_new():\n    assert 1 == 3\n"), 1);
-    assert_eq!(judged(&green), json!([true, false, 1, "INCOMPLETE", "FIX_CODE"]));
+    assert_eq!(judged(&green), json!([true, false, 1, "INCOMPLETE", "IMPLEMENT_FIX"]));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::duration_text;
-use crate::spec::terms::VARIABLE;
+use crate::spec::terms::{MAY_FAIL, VARIABLE};
 use proctor_model::{ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, PlanTerms, RuleChange, RuleDifference};
 
 /// The fields of an action's terms that say what it is and not how it is judged, or that are compared apart.
@@ -29,9 +29,6 @@ const REACHES_OUT: [&str; 2] = ["kind.httpRequest.", "kind.clientCommand."];
 
 /// The parts of an action that looks at a file and starts nothing, so nothing that a later run finds.
 const LOOKS_ONLY: &str = "kind.fileValidation.";
-
-/// The part that says whether the run goes on without a prerequisite or clean-up. It is about the verdict, and opens nothing.
-const MAY_FAIL: &str = "continueOnFailure";
 
 /// The name under which what belongs to no single action is reported.
 const PLAN: &str = "plan";
