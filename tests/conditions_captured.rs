@@ -82,6 +82,7 @@ fn conditions_on(action: &str, row: &FieldRow) -> Vec<String> {
         }
         ValueKind::Integer(least, _) => vec![format!("{name} > {least}"), format!("{name} === {least}")],
         ValueKind::Text => vec![format!("{name}.includes('ok')"), format!("{name}.includes('absent')")],
+        ValueKind::Result => vec![format!("{name} === 'SUCCESS'"), format!("{name} === 'TIMEOUT'")],
         ValueKind::Json => {
             vec![format!("{name}.includes('ok')"), format!("{name}.ok === true"), format!("{name}.includes('absent')")]
         }

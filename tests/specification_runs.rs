@@ -284,3 +284,63 @@ fn a_task_has_a_cycle_of_its_own() {
     let status = project.proctor(["status"]).success().stdout;
     assert!(status.contains("T117 · stale · files have changed"), "{status}");
 }
+
+#[test]
+fn a_clean_up_that_may_fail_decides_nothing_and_says_what_to_write_on_linux() {
+    let mut one = task("T117");
+    one["testExecution"]["prerequisites"][0]["parameters"]["filePath"] = json!("/srv/billing/nowhere.txt");
+    one["testExecution"]["prerequisites"][0]["continueOnFailure"] = json!(true);
+    one["testExecution"]["cleanup"] = json!([{
+        "actionId": "CLEANUP.1", "type": "TERMINAL_COMMAND", "description": "ends the server", "continueOnFailure": true,
+        "parameters": { "command": "taskkill /F /IM node.exe", "workingDirectory": "/srv/billing" }
+    }]);
+    one["validationCriteria"]["failureConditions"] = json!([]);
+    one["validationCriteria"]["successConditions"] = json!([
+        { "condition": "STEP.2.status === 'SUCCESS'", "description": "the total is found" },
+        { "condition": "STEP.1.stdout.startsWith('half-even')", "description": "the mode comes first" },
+    ]);
+    let project = project(&[one.clone()]);
+    let report = project.proctor(["run", "--task", "T117", "--json"]).any_status().json();
+    assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "COMPLETE", "{report}");
+    assert_eq!(report["technicalDebtGenerated"]["itemsCreated"].as_u64().unwrap_or_default(), 0);
+    let cleanup = &report["cleanupExecution"]["results"][0];
+    assert_eq!((&cleanup["status"], &cleanup["blocking"]), (&json!("EXECUTION_ERROR"), &json!(false)));
+    assert!(cleanup["classification"]["reason"].as_str().is_some_and(|reason| reason.contains("`pkill -f NAME`")), "{cleanup}");
+    assert_eq!(report["prerequisiteExecution"]["results"][0]["classification"]["canContinue"], true);
+    // The same clean-up without permission to fail is what it was.
+    one["testExecution"]["cleanup"][0]["continueOnFailure"] = json!(false);
+    project.save(FILE, &specification(&[one]));
+    project.proctor(["run", "--task", "T117"]).failure();
+}
+
+#[test]
+fn a_specification_that_has_run_can_be_mended_and_runs_at_once_by_its_changed_rules() {
+    type Edit = fn(&mut Value);
+    let edits: [(&str, Edit); 7] = [
+        ("a corrected command", |task| task["testExecution"]["steps"][0]["parameters"]["command"] = json!("cat ./totals.txt")),
+        ("a stricter condition", |task| {
+            task["validationCriteria"]["successConditions"][0]["condition"] = json!("STEP.2.exitCode === 0 && STEP.2.success");
+        }),
+        ("a variable", |task| task["testExecution"]["steps"][0]["parameters"]["environment"] = json!({ "MODE": "plain" })),
+        ("another attempt", |task| task["testExecution"]["steps"][0]["retryAttempts"] = json!(2)),
+        ("a prerequisite that looks", |task| {
+            let mut more = task["testExecution"]["prerequisites"][0].clone();
+            more["actionId"] = json!("PREREQ.2");
+            task["testExecution"]["prerequisites"].as_array_mut().expect("a list").push(more);
+        }),
+        ("a prerequisite that may fail", |task| task["testExecution"]["prerequisites"][0]["continueOnFailure"] = json!(true)),
+        ("another path", |task| {
+            task["testExecution"]["prerequisites"][0]["parameters"]["filePath"] = json!("/srv/billing/./totals.txt");
+        }),
+    ];
+    let project = project(&[task("T117")]);
+    project.proctor(["run", "--task", "T117"]).success();
+    for (what, edit) in edits {
+        let mut mended = task("T117");
+        edit(&mut mended);
+        project.save(FILE, &specification(&[mended]));
+        let run = project.proctor(["run", "--task", "T117"]).any_status();
+        assert_eq!(run.status, 0, "{what}: {}", run.snapshot());
+        project.proctor(["request", "fix", "--task", "T117"]).success();
+    }
+}

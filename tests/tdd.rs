@@ -1,8 +1,10 @@
 //! Tests `proctor tdd`, and runs in a cycle of RED, GREEN and REFACTOR with real pytest.
 
+mod asked;
 mod cycle;
 mod limits;
 mod person;
+mod red;
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proctor_model::{ActionId, ActionType};
+use proctor_model::{ActionId, ActionType, ConditionValue, ResultType};
 use proctor_plan::condition::{
     Condition, ConditionContext, ConditionFault, ConditionTruth, Constancy, FIELDS, Field, FieldValue, OutputText, ValueKind,
     check, evaluate,
@@ -95,6 +95,9 @@ impl ConditionContext for Seen {
                 FieldValue::from((least + if seed.is_multiple_of(3) { seed % 4 % (span + 1) } else { seed % (span + 1) }) as f64)
             }
             ValueKind::Text => FieldValue::Output(OutputText::whole(&self.text)),
+            ValueKind::Result => FieldValue::Scalar(ConditionValue::Text(
+                ResultType::ALL[usize::try_from(seed % 7).expect("a small number")].word().to_owned(),
+            )),
             ValueKind::Json => FieldValue::Json(&self.body),
             ValueKind::Texts => FieldValue::Texts(&self.headers),
         })

@@ -51,7 +51,7 @@ pub(crate) struct StatusScope {
 /// A run is started if none is under way. Every save before the call is in the tree that the answer names. A project that is not
 /// registered is never run by this. Of a failed verdict the first failures are shown.
 ///
-/// Exit codes: 0 passed, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
+/// Exit codes: 0 passed or a valid RED, 1 failed, 3 a person is needed, 4 configuration or specification is wrong, 5 no fresh verdict in time, moved or
 /// unstable. For several tasks: 1 if any failed, else 4, 3 or 5 if any has that code, 0 only if all passed.
 ///
 /// Examples:

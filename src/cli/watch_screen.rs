@@ -18,7 +18,7 @@ use proctor_model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
 use proctor_project::{Progress, RunOutcome, SealedReport};
 use proctor_service::{
     FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
-    ignore_advice, notify_desktop,
+    ignore_advice, notify_desktop, notify_person_on_desktop,
 };
 
 pub(crate) struct WatchScreenSettings {
@@ -71,6 +71,11 @@ impl WatchScreen {
         if changed && self.look.notify {
             let name = sealed.report.project.name.as_deref().unwrap_or("the project");
             notify_desktop(name, now == Some(OverallResult::Passed));
+        }
+        if self.look.notify
+            && let Some(asked) = sealed.person.as_ref().filter(|asked| asked.run_id.as_ref() == Some(&sealed.run_id))
+        {
+            notify_person_on_desktop(sealed.report.project.name.as_deref().unwrap_or("the project"), asked);
         }
         if let Some(now) = now {
             self.last.insert(task.clone(), now);

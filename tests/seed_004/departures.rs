@@ -188,7 +188,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     not_seen(
         "execution-report",
         "authenticity.signatureAlgorithm",
-        "reports are not signed yet, and a hash is no signature (C75)",
+        "the signature lies beside the report (`execution-report.json.sig`, DSSE), and a hash is no signature (C75)",
     ),
     form("execution-report", "authenticity.reportHash", DIGEST, NO_HASH),
     form(

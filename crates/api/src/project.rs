@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::health::HealthV1;
 use crate::status::{VerdictV1, clock_problem};
-use proctor_model::{ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, Timestamp, VerdictStatus};
+use proctor_model::{PersonAsked, ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, Timestamp, VerdictStatus};
 
 /// The answer of `GET /v1/projects`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct ListedV1 {
     /// that have a verdict. The key is absent if only the project's own checks are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<ListedTaskV1>,
+    /// What a person is asked about the first task of `tasks` that asks something. The key is absent if nobody is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<PersonAsked>,
     pub problems: Vec<String>,
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +106,8 @@ impl ListedV1 {
             |task: &VerdictStatus| ListedTaskV1 { task: task.task.clone(), verdict: task.verdict.as_ref().map(VerdictV1::from) };
         let tasks = standing.tasks.iter().filter(|_| is_known).map(listed).collect();
         let health = clock_problem(standing, now).as_ref().map(HealthV1::from);
-        Self { watching, doing, verdict, tasks, problems: standing.problems.clone(), health }
+        let person = standing.tasks.iter().find_map(|task| task.person.clone());
+        Self { watching, doing, verdict, tasks, person, problems: standing.problems.clone(), health }
     }
 
     /// Says that the project's directory is not there. Nothing is watched then, whatever was before.

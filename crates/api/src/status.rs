@@ -7,8 +7,8 @@ use crate::failure::FailuresV1;
 use crate::health::HealthV1;
 use proctor_model::{
     CheckStanding, ClaimRecord, CommandExit, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus,
-    ProjectId, ProjectStatus, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest,
-    VerdictStatus,
+    PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TddState,
+    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -126,10 +126,46 @@ pub struct TaskStatusV1 {
     /// until a person approves them. The key is absent if all are approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules_changed: Vec<String>,
+    /// What a person is asked about the task: why, since when, by which run, and the whole command. The key is absent if
+    /// nobody is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<PersonAsked>,
+    /// What the router counted for the task. The key is absent if it has counted nothing yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tdd: Option<CountedV1>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<FailuresV1>,
+}
+
+/// What the router counted for a task. `proctor tdd show --json` prints all of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CountedV1 {
+    /// Whether a cycle is started.
+    pub started: bool,
+    pub phase: Phase,
+    /// The attempts in the phase; outside of a started cycle none are counted.
+    pub attempts: u32,
+    /// The exit codes of the last runs, oldest first; null for a run without an exit code.
+    pub exit_code_history: Vec<Option<i32>>,
+    /// The last routing decision.
+    pub route: Option<RouteEntry>,
+}
+
+impl CountedV1 {
+    fn of(state: &TddState) -> Option<Self> {
+        let counted = Self {
+            started: state.started,
+            phase: state.phase,
+            attempts: state.attempts,
+            exit_code_history: state.exit_code_history.clone(),
+            route: state.route_history.last().cloned(),
+        };
+        (state.started || counted.route.is_some()).then_some(counted)
+    }
 }
 
 /// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
@@ -265,6 +301,8 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             checks: standing.checks.clone(),
             problems: standing.problems.clone(),
             rules_changed: standing.rules_changed.clone(),
+            person: standing.person.clone(),
+            tdd: CountedV1::of(&standing.tdd),
             failures: None,
         }
     }

@@ -121,7 +121,7 @@ pub struct TaskCriteria {
 }
 
 /// A failure that was declared before the tests ran: the red phase of a test-driven cycle (C06).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedFailure {
@@ -143,11 +143,12 @@ impl ExpectedFailure {
     }
 }
 
-/// Returns whether a declared name means a failed test. pytest writes `tests.test_a.TestX::test_y[1]` into its reports and
+/// Returns whether a declared name means a failed test; the name of a file means each of its tests. pytest writes `tests.test_a.TestX::test_y[1]` into its reports and
 /// `tests/test_a.py::TestX::test_y[1]` on the screen.
 fn is_name_of(declared: &str, failure: &TestFailure) -> bool {
     let names = [failure.test_name.as_str(), failure.stable_name()];
-    names.contains(&declared) || from_node_id(declared).is_some_and(|name| name == failure.stable_name())
+    let is_file = failure.test_file.as_deref() == Some(declared);
+    is_file || names.contains(&declared) || from_node_id(declared).is_some_and(|name| name == failure.stable_name())
 }
 
 fn from_node_id(node_id: &str) -> Option<String> {

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, IsolationLevel, KnownCheck, OverallResult, OverallStatus,
-    ProjectId, RunId, Sequence, TaskId, TestedPlace, Timestamp, TreeDigest, TreeFormat, newest_fresh_failure,
+    PersonAsked, ProjectId, RunId, Sequence, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    newest_fresh_failure,
 };
 
 /// How a task's last verdict relates to the present tree and plan.
@@ -214,6 +215,10 @@ pub struct VerdictStatus {
     pub problems: Vec<String>,
     /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`. A verdict by them is no proof.
     pub rules_changed: Vec<String>,
+    /// What a person is asked about the task.
+    pub person: Option<PersonAsked>,
+    /// The task's cycle and the counts of the router.
+    pub tdd: TddState,
 }
 
 /// A project and the freshness of its tasks.

@@ -46,6 +46,7 @@ pub mod os_text;
 mod outcome;
 mod path;
 mod percent;
+mod person_asked;
 mod plan;
 mod policy;
 mod post;
@@ -154,6 +155,7 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use percent::{decode_percent, encode_percent};
+pub use person_asked::{PersonAsked, PersonAskedFor};
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,

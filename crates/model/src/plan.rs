@@ -186,8 +186,8 @@ pub struct Action {
     /// counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_attempts: u8,
-    /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always
-    /// continues.
+    /// Whether the run continues after the action failed. A step blocks all the same; a prerequisite or clean-up is then a
+    /// warning (C33). The other clean-up always continues.
     #[serde(skip_serializing_if = "is_true")]
     pub continue_on_failure: bool,
     /// The steps that must succeed before this step starts; empty for prerequisites and clean-up.
@@ -400,7 +400,7 @@ impl Action {
             in_place: false,
             network: NetworkAccess::Open,
             retry_attempts: 0,
-            continue_on_failure: phase != ActionPhase::Prerequisite,
+            continue_on_failure: phase == ActionPhase::Step,
             after: Vec::new(),
             capture: EvidenceCapture::default(),
         }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, RunId, Sequence, Timestamp};
+use crate::{Digest, ExpectedFailure, RunId, Sequence, Timestamp};
 
 /// The current phase of the TDD cycle. A task without a started cycle is in GREEN (R6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,6 +86,8 @@ pub enum RouteKind {
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
+    /// A save of a started RED phase on which the tests pass: the failing test is not written yet, and nothing is wrong (R9).
+    NotRedYet,
     /// A person overrode the router's decision (R9).
     Override,
 }
@@ -154,6 +156,10 @@ pub struct TddState {
     pub last_attempt: Option<AttemptRecord>,
     /// Why and since when the task waits for a person; `None` if it does not wait for one.
     pub paused: Option<PauseRecord>,
+    /// Why and since when a person should look at the task, although no cycle is started and nothing waits: too many
+    /// scaffold errors came in a row (R3). The key is absent if there is no reason to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<PauseRecord>,
     /// The ledger line that this state was read from; `None` if the task has no line yet.
     pub sequence: Option<Sequence>,
 }
@@ -187,6 +193,8 @@ pub struct RoutingSettings {
     pub collection_error: CollectionErrorPolicy,
     /// Modules that may be missing in the RED phase. Submodules of a listed module may be missing too.
     pub expected_missing: Vec<String>,
+    /// Tests that may fail in the RED phase although they failed before it began: tests or files of tests.
+    pub expected_failing: ExpectedFailure,
 }
 
 impl Default for RoutingSettings {
@@ -197,6 +205,7 @@ impl Default for RoutingSettings {
             max_retests: 5,
             collection_error: CollectionErrorPolicy::HumanReview,
             expected_missing: Vec::new(),
+            expected_failing: ExpectedFailure::default(),
         }
     }
 }
@@ -214,6 +223,7 @@ impl Default for TddState {
             attempts: 0,
             last_attempt: None,
             paused: None,
+            notice: None,
             sequence: None,
         }
     }

@@ -9,7 +9,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CheckCounts, DurationMs, OverallResult, OverallStatus, RunId, TaskId, TestCounts, TestOutcome, Timestamp, TreeDigest,
+    CheckCounts, DurationMs, OverallResult, OverallStatus, PersonAsked, RunId, TaskId, TestCounts, TestOutcome, Timestamp,
+    TreeDigest,
 };
 
 /// A short name of a test that is the same in every run and in every index: 16 hexadecimal digits, made from the task, the check
@@ -82,6 +83,9 @@ pub struct LoggedRun {
     /// whether any failure of it is.
     pub flaky: bool,
     pub evidence: ProofState,
+    /// What the task asks a person since this run. The key is absent for other runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<PersonAsked>,
 }
 
 /// The result of a test in one run.

@@ -25,8 +25,9 @@ use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, FreshnessFacts, LastVerdict, Plan, ProjectId,
-    ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, Freshness, FreshnessFacts, LastVerdict,
+    PersonAsked, Plan, ProjectId, ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord,
+    compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
@@ -393,7 +394,10 @@ fn judge_once(
         let freshness = compute_freshness(&facts);
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
         let rules_changed = RuleChange::in_short(&[look.left.clone(), plan.changed].concat());
-        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems, rules_changed });
+        let approval =
+            (freshness == Freshness::NotApproved && !problems.is_empty()).then(|| PersonAsked::approval(&task, &problems));
+        let (person, tdd) = (approval.or_else(|| PersonAsked::of_cycle(&task, &history.tdd)), history.tdd);
+        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems, rules_changed, person, tdd });
     }
     if let Some((specifications, _)) = look.specifications {
         add_what_they_wait_for(&mut tasks, &specifications.listed());

@@ -9,9 +9,9 @@ use crate::found_inputs::LeftOut;
 use crate::selection::Selection;
 use proctor_evidence::report::{ExecutionReportV2, OutgoingRedactor};
 use proctor_model::{
-    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, OnDisk, ParallelChecks, PauseRecord, Phase, Plan,
-    PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest, TreeFormat,
-    TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, ExportFormat, IsolationLevel, OnDisk, ParallelChecks, PauseRecord, PersonAsked,
+    Phase, Plan, PlanNote, PlanOrigin, ProjectId, RetentionLimits, RoutingSettings, RunId, SandboxSettings, TaskId, TreeDigest,
+    TreeFormat, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use proctor_plan::config::SpecificationSettings;
 use proctor_sandbox::EnvironmentAdditions;
@@ -197,8 +197,8 @@ pub struct SealedReport {
     /// The files that checks wrote and that were copied to the project; `None` if nothing was copied that changed the
     /// tree.
     pub copied: Option<CopiedFiles>,
-    /// Whether the task waits for a person after this run.
-    pub paused: bool,
+    /// What the task asks a person after this run.
+    pub person: Option<PersonAsked>,
     /// The exit code for a command that asked for the run.
     pub exit: CommandExit,
 }

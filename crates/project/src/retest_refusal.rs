@@ -30,7 +30,7 @@ impl RetestRefusal {
     /// Returns advice on what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::NeedsHuman(_) => "a person decides with `proctor tdd resolve` on a terminal",
+            Self::NeedsHuman(_) => "a person decides with `proctor tdd resolve TASK --to NODE --reason TEXT` on a terminal",
             Self::Unchanged { passed: true, .. } => "it passed: `proctor request status` says what the task amounts to",
             Self::Unchanged { passed: false, .. } => "change the code first; `proctor show` says what that run found",
             Self::Waiting => "`proctor wait` waits for its verdict; where none comes, `proctor run` makes one",

@@ -95,7 +95,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use proctor_model::{OverallResult, OverallStatus, Sequence, StaleReason, Timestamp, TreeFormat};
+    use proctor_model::{OverallResult, OverallStatus, Sequence, StaleReason, TddState, Timestamp, TreeFormat};
 
     fn run(number: u64) -> RunId {
         RunId::new(Timestamp::from_millis(0), number)
@@ -128,6 +128,8 @@ mod tests {
             checks: Vec::new(),
             problems: Vec::new(),
             rules_changed: Vec::new(),
+            person: None,
+            tdd: TddState::default(),
         }
     }
 

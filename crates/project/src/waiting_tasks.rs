@@ -43,7 +43,7 @@ pub(crate) fn add_what_they_wait_for(tasks: &mut [VerdictStatus], specified: &[S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proctor_model::{CommandExit, StaleReason};
+    use proctor_model::{CommandExit, StaleReason, TddState};
 
     #[test]
     fn a_task_that_waits_for_a_failed_one_says_so_and_no_other_does() {
@@ -58,6 +58,8 @@ mod tests {
             checks: Vec::new(),
             problems: Vec::new(),
             rules_changed: Vec::new(),
+            person: None,
+            tdd: TddState::default(),
         };
         let mut tasks: Vec<VerdictStatus> = [
             ("T1", fresh(OverallResult::Failed, CommandExit::CodeNeedsWork)),

@@ -1,7 +1,7 @@
 //! What a run's ledger line says about each check of the plan. Pure.
 
 use proctor_evidence::report::{ActionDisposition, ActionResult, SkipReason};
-use proctor_model::{ActionJudgement, ActionPhase, CheckOutcome, CheckRecord, ResultType};
+use proctor_model::{ActionJudgement, ActionPhase, Blocking, CheckOutcome, CheckRecord, ResultType};
 
 /// Returns the records of the checks among the actions of a run, in the plan's order.
 pub(crate) fn check_records(actions: &[ActionResult]) -> Vec<CheckRecord> {
@@ -25,11 +25,19 @@ fn judgement(one: &ActionResult) -> Option<&ActionJudgement> {
     }
 }
 
+/// Returns whether a result keeps its check from being proved. Tests that fail as a started RED phase demands do not block the cycle,
+/// and prove nothing to anybody else (R6).
+fn proof_of(judgement: &ActionJudgement) -> Blocking {
+    let classification = &judgement.classification;
+    let is_new_red = classification.is_tdd_red_phase == Some(true) && classification.is_expected_failure != Some(true);
+    if is_new_red { Blocking::Blocks } else { judgement.blocking }
+}
+
 fn outcome(one: &ActionResult) -> CheckOutcome {
     match &one.disposition {
-        ActionDisposition::Executed(executed) => CheckOutcome::CarriedOut { blocking: executed.judgement.blocking },
+        ActionDisposition::Executed(executed) => CheckOutcome::CarriedOut { blocking: proof_of(&executed.judgement) },
         ActionDisposition::Reused(reused) => CheckOutcome::Reused {
-            blocking: reused.judgement.blocking,
+            blocking: proof_of(&reused.judgement),
             run_id: reused.run_id.clone(),
             other_tree: reused.other_tree,
         },

@@ -15,7 +15,7 @@ use crate::lowered_verdict::{
 };
 use crate::run_context::RunContext;
 use crate::run_record::{inputs, named_checks, prerequisites_met};
-use crate::test_facts::test_result;
+use crate::test_facts::{run_cause, test_result};
 use crate::{criteria_facts, records, review};
 use proctor_evidence::report::{
     ActionResult, CompletionFacts, ContentionV2, EnvironmentComponentV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts,
@@ -24,10 +24,10 @@ use proctor_evidence::report::{
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, HelperDeath,
-    HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallStatus, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord,
-    StopReason, TddState, Timestamp, UNNAMED_FILES,
+    HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallStatus, PersonAsked, PlanNote, ResultType, RouteEntry, RouteKind,
+    RunRecord, StopReason, TddState, Timestamp, UNNAMED_FILES,
 };
-use proctor_plan::routing;
+use proctor_plan::routing::{self, TestResult};
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
 use proctor_project::{
     Evidence, HeldLedger, LastRuns, ProjectError, ProjectScope, RunOutcome, Runner, SealedReport, Trees, changed_between,
@@ -206,12 +206,13 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp, status: OverallStatus) -> (Option
     }
     // When a prerequisite failed while the checks ran, as a service can, the results of the checks say nothing about
     // the code.
-    if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
+    if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure) && one.blocks()) {
         return (None, context.tdd.clone());
     }
     // "First" means first in the plan, whatever the order of execution was.
     let performed = |step: &Action| run_end.performed.iter().find(|one| one.action.id == step.id);
-    let told = |one| Some((one, test_result(one, &context.run_id, context.before, now)?));
+    let cause = run_cause(&context.request.trigger);
+    let told = |one| Some((one, TestResult { cause, ..test_result(one, &context.run_id, context.before, now)? }));
     let tests: Vec<_> = context.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
     let chosen = tests.iter().find(|(one, _)| one.status() != Some(ResultType::Success)).or(tests.last());
     let Some((_, result)) = chosen else { return (None, context.tdd.clone()) };
@@ -249,6 +250,7 @@ fn overridden(entry: &RouteEntry) -> Option<proctor_model::NextNode> {
         | RouteKind::CollectionErrorPolicy
         | RouteKind::Category
         | RouteKind::ProtectedFiles
+        | RouteKind::NotRedYet
         | RouteKind::Override => Some(routing::route_by_exit_code(entry.exit_code.unwrap_or(3), entry.phase).next_node),
     }
 }
@@ -337,6 +339,7 @@ fn tdd_facts(context: &RunContext<'_>, decided: &RunJudgement) -> TddV2 {
         phase_after: decided.tdd.phase,
         attempts: decided.tdd.attempts,
         paused: decided.tdd.paused.clone(),
+        notice: decided.tdd.notice.clone(),
     }
 }
 
@@ -437,7 +440,7 @@ fn sealed_report(
             tree,
             paths: run_end.after.kept.changed.clone(),
         }),
-        paused: decided.tdd.paused.is_some(),
+        person: PersonAsked::of_cycle(&context.request.plan.task, &decided.tdd),
         exit: exit(run_end, actions, decided),
     }
 }

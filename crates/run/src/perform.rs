@@ -42,7 +42,7 @@ use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirect
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
+    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
     StopReason, TreePath, World,
 };
 use proctor_plan::verdict;
@@ -442,7 +442,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         time_budget: TimeBudget,
     ) -> ActionJudgement {
         let expected_failure = self.context.expected_failure();
-        let history = test_history(&self.evidence.store, self.context.request, expected_failure, action, ended, interpretation);
+        let is_red = self.context.is_step_of_cycle() && self.context.phase() == Phase::Red;
+        let asked = (expected_failure, is_red);
+        let history = test_history(&self.evidence.store, self.context.request, asked, action, ended, interpretation);
         verdict::classify(&verdict::ActionFacts {
             action,
             end: &ended.end,

@@ -103,7 +103,7 @@ pub fn refuse(
         copied: None,
         told_notes: Vec::new(),
         moved: Vec::new(),
-        paused: false,
+        person: None,
         exit: CommandExit::SpecificationWrong,
     }))
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use proctor_evidence::report::{ActionDisposition, ActionResult};
 use proctor_model::{
     ActionEnd, CategoryCode, Digest, ExitCodeSource, IdentityWriter, RunId, TestFailure, TestResults, Timestamp, ToolClass,
-    TreeDigest,
+    TreeDigest, Trigger, TriggerKind,
 };
-use proctor_plan::routing::TestResult;
+use proctor_plan::routing::{RunCause, TestResult};
 
 /// Returns the facts about an action; `None` if it is no TEST action, or has no result.
 pub(crate) fn test_result<'a>(one: &'a ActionResult, run_id: &RunId, tree: TreeDigest, now: Timestamp) -> Option<TestResult<'a>> {
@@ -33,6 +33,21 @@ pub(crate) fn test_result<'a>(one: &'a ActionResult, run_id: &RunId, tree: TreeD
         }
         ActionDisposition::Skipped(_) => None,
     }
+}
+
+/// Returns what a run was made for. A trigger names its first paths only, which say enough: a save seldom has more.
+pub(crate) fn run_cause(trigger: &Trigger) -> RunCause {
+    match trigger.kind {
+        TriggerKind::Request => RunCause::Asked,
+        TriggerKind::Save if trigger.paths.iter().any(|path| is_test_path(path)) => RunCause::SavedTest,
+        TriggerKind::Save | TriggerKind::Start | TriggerKind::Moved | TriggerKind::Wait => RunCause::Other,
+    }
+}
+
+/// Returns whether a path has a word in it by which test runners know files of tests, such as `tests/`, `test_a.py`,
+/// `a_test.go` or `a.spec.ts`.
+fn is_test_path(path: &str) -> bool {
+    path.split(['/', '.', '_', '-']).any(|word| ["test", "tests", "spec", "specs"].contains(&word))
 }
 
 /// Returns a digest that is equal for two attempts with the same failed tests and the same category (R4).

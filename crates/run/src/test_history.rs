@@ -23,9 +23,9 @@ use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, Store};
 use proctor_index::IndexedRun;
 use proctor_model::{
     Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, OverallStatus,
-    RunId, TestFailure, TestOutcome, ToolClass,
+    Phase, RunId, TestFailure, TestOutcome, ToolClass,
 };
-use proctor_plan::verdict::{PassedBefore, TestHistory, VanishedTests};
+use proctor_plan::verdict::{PassedBefore, RedBeginning, TestHistory, VanishedTests};
 use proctor_project::{LedgerRuns, RunRequest};
 use proctor_tools as tools;
 
@@ -96,11 +96,11 @@ struct TestRecords<'r> {
 }
 
 /// Returns what earlier runs show about an action's tests. If the action's result does not depend on earlier runs,
-/// nothing is read and the returned history is empty.
+/// nothing is read and the returned history is empty. `is_red` says that the run is a step of a started RED phase.
 pub(crate) fn test_history(
     store: &Store,
     request: &RunRequest<'_>,
-    expected: Option<&ExpectedFailure>,
+    (expected, is_red): (Option<&ExpectedFailure>, bool),
     action: &Action,
     ended: &EndedAction,
     interpretation: &Interpretation,
@@ -110,12 +110,25 @@ pub(crate) fn test_history(
         return history;
     }
     let ledger = &LazyCell::new(|| LedgerLookup::open(store, &request.scope.project));
-    let green = || look_back(store, request, ledger, &action.name, Some(OverallResult::Passed));
+    let green = || look_back(store, request, ledger, &action.name, |run| run.result == Some(OverallResult::Passed));
     let said = interpretation.category;
-    if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
+    let declared = expected.is_some_and(|expected| !expected.tests.is_empty());
+    if let (CategoryCode::TestsFailed, true, false) = (said, is_red, declared) {
+        let results =
+            interpretation.test_results.as_ref().filter(|results| results.counts.failed == results.failures.len() as u64);
+        let by_settings = &request.settings.routing.expected_failing;
+        let raised = interpretation.cases.iter().any(|case| case.status == TestOutcome::Error);
+        if let Some(results) = results.filter(|results| !results.failures.is_empty() && !raised) {
+            let open = results.failures.iter().filter(|failure| !by_settings.declares(failure)).collect();
+            let before = look_back(store, request, ledger, &action.name, |run| {
+                run.route.as_ref().is_none_or(|route| route.phase != Phase::Red)
+            });
+            history.red = red_beginning(open, before);
+        }
+    } else if let (CategoryCode::TestsFailed, Some(expected)) = (said, expected) {
         let failures = interpretation.test_results.iter().flat_map(|results| &results.failures);
         let declared = failures.filter(|failure| expected.declares(failure));
-        history.passed_before = passed_before(declared.collect(), || look_back(store, request, ledger, &action.name, None));
+        history.passed_before = passed_before(declared.collect(), || look_back(store, request, ledger, &action.name, |_| true));
     } else if said == CategoryCode::UsageError {
         let named = tools::not_found(&ended.captured.stderr.text());
         let root = format!("{}/", request.scope.root.display());
@@ -127,14 +140,13 @@ pub(crate) fn test_history(
     history
 }
 
-/// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs
-/// with that verdict. The files of a run are read only when the iteration reaches it.
+/// Iterates over those of the task's runs with a record of the action's tests that `is_wanted` names, newest first. The files of a run are read only when the iteration reaches it.
 fn look_back<'a>(
     store: &'a Store,
     request: &'a RunRequest<'_>,
     ledger: &'a Result<LedgerLookup, EvidenceError>,
     action: &'a str,
-    verdict: Option<OverallResult>,
+    is_wanted: impl Fn(&IndexedRun) -> bool + 'a,
 ) -> impl Iterator<Item = Seen> + 'a {
     let mut runs = ledger.as_ref().ok().map(LedgerRuns::newest);
     let mut unopened = ledger.as_ref().err().map(|error| Err(logged(Unread::Ledger, error)));
@@ -146,10 +158,9 @@ fn look_back<'a>(
                 Ok(run) => run,
                 Err(error) => return Some(Err(logged(Unread::Ledger, &error))),
             };
-            let is_wanted = verdict.is_none_or(|verdict| run.result == Some(verdict));
             if run.task != request.plan.task
                 || run.by_changed_rules
-                || !is_wanted
+                || !is_wanted(&run)
                 || !is_judged(&run)
                 || runs.pruned(&run.run_id).is_some()
             {
@@ -281,6 +292,24 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&TestFailure>, runs:
         Some(why) => PassedBefore::Unknown(why.to_string()),
         None => PassedBefore::Known(passed),
     }
+}
+
+/// Returns which of the tests, which all fail now, failed in the newest run before the RED phase. Without such a run there was no test
+/// that anybody ran, so all of them are new.
+fn red_beginning(open: Vec<&TestFailure>, mut before: impl Iterator<Item = Seen>) -> RedBeginning {
+    if open.is_empty() {
+        return RedBeginning::NoneFailed;
+    }
+    let (run, tests) = match before.next() {
+        None => return RedBeginning::NoneFailed,
+        Some(Ok(seen)) => seen,
+        Some(Err(why)) => return RedBeginning::Unknown(why.to_string()),
+    };
+    let failed = tests.iter().filter(|test| matches!(test.status, TestOutcome::Failed | TestOutcome::Error));
+    let failed: BTreeSet<&str> = failed.map(EarlierTest::stable_name).collect();
+    let old = open.into_iter().filter(|test| failed.contains(test.stable_name()));
+    let old: Vec<String> = old.map(|test| test.test_name.clone()).collect();
+    if old.is_empty() { RedBeginning::NoneFailed } else { RedBeginning::Failed { run, tests: old } }
 }
 
 /// Returns the missing tests that passed in the last green run. If that run cannot be read, the newest older green

@@ -36,7 +36,7 @@ pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Key, OsSignal, RunFinish, SavedContent};
 pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, QuestionNumber, Screen, Typed, watch_in_foreground};
 pub use ignore_advice::{WayIntoProject, ignore_advice};
-pub use notify_desktop::notify_desktop;
+pub use notify_desktop::{notify_desktop, notify_person_on_desktop};
 pub use os_signals::HangUp;
 pub use page_alone::{PageAlone, PageAloneError, serve_page_alone};
 pub use project_source::{ProjectDefinition, ProjectSource, engine_settings, pace};

@@ -3,6 +3,8 @@
 use std::process::{Command, Stdio};
 use std::thread;
 
+use proctor_model::PersonAsked;
+
 /// Shows on the desktop that a project's verdict changed between passed and failed. Does not wait.
 pub fn notify_desktop(project_name: &str, passed: bool) {
     let (summary, urgency) = if passed { ("passed again", "low") } else { ("failed", "normal") };
@@ -12,6 +14,11 @@ pub fn notify_desktop(project_name: &str, passed: bool) {
 /// Shows on the desktop that a project cannot be judged, and why in a few words. Does not wait.
 pub(super) fn notify_problem_on_desktop(project_name: &str, problem: &str) {
     notify("critical", &format!("{project_name} cannot be judged: {problem}"));
+}
+
+/// Shows on the desktop what a person is asked about a project. Does not wait.
+pub fn notify_person_on_desktop(project_name: &str, asked: &PersonAsked) {
+    notify("critical", &format!("{project_name} {}", asked.sentence()));
 }
 
 fn notify(urgency: &str, text: &str) {

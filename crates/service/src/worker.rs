@@ -11,7 +11,7 @@ use crate::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::event::RunFinish;
 use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
-use proctor_model::{CopiedFiles, HealthProblem, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
+use proctor_model::{CopiedFiles, HealthProblem, PersonAsked, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
 use proctor_project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
@@ -399,7 +399,8 @@ pub fn watched_tasks(
 fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection) -> RunFinish {
     match carried {
         Ok(RunOutcome::Judged(sealed)) => {
-            let (failed, warned, paused) = (sealed.failed.clone(), sealed.warned.clone(), sealed.paused);
+            let paused = sealed.person.as_ref().is_some_and(PersonAsked::holds_runs);
+            let (failed, warned) = (sealed.failed.clone(), sealed.warned.clone());
             match selection {
                 Selection::All | Selection::Missing | Selection::Triggered { .. } => {
                     RunFinish::Verdict { tree: sealed.tree, failed, warned, paused }

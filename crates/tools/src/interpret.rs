@@ -246,6 +246,10 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
             let place = if searched.is_empty() { String::new() } else { format!(" in {}", searched.join(":")) };
             let advice = match client::installation_of(&action.kind, program) {
                 Some(advice) => format!("; install it: {advice}"),
+                None if program == "taskkill" => {
+                    "; it is a command of Windows: on Linux write `pkill -f NAME`, or leave it out, because proctor ends what a run started"
+                        .to_owned()
+                }
                 None => "; install it or correct the check's command".to_owned(),
             };
             Interpretation::plain(CategoryCode::ToolNotFound, format!("There is no program `{program}`{place}{advice}"))

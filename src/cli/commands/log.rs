@@ -61,6 +61,7 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
     let claims = archive.refuted_claims(&project).unwrap_or_default();
     for (run, logged) in &runs {
         render::line(&screen::log_line(run, Some(logged)));
+        logged.person.iter().for_each(|asked| render::line(&format!("  {}", asked.sentence())));
         let of_run = claims.iter().filter(|(_, claim)| claim.run_id == run.run_id && claim.task == run.task);
         of_run.for_each(|(time, claim)| render::line(&format!("  {}", screen::claim_line(*time, claim))));
     }

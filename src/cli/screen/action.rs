@@ -4,7 +4,9 @@ use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, last_output};
-use proctor_model::{Action, CategoryCode, DurationMs, LimitKind, ResultType, TestResults, TreeDigest, shown_line};
+use proctor_model::{
+    Action, CategoryCode, Classification, DurationMs, LimitKind, ResultType, TestResults, TreeDigest, shown_line,
+};
 use proctor_plan::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
 /// The minimum widths of the columns for name and summary.
@@ -97,7 +99,12 @@ fn remark(result: &ActionResultV2) -> String {
         return String::new();
     }
     if result.blocking == Some(false) {
-        return "allowed by policy".to_owned();
+        let is_so = |flag: fn(&Classification) -> Option<bool>| result.classification.as_ref().and_then(flag) == Some(true);
+        return match () {
+            () if is_so(|classification| classification.is_tdd_red_phase) => "as RED demands".to_owned(),
+            () if is_so(|classification| classification.can_continue) => "may fail".to_owned(),
+            () => "allowed by policy".to_owned(),
+        };
     }
     let severity = result
         .classification

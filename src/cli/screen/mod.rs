@@ -32,9 +32,9 @@ use proctor_app::run::moved_paths;
 use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
 use proctor_git::read_git_index;
 use proctor_model::{
-    ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PlanNote,
-    PruneReason, RuleDifference, RunId, TaskId, TreeDigest, TreeIssue, TreeIssueKind, TreePath, UnapprovedPlan, approve_command,
-    plan_subject, quoted_text,
+    ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PersonAsked,
+    Phase, PlanNote, PruneReason, RouteKind, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
+    TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -361,11 +361,16 @@ pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
     format!("type `{}` to approve this; anything else approves nothing: ", unapproved.name_to_type())
 }
 
-/// Returns the hint after a run whose task now waits for a person (R9).
+/// Returns the hint after a run whose task now waits for a person, or should be looked at by one (R3, R9).
 pub(crate) fn pause_hint(report: &ExecutionReportV2) -> Option<String> {
-    let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
+    let tdd = report.tdd.as_ref()?;
+    let task = &report.test_specification.task_id;
+    if !tdd.started {
+        let state = TddState { notice: tdd.notice.clone(), ..TddState::default() };
+        return PersonAsked::of_cycle(task, &state).map(|asked| asked.sentence());
+    }
     let asks = report.route.as_ref().is_some_and(|route| route.phase == tdd.phase && route.next_node == NextNode::HumanReview);
-    asks.then(|| resolve_hint(&report.test_specification.task_id))
+    asks.then(|| resolve_hint(task))
 }
 
 fn verdict_word(report: &ExecutionReportV2) -> (&'static str, Tone) {
@@ -409,7 +414,15 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
     // If the route is for another phase, it is only advice and does not move the task.
     let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
-    Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
+    let words = if route.kind == RouteKind::NotRedYet { "N2 not red yet" } else { node_words(route.next_node) };
+    Some(format!("{} → {words}", tdd.phase.name()))
+}
+
+/// Returns how a run would be routed in the phase that was asked about; it moves nothing (R6).
+pub(crate) fn asked_route(report: &ExecutionReportV2, phase: Phase) -> Option<String> {
+    let route = report.route.as_ref().filter(|route| route.phase == phase)?;
+    let words = node_words(route.next_node);
+    Some(format!("{} → {words}: {}; asked only, so nothing moves", phase.name(), route.reason))
 }
 
 #[cfg(test)]

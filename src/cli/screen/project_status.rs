@@ -5,8 +5,8 @@ use crate::cli::style::{Line, Style, Tone};
 use proctor_api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use proctor_app::indented;
 use proctor_model::{
-    CheckStanding, CheckState, Digest, IsolationLevel, OverallResult, Serving, StaleReason, TaskId, TreeDigest, approve_command,
-    checks_sentence,
+    CheckStanding, CheckState, CommandExit, Digest, IsolationLevel, OverallResult, PersonAsked, Phase, RouteKind, Serving,
+    StaleReason, TaskId, TreeDigest, approve_command, checks_sentence,
 };
 
 /// At most this many changed paths are shown.
@@ -24,9 +24,15 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
             .into_iter()
             .flat_map(|sentence| indented(&sentence))
             .map(Line::from);
+        let asked = task.person.iter().filter(|person| !person.holds_runs()).flat_map(|person| indented(&person.sentence()));
         let problems: Vec<Line> = task.problems.iter().flat_map(problem_lines).collect();
         let changed = changed_rules(&task.rules_changed, &task.task).map(Line::from);
-        std::iter::once(task_line(name, task, style)).chain(checks).chain(changed).chain(problems).collect::<Vec<_>>()
+        std::iter::once(task_line(name, task, style))
+            .chain(checks)
+            .chain(changed)
+            .chain(asked.map(Line::from))
+            .chain(problems)
+            .collect::<Vec<_>>()
     };
     let health = project.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)).map(Line::from);
     project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
@@ -46,6 +52,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
             WatchingV1::NotWatched => None,
         };
         let doing = match standing.doing {
+            DoingV1::Idle if standing.person.as_ref().is_some_and(PersonAsked::holds_runs) => Some("waits for a person"),
             DoingV1::Idle => Some("idle"),
             DoingV1::Running => Some("running"),
             DoingV1::Queued => Some("queued"),
@@ -64,6 +71,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
             lines.push(format!("  {}", parts.join(" · ")));
         }
         lines.extend(standing.tasks.iter().map(|task| format!("  {} · {}", task.task, last(task.verdict.as_ref()))));
+        lines.extend(standing.person.iter().flat_map(|person| indented(&person.sentence())));
         lines.extend(standing.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)));
         lines.extend(standing.problems.iter().flat_map(|problem| indented(problem)));
     }
@@ -88,7 +96,11 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
         return ("done".to_owned(), Tone::Quiet);
     }
     let (words, tone) = match (task.state, task.result) {
+        (StateV1::Fresh, Some(OverallResult::Passed)) if is_not_red_yet(task) => ("not red yet", Tone::Doubtful),
         (StateV1::Fresh, Some(OverallResult::Passed)) => ("fresh PASS", Tone::Good),
+        (StateV1::Fresh, Some(OverallResult::Failed) | None) if task.exit_code == CommandExit::Proceed.code() => {
+            ("valid RED", Tone::Good)
+        }
         (StateV1::Fresh, Some(OverallResult::Failed) | None) => ("fresh FAIL", Tone::Bad),
         (StateV1::Running, _) => ("running", Tone::Doubtful),
         (StateV1::Queued, _) => ("queued", Tone::Doubtful),
@@ -103,6 +115,12 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
         (StateV1::NoVerdict, _) => ("no verdict", Tone::Doubtful),
     };
     (words.to_owned(), tone)
+}
+
+/// Returns whether the task's tests pass in a started RED phase, by its last run.
+fn is_not_red_yet(task: &TaskStatusV1) -> bool {
+    let last = task.tdd.as_ref().filter(|tdd| tdd.started && tdd.phase == Phase::Red).and_then(|tdd| tdd.route.as_ref());
+    last.is_some_and(|route| route.kind == RouteKind::NotRedYet)
 }
 
 /// Returns whether this is what `proctor review` left. Its task is in no specification, and nobody waits for a fresh verdict of it.
@@ -152,7 +170,7 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         }
         StateV1::Moved => format!("changed while it was tested: {}", paths(task)),
         StateV1::Unstable => format!("changes whenever it is tested: {}", paths(task)),
-        StateV1::NeedsHuman => "a person decides how it goes on: `proctor tdd resolve`".to_owned(),
+        StateV1::NeedsHuman => return task.person.as_ref().map(PersonAsked::sentence),
         StateV1::NotApproved if !task.problems.is_empty() => {
             format!(
                 "it asks for more than was approved: `{}` says who may approve it; or take it back",
@@ -232,6 +250,8 @@ mod tests {
             checks: Vec::new(),
             problems: Vec::new(),
             rules_changed: Vec::new(),
+            person: None,
+            tdd: None,
             failures: None,
         }
     }

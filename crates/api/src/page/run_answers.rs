@@ -160,6 +160,7 @@ fn logged_run(report: &ExecutionReportV2) -> LoggedRun {
             .collect(),
         flaky: checks.iter().any(|check| check.flaky == Some(true)),
         evidence: ProofState::Kept,
+        person: None,
     }
 }
 

@@ -297,7 +297,10 @@ fn judgement_of(task: &TaskStatusV1) -> HookJudgement {
         }
         StateV1::NeedsHuman => match failed_here(task) {
             true => HookJudgement::Failed,
-            false => HookJudgement::PersonNeeded("the task waits for a person's decision".to_owned()),
+            false => HookJudgement::PersonNeeded(match &task.person {
+                Some(person) => person.sentence(),
+                None => "the task waits for a person's decision".to_owned(),
+            }),
         },
         StateV1::RootMissing => HookJudgement::RootGone,
     }

@@ -2,7 +2,7 @@
 
 use crate::condition::decide::decide;
 use crate::condition::fault::ConditionFault;
-use crate::condition::fields::{FieldRow, ValueKind, meaning_of, row_of};
+use crate::condition::fields::{FieldRow, ValueKind, meanings_of, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};
 use proctor_model::{ActionId, ActionType, ConditionValue};
 
@@ -45,11 +45,11 @@ pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> 
 /// Returns the kind of a reference, from its field's row and its accessor.
 pub(super) fn kind_of_reference(reference: &Reference, row: &FieldRow) -> PartKind {
     match (&reference.accessor, row.kind) {
-        (Some(Accessor::Includes(_)), _) => PartKind::TrueOrFalse,
+        (Some(Accessor::Includes(_) | Accessor::StartsWith(_)), _) => PartKind::TrueOrFalse,
         (Some(Accessor::Length), _) => PartKind::Number,
         (None, ValueKind::Boolean) => PartKind::TrueOrFalse,
         (None, ValueKind::Integer(..)) => PartKind::Number,
-        (None, ValueKind::Text | ValueKind::Texts) => PartKind::Text,
+        (None, ValueKind::Text | ValueKind::Texts | ValueKind::Result) => PartKind::Text,
         (None, ValueKind::Json) => PartKind::Any,
     }
 }
@@ -140,7 +140,9 @@ impl Checking<'_> {
                     Some(fault) => fault,
                     None => return kind_of_reference(reference, row),
                 },
-                None if meaning_of(&field).is_none() => ConditionFault::UnknownField { action, action_type, field, column },
+                None if meanings_of(&field).next().is_none() => {
+                    ConditionFault::UnknownField { action, action_type, field, column }
+                }
                 None => ConditionFault::FieldOfOtherType { action, action_type, field, column },
             },
         };
@@ -156,10 +158,18 @@ fn part_fault(reference: &Reference, row: &FieldRow, column: usize) -> Option<Co
     let (what, advice) = match row.kind {
         ValueKind::Boolean if has_path || reference.accessor.is_some() => ("`true` or `false`", "compare the field itself"),
         ValueKind::Integer(..) if has_path || reference.accessor.is_some() => ("a number", "compare the field itself"),
-        ValueKind::Text if has_path => ("a text", "a text has `.includes(\"…\")` and `.length`"),
+        ValueKind::Text | ValueKind::Result if has_path => {
+            ("a text", "a text has `.includes(\"…\")`, `.startsWith(\"…\")` and `.length`")
+        }
         ValueKind::Texts if !is_header(&reference.path) => ("the headers", "name one header: `headers['content-type']`"),
-        ValueKind::Boolean | ValueKind::Integer(..) | ValueKind::Text | ValueKind::Json | ValueKind::Texts => {
-            let is_empty = matches!(&reference.accessor, Some(Accessor::Includes(text)) if text.is_empty());
+        ValueKind::Boolean
+        | ValueKind::Integer(..)
+        | ValueKind::Text
+        | ValueKind::Result
+        | ValueKind::Json
+        | ValueKind::Texts => {
+            let is_empty =
+                matches!(&reference.accessor, Some(Accessor::Includes(text) | Accessor::StartsWith(text)) if text.is_empty());
             return is_empty.then(|| ConditionFault::ConstantPart { part: reference.to_string(), column });
         }
     };

@@ -13,7 +13,7 @@ use crate::condition::evaluate::{ConditionTruth, KnownValue, compare};
 use crate::condition::fault::{ConditionFault, Constancy};
 use crate::condition::fields::{Field, FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
-use proctor_model::{ActionId, ConditionValue};
+use proctor_model::{ActionId, ConditionValue, ResultType};
 
 /// The search gives up after this number of partial assignments of values to variables, and the condition is refused. For a
 /// condition of 1 KiB of the kind that people write, it tries some dozens.
@@ -59,6 +59,8 @@ enum Values {
     Boolean,
     Integer(u64, u64),
     Text,
+    /// The words of the results of actions.
+    Result,
     Any,
     /// The order of two numbers or two texts: -1 for less, 0 for equal, 1 for greater.
     Order,
@@ -157,6 +159,7 @@ impl Translation<'_> {
         let values = match (kind_of_reference(reference, row), row.kind) {
             (PartKind::Number, ValueKind::Integer(least, most)) => Values::Integer(least, most),
             (PartKind::Number, _) => Values::Integer(0, MOST),
+            (PartKind::Text, ValueKind::Result) => Values::Result,
             (PartKind::Text, _) => Values::Text,
             (PartKind::TrueOrFalse, _) => Values::Boolean,
             (PartKind::Any | PartKind::Null | PartKind::Refused, _) => Values::Any,
@@ -212,6 +215,7 @@ impl Variable {
             Values::Boolean => booleans.to_vec(),
             Values::Integer(least, most) => self.integers(as_number(least), as_number(most)),
             Values::Text => self.texts(),
+            Values::Result => ResultType::ALL.map(|result| ConditionValue::Text(result.word().to_owned())).to_vec(),
             Values::Any => {
                 let mut points = booleans.to_vec();
                 points.push(ConditionValue::Null);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::condition::fields::{meaning_of, types_with};
+use crate::condition::fields::{meanings_of, types_with};
 use crate::condition::parse::{DEEPEST, LONGEST};
 
 /// The refusal of a text that is not a condition: what is wrong with the text, and where.
@@ -48,7 +48,7 @@ pub enum ConditionErrorKind {
     /// An action's id stands without a field, as in `STEP.1 === 0`.
     #[error("`{0}` is an action; say what of it: `{0}.success`")]
     NoField(String),
-    #[error("`.{0}(…)` cannot be asked; there are `.includes(\"…\")` and `.length`")]
+    #[error("`.{0}(…)` cannot be asked; there are `.includes(\"…\")`, `.startsWith(\"…\")` and `.length`")]
     UnknownMethod(String),
     /// A text in quotes does not end; the character is the quote that is missing.
     #[error("the text does not end; close it with `{0}` on the same line")]
@@ -129,7 +129,7 @@ fn next_token(text: &str) -> Option<String> {
 
 fn unscoped_advice(name: &str) -> String {
     let field = name.split(['.', '[']).next().unwrap_or_default();
-    match meaning_of(field) {
+    match meanings_of(field).next() {
         Some(_) => format!("write `STEP.1.{name}` with the id of an action of type {}", types_with(field)),
         None => "a value is an action's: write `STEP.1.exitCode`".to_owned(),
     }

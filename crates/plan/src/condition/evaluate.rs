@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::condition::fields::{Field, meaning_of};
+use crate::condition::fields::{Field, FieldRow, meanings_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use proctor_model::{ActionId, ActualValue, ConditionValue};
 
@@ -172,15 +172,22 @@ fn compare_least(least: f64, operator: Operator, number: f64) -> ConditionTruth 
 }
 
 fn look_up(reference: &Reference, context: &dyn ConditionContext) -> KnownValue {
-    let Some(row) = meaning_of(&reference.field) else { return KnownValue::Nothing };
-    let Some(value) = context.field(&reference.action, row.field) else { return KnownValue::Nothing };
+    let Some((row, value)) = known_field(reference, context) else { return KnownValue::Nothing };
     match value {
         FieldValue::Scalar(value) if is_whole(reference) => scalar(value, row.negated),
+        FieldValue::Scalar(ConditionValue::Text(text)) if reference.path.is_empty() => {
+            ask_text(&OutputText::whole(&text), reference.accessor.as_ref())
+        }
         FieldValue::Output(text) if reference.path.is_empty() => ask_text(&text, reference.accessor.as_ref()),
         FieldValue::Json(value) => ask_json(value, reference),
         FieldValue::Texts(texts) => ask_texts(texts, reference),
         FieldValue::Scalar(_) | FieldValue::Output(_) => KnownValue::Nothing,
     }
+}
+
+/// Returns the field's value in the action, with the row that names it.
+fn known_field<'c>(reference: &Reference, context: &'c dyn ConditionContext) -> Option<(&'static FieldRow, FieldValue<'c>)> {
+    meanings_of(&reference.field).find_map(|row| Some((row, context.field(&reference.action, row.field)?)))
 }
 
 fn scalar(value: ConditionValue, negated: bool) -> KnownValue {
@@ -203,6 +210,15 @@ fn ask_text(text: &OutputText<'_>, accessor: Option<&Accessor>) -> KnownValue {
         Some(Accessor::Includes(needle)) => {
             let found = text.parts.iter().any(|part| part.contains(needle.as_str()));
             if found || text.complete { known(ConditionValue::Boolean(found)) } else { KnownValue::Nothing }
+        }
+        // The first part that was kept is the beginning of the text.
+        Some(Accessor::StartsWith(beginning)) => {
+            let head = text.parts.first().map(|part| part.as_ref()).unwrap_or_default();
+            let shorter = head.len().min(beginning.len());
+            let differs = head.as_bytes()[..shorter] != beginning.as_bytes()[..shorter];
+            let is_decided = differs || head.len() >= beginning.len() || text.complete;
+            let whole = text.parts.concat();
+            if is_decided { known(ConditionValue::Boolean(whole.starts_with(beginning.as_str()))) } else { KnownValue::Nothing }
         }
         Some(Accessor::Length) => {
             let length = as_number(text.parts.iter().map(|part| part.encode_utf16().count()).sum());
@@ -245,8 +261,7 @@ fn follow<'v>(value: &'v Value, path: &[Segment]) -> Result<&'v Value, usize> {
 
 /// Returns why a reference into a JSON value that is known has no value; `None` if that is not the reason.
 pub fn why_no_part(reference: &Reference, context: &dyn ConditionContext) -> Option<String> {
-    let row = meaning_of(&reference.field)?;
-    let Some(FieldValue::Json(whole)) = context.field(&reference.action, row.field) else { return None };
+    let (_, FieldValue::Json(whole)) = known_field(reference, context)? else { return None };
     let shown = |length: usize| {
         let path = reference.path[..length].to_vec();
         Reference { path, accessor: None, ..reference.clone() }.to_string()
@@ -261,6 +276,7 @@ pub fn why_no_part(reference: &Reference, context: &dyn ConditionContext) -> Opt
     let needed = match &reference.accessor {
         None => "only a number, a text, `true`, `false` and `null` can be compared",
         Some(Accessor::Includes(_)) => "`.includes` needs a text or a list",
+        Some(Accessor::StartsWith(_)) => "`.startsWith` needs a text",
         Some(Accessor::Length) => "`.length` needs a text or a list",
     };
     Some(format!("`{}` is {}; {needed}", shown(reference.path.len()), kind_of(value)))

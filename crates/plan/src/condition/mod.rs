@@ -8,7 +8,7 @@
 //! unary      = "!" operand | comparison     comparison = operand [ operator operand ]
 //! operator   = "===" | "!==" | "==" | "!=" | "<" | "<=" | ">" | ">="
 //! operand    = reference | literal | "(" expression ")"
-//! reference  = action ( "." name | "[" (index | text) "]" )+ [ ".includes(" text ")" | ".length" ]
+//! reference  = action ( "." name | "[" (index | text) "]" )+ [ ".includes(" text ")" | ".startsWith(" text ")" | ".length" ]
 //! action     = UPPER_CASE ( "." digits | "[" text "]" )
 //! literal    = number | text | "true" | "false" | "null"
 //! ```

@@ -177,7 +177,7 @@ fn misplaced_word(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> Par
     let tail: &str = take_while(0.., |one| continues_word(one) || one == '.').parse_next(input)?;
     let full = format!("{name}{tail}");
     let calls = peek(opt('(')).parse_next(input)?.is_some();
-    let is_question = tail.ends_with(".includes");
+    let is_question = tail.ends_with(".includes") || tail.ends_with(".startsWith");
     let kind = if calls && !is_question { ConditionErrorKind::Call(full) } else { ConditionErrorKind::Unscoped(full) };
     refuse(at.0, kind)
 }
@@ -196,7 +196,24 @@ fn reference(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserRe
     let Some(Segment::Name(field)) = parts.next() else {
         return refuse(at.0, ConditionErrorKind::NoField(action.to_string()));
     };
-    Ok(Reference { action, field, path: parts.collect(), accessor, at })
+    let path: Vec<Segment> = parts.collect();
+    let (field, path) = match count_in_report(&field, &path) {
+        Some(count) => (count.to_owned(), Vec::new()),
+        None => (field, path),
+    };
+    Ok(Reference { action, field, path, accessor, at })
+}
+
+/// Returns the field that stands for a count of tests as the report names it: `testResults.failed` is `testsFailed`.
+fn count_in_report(field: &str, path: &[Segment]) -> Option<&'static str> {
+    let ("testResults", [Segment::Name(count)]) = (field, path) else { return None };
+    match count.as_str() {
+        "passed" => Some("testsPassed"),
+        "failed" => Some("testsFailed"),
+        "skipped" => Some("testsSkipped"),
+        "total" => Some("testsTotal"),
+        _ => None,
+    }
 }
 
 fn action(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserResult<ActionId> {
@@ -220,7 +237,7 @@ fn action(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserResul
     ActionId::try_from(id.as_str()).or_else(|_| refuse(at.0, ConditionErrorKind::NotAnAction(id)))
 }
 
-/// A piece of a reference after the action's id: a segment of the path, or `.includes(…)` or `.length` at its end.
+/// A piece of a reference after the action's id: a segment of the path, or `.includes(…)`, `.startsWith(…)` or `.length` at its end.
 enum Part {
     Segment(Segment),
     Accessor(Accessor),
@@ -244,6 +261,7 @@ fn dotted(input: &mut ConditionInput<'_>) -> ParserResult<Part> {
     match (name, opened) {
         ("length", false) => Ok(Part::Accessor(Accessor::Length)),
         ("includes", true) => included(input).map(|text| Part::Accessor(Accessor::Includes(text))),
+        ("startsWith", true) => included(input).map(|text| Part::Accessor(Accessor::StartsWith(text))),
         (_, true) => refuse(offset, ConditionErrorKind::UnknownMethod(name.to_owned())),
         (_, false) => Ok(Part::Segment(Segment::Name(name.to_owned()))),
     }

@@ -56,7 +56,7 @@ pub struct Reference {
     pub field: String,
     /// The path to a part of the field; empty for the whole field.
     pub path: Vec<Segment>,
-    /// `.includes(…)` or `.length` after the path; `None` if the condition uses the value itself.
+    /// `.includes(…)`, `.startsWith(…)` or `.length` after the path; `None` if the condition uses the value itself.
     pub accessor: Option<Accessor>,
     pub at: Offset,
 }
@@ -75,6 +75,8 @@ pub enum Segment {
 pub enum Accessor {
     /// Whether a text contains this text, or a list this entry.
     Includes(String),
+    /// Whether a text begins with this text.
+    StartsWith(String),
     /// The length of a text in UTF-16 units, as in JavaScript, or the number of entries of a list.
     Length,
 }
@@ -252,6 +254,7 @@ impl fmt::Display for Reference {
         }
         match &self.accessor {
             Some(Accessor::Includes(text)) => write!(formatter, ".includes({})", ConditionValue::Text(text.clone())),
+            Some(Accessor::StartsWith(text)) => write!(formatter, ".startsWith({})", ConditionValue::Text(text.clone())),
             Some(Accessor::Length) => formatter.write_str(".length"),
             None => Ok(()),
         }

@@ -54,6 +54,7 @@ const ROWS: &[Row] = &[
     ("tdd.max_attempts", |all| SettingValue::Number(all.routing.max_attempts.into())),
     ("tdd.max_retests", |all| SettingValue::Number(all.routing.max_retests.into())),
     ("tdd.expected_missing", |all| list(&all.routing.expected_missing)),
+    ("tdd.expected_failing", |all| list(&all.routing.expected_failing.tests)),
     ("routing.collection_error", |all| text(collection_error_word(all.routing.collection_error))),
     ("specification.from_environment", |all| list(&all.specification.from_environment)),
     ("gate.tasks", |all| SettingValue::List(all.gate.tasks.iter().map(|task| task.as_str().to_owned()).collect())),

@@ -290,6 +290,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("max_attempts", Higher),
             key("max_retests", Higher),
             key("expected_missing", Added),
+            key("expected_failing", Added),
         ],
     ),
     ("routing", &[key("collection_error", Later(&["human-review", "re-scaffold", "red-if-missing"]))]),

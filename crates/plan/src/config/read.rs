@@ -24,7 +24,8 @@ use crate::config::settings::{
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use proctor_model::{
-    ByteSize, CollectionErrorPolicy, ExportFormat, JudgedSettings, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId,
+    ByteSize, CollectionErrorPolicy, ExpectedFailure, ExportFormat, JudgedSettings, OnChange, Problem, RetentionLimits,
+    RoutingSettings, TaskId,
 };
 
 /// The file name in problems if the settings are the defaults and no file was read.
@@ -232,6 +233,11 @@ fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettin
         expected_missing: tdd
             .setting(document, "expected_missing", list(filled_text("\"quotes.parser\""), "[\"quotes.parser\"]"))
             .value,
+        expected_failing: ExpectedFailure {
+            tests: tdd
+                .setting(document, "expected_failing", list(filled_text("\"tests/test_new.py\""), "[\"tests/test_new.py\"]"))
+                .value,
+        },
     }
 }
 

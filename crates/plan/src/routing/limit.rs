@@ -84,10 +84,12 @@ fn is_scaffold_entry(entry: &RouteEntry) -> bool {
     match entry.kind {
         RouteKind::CollectionErrorPolicy => entry.destination.next_node == NextNode::N2,
         RouteKind::Routed => entry.exit_code.is_some_and(is_scaffold_error),
+        // Outside of a cycle a streak goes on after the limit.
+        RouteKind::RetryLimit => true,
         RouteKind::Category
         | RouteKind::ProtectedFiles
-        | RouteKind::RetryLimit
         | RouteKind::AttemptLimit
+        | RouteKind::NotRedYet
         | RouteKind::Override => false,
     }
 }

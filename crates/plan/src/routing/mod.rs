@@ -24,7 +24,7 @@ mod verify;
 
 pub use limit::check_retry_limit_exceeded;
 pub use record::emit_decision;
-pub use result::TestResult;
+pub use result::{RunCause, TestResult};
 pub use table::{PytestExitCode, is_scaffold_error, route_by_exit_code};
 pub use transition::{TransitionError, reset, resolve, set_phase, start_cycle};
 pub use verify::{

@@ -23,6 +23,18 @@ pub struct TestResult<'a> {
     pub run_id: RunId,
     /// The time of the decision.
     pub now: Timestamp,
+    pub cause: RunCause,
+}
+
+/// What a run was made for, as far as the RED phase asks (R9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunCause {
+    /// Somebody asked for the run, and so for a verdict on the phase.
+    Asked,
+    /// A test file was saved.
+    SavedTest,
+    /// Anything else, such as a save of another file.
+    Other,
 }
 
 impl<'a> TestResult<'a> {
@@ -42,6 +54,7 @@ impl<'a> TestResult<'a> {
             failing_set: Digest::of(b""),
             run_id,
             now,
+            cause: RunCause::Asked,
         }
     }
 

@@ -39,7 +39,7 @@ pub fn start_cycle(mut state: TddState, phase: Option<Phase>) -> Result<TddState
         return Err(TransitionError::AlreadyStarted(state.phase));
     }
     state.started = true;
-    state.paused = None;
+    (state.paused, state.notice) = (None, None);
     enter_phase(&mut state, phase.unwrap_or(Phase::Red));
     Ok(state)
 }

@@ -7,7 +7,7 @@
 use crate::routing::category::{route_result, why_no_code};
 use crate::routing::history::{push_code, push_route};
 use crate::routing::limit::{attempt_limit, attempt_record, refuse_repeated_failure, retry_limit};
-use crate::routing::result::TestResult;
+use crate::routing::result::{RunCause, TestResult};
 use crate::routing::table::destination;
 use crate::routing::transition::advance;
 use proctor_model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind, RoutingSettings, TddState};
@@ -15,8 +15,8 @@ use proctor_model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, 
 /// A decision, and the task's state after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteDecision {
-    /// The decision. If no cycle is started, or the decision is for another phase than the cycle's, it is only advice:
-    /// it is shown but not counted (R2).
+    /// The decision. If it is for another phase than the task's, it is only advice: it is shown but not counted. Outside of a
+    /// started cycle it is counted, and moves and pauses nothing (R2).
     pub entry: RouteEntry,
     /// The state after the decision; unchanged if the decision is only advice.
     pub state: TddState,
@@ -82,25 +82,77 @@ fn verify(
     if let Some((kind, why)) = beside {
         overrule(&mut entry, kind, destination(NextNode::HumanReview, why));
     }
-    // If no cycle is started, or the caller names another phase than the cycle's, the decision is only advice and must not
-    // change the state (R6).
-    if state.started && state.phase == phase {
-        count_attempt(result, &mut state, settings);
-        apply_limits(&mut entry, &state, settings, &mut log);
+    // If the caller names another phase than the task's, the decision is only advice and must not change the state (R6).
+    if state.phase == phase {
+        let is_counted = state.started && !take_for_not_red_yet(&mut entry, result);
+        count_run(result, &mut state, settings, is_counted);
+        match state.started {
+            true => apply_limits(&mut entry, &state, settings, &mut log),
+            false => ask_to_look(&mut entry, result, &mut state, settings, &mut log),
+        }
         push_route(&mut state, entry.clone(), settings);
-        change_phase_or_pause(result, &mut state, &entry);
+        if state.started {
+            change_phase_or_pause(result, &mut state, &entry);
+        }
     }
     log.push(closing_line(&entry));
     RouteDecision { entry, state, log }
 }
 
-/// Adds the attempt to the state, before any limit is checked (R3).
-fn count_attempt(result: &TestResult<'_>, state: &mut TddState, settings: &RoutingSettings) {
-    state.last_attempt = Some(attempt_record(result, state));
+/// Sends a save of the RED phase on which the tests pass back to writing tests, instead of to a person: the first save is
+/// seldom the failing test (R9). Returns whether that save is no attempt, because no test file changed.
+fn take_for_not_red_yet(entry: &mut RouteEntry, result: &TestResult<'_>) -> bool {
+    let passes = (entry.phase, entry.kind, entry.exit_code) == (Phase::Red, RouteKind::Routed, Some(0));
+    if !passes || result.cause == RunCause::Asked {
+        return false;
+    }
+    overrule(entry, RouteKind::NotRedYet, destination(NextNode::N2, "not red yet: no test fails, so write the one that must"));
+    result.cause == RunCause::Other
+}
+
+/// Adds the run to the state, before any limit is checked (R3). Only a counted run of a started cycle is an attempt.
+fn count_run(result: &TestResult<'_>, state: &mut TddState, settings: &RoutingSettings, is_counted: bool) {
+    if is_counted {
+        state.last_attempt = Some(attempt_record(result, state));
+        state.attempts = state.attempts.saturating_add(1);
+    }
     state.exit_code = result.exit_code;
     state.exit_code_source = Some(result.exit_code_source);
-    state.attempts = state.attempts.saturating_add(1);
     push_code(state, result.exit_code, settings);
+}
+
+/// Asks a person to look at a task without a started cycle when the retry limit is reached. Nothing waits for it, and the next
+/// run that is no scaffold error ends it (R3).
+fn ask_to_look(
+    entry: &mut RouteEntry,
+    result: &TestResult<'_>,
+    state: &mut TddState,
+    settings: &RoutingSettings,
+    log: &mut Vec<String>,
+) {
+    if retry_limit(state, entry, settings).is_none() {
+        state.notice = None;
+        return;
+    }
+    let limit = settings.max_scaffold_retries;
+    log.push(format!("Scaffold retry limit exceeded after {limit} attempts"));
+    let reason = format!("{} scaffold error in a row: a person should look", ordinal(limit));
+    overrule(entry, RouteKind::RetryLimit, destination(NextNode::HumanReview, reason.clone()));
+    let record = || PauseRecord { reason, since: result.now, run_id: result.run_id.clone() };
+    state.notice.get_or_insert_with(record);
+}
+
+fn ordinal(number: u32) -> String {
+    match (number, number % 10, number % 100) {
+        (1, ..) => "first".to_owned(),
+        (2, ..) => "second".to_owned(),
+        (3, ..) => "third".to_owned(),
+        (_, _, 11..=13) => format!("{number}th"),
+        (_, 1, _) => format!("{number}st"),
+        (_, 2, _) => format!("{number}nd"),
+        (_, 3, _) => format!("{number}rd"),
+        _ => format!("{number}th"),
+    }
 }
 
 fn apply_limits(entry: &mut RouteEntry, state: &TddState, settings: &RoutingSettings, log: &mut Vec<String>) {
@@ -110,7 +162,7 @@ fn apply_limits(entry: &mut RouteEntry, state: &TddState, settings: &RoutingSett
     } else if let Some(destination) = attempt_limit(state, entry, settings) {
         log.push(format!("Attempt limit reached after {} attempts", state.attempts));
         overrule(entry, RouteKind::AttemptLimit, destination);
-    } else if let Some(attempt) = &state.last_attempt {
+    } else if let Some(attempt) = state.last_attempt.as_ref().filter(|_| entry.kind != RouteKind::NotRedYet) {
         refuse_repeated_failure(entry, attempt);
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::duration_text;
-use crate::spec::terms::VARIABLE;
+use crate::spec::terms::{MAY_FAIL, VARIABLE};
 use proctor_model::{
     ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, RuleChange, RuleDifference,
 };
@@ -28,6 +28,9 @@ const NAMES: &[(&str, &str)] = &[
 
 /// What the name of a part begins with if the action talks to a server, a database or the container engine.
 const REACHES_OUT: [&str; 2] = ["kind.httpRequest.", "kind.clientCommand."];
+
+/// The parts of an action that looks at a file and starts nothing, so nothing that a later run finds.
+const LOOKS_ONLY: &str = "kind.fileValidation.";
 
 /// The name under which what belongs to no single action is reported.
 const PLAN: &str = "plan";
@@ -112,8 +115,9 @@ fn label<'a>(id: &'a ActionId, action: &'a ActionTerms) -> &'a str {
 
 /// Returns whether an action works in the project itself, or talks to something outside. What it does there, later runs find.
 fn works_beside_the_tree(action: &ActionTerms) -> bool {
-    let reaches_out = |part: &String| REACHES_OUT.iter().any(|kind| part.starts_with(kind));
-    action.phase.is_some() || action.in_place || action.words.iter().any(|words| words.parts.keys().any(reaches_out))
+    let has = |kind: &str| action.words.iter().any(|words| words.parts.keys().any(|part| part.starts_with(kind)));
+    let works_there = action.phase.is_some() && !has(LOOKS_ONLY);
+    works_there || action.in_place || REACHES_OUT.iter().any(|kind| has(kind))
 }
 
 /// Returns the widest network that a check of the plan has: what is added has none that is wider.
@@ -127,8 +131,10 @@ fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mu
     if new.network > old.network {
         found.opens.push(change(label, "network", instead(new.network.word(), old.network.word())));
     }
-    let list = if works_beside_the_tree(new) { &mut found.opens } else { &mut found.changed };
-    list.extend(what);
+    let opens = |one: &RuleChange| works_beside_the_tree(new) && one.field != MAY_FAIL;
+    let (opened, changed): (Vec<_>, Vec<_>) = what.into_iter().partition(opens);
+    found.opens.extend(opened);
+    found.changed.extend(changed);
     let recorded =
         |terms: &ActionTerms| ActionTerms { after: terms.after.clone().filter(|_| old.after.is_some()), ..terms.clone() };
     for one in differing(label, &fields(&recorded(old)), &fields(&recorded(new))) {

@@ -14,6 +14,8 @@ use proctor_model::{
 const SHOWN: usize = 120;
 /// What the name of a part begins with if the part is a variable of the environment.
 pub(super) const VARIABLE: &str = "environment.";
+/// The part that says whether the run goes on without a prerequisite or clean-up. It is about the verdict, and opens nothing.
+pub(super) const MAY_FAIL: &str = "continueOnFailure";
 /// The value of a part that is on.
 const YES: &str = "yes";
 /// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
@@ -131,6 +133,9 @@ fn words(action: &Action, naming: Naming) -> ActionWords {
     let mut parts = BTreeMap::new();
     let value = serde_json::to_value(&rest).expect("an action holds nothing that JSON cannot");
     collect_parts(String::new(), &value, &mut parts);
+    if rest.continue_on_failure {
+        parts.insert(MAY_FAIL.to_owned(), YES.to_owned());
+    }
     // The value of a variable or of a request's header may be a secret, so the ledger has only its digest.
     let may_be_secret = |name: &str| name.starts_with(VARIABLE) || name.contains("headers.");
     for (_, value) in parts.iter_mut().filter(|(name, _)| may_be_secret(name)) {
@@ -176,7 +181,8 @@ fn what_it_does(action: &Action, naming: Naming) -> Action {
     (rest.idle_timeout, rest.max_output, rest.policy, rest.coverage) = Default::default();
     rest.retry_attempts = 0;
     rest.on_survivors = OnSurvivors::Report;
-    rest.continue_on_failure = false;
+    // What a step's failure does to the other steps does not change the verdict; without a prerequisite or clean-up it would be easier.
+    rest.continue_on_failure &= rest.phase != ActionPhase::Step;
     rest.after.clear();
     (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
     rest.network = NetworkAccess::Open;

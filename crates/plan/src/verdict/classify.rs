@@ -55,6 +55,9 @@ pub fn classify(facts: &ActionFacts<'_>) -> ActionJudgement {
     if facts.action.phase == ActionPhase::Prerequisite && outcome.classification.category != ResultType::Success {
         rewrite_prerequisite(&mut outcome, facts.action);
     }
+    if facts.action.phase != ActionPhase::Step && facts.action.continue_on_failure && outcome.blocking == Blocking::Blocks {
+        warn_only(&mut outcome, facts.action.phase);
+    }
     outcome
 }
 
@@ -342,6 +345,17 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
             action.service.as_ref().map(|_| "SERVICE_HEALTHY")
         }
     }
+}
+
+/// Takes back that a prerequisite or clean-up blocks, because its specification lets the run go on without it (`continueOnFailure`).
+/// Seed 004 judges steps and conditions; the result itself stays what it is.
+fn warn_only(outcome: &mut ActionJudgement, phase: ActionPhase) {
+    let what = if phase == ActionPhase::Cleanup { "clean-up" } else { "prerequisite" };
+    let reason = format!("The specification lets the run go on without this {what} (`continueOnFailure`)");
+    outcome.classification.can_continue = Some(true);
+    outcome.blocking = Blocking::Allowed;
+    outcome.agent_action = AgentWord::Continue.action(format!("Nothing blocks. {reason}."));
+    outcome.debt = DebtGeneration::none(reason);
 }
 
 /// Changes the result of a prerequisite to a prerequisite failure (C08), except for findings that the policy allows.

@@ -62,6 +62,9 @@ pub struct RunVerdict {
     pub blocking_red: u32,
     /// How many of the blocking results are tests that could not be collected.
     pub blocking_collection: u32,
+    /// How many results are tests that are new since the RED phase began and fail as it demands. They do not block, and keep the
+    /// verdict FAILED (R6).
+    pub new_reds: u32,
     /// The share of successful steps in tenths of a per cent, rounded half up; `None` if there are no steps (C63).
     pub pass_rate_tenths: Option<u32>,
     pub actions: ActionCounts,
@@ -80,6 +83,7 @@ struct Tally {
     blocking: u32,
     blocking_red: u32,
     blocking_collection: u32,
+    new_reds: u32,
     allowed_findings: u32,
     expected_failures: u32,
     steps_executed: u32,
@@ -119,6 +123,7 @@ pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &Run
         blocking: tally.blocking,
         blocking_red: tally.blocking_red,
         blocking_collection: tally.blocking_collection,
+        new_reds: tally.new_reds,
         pass_rate_tenths: rate_in_tenths(tally.steps_succeeded, tally.actions.in_phase(ActionPhase::Step)),
         actions: tally.actions,
         skipped_steps: tally.steps_skipped,
@@ -163,14 +168,16 @@ impl Tally {
         let uncollected = phase == ActionPhase::Step && classification.code == CategoryCode::CollectionError;
         self.blocking_collection += u32::from(blocks && uncollected);
         let declared = classification.is_expected_failure == Some(true);
-        self.allowed_findings += u32::from(!blocks && !succeeded && !declared);
+        let new_red = !blocks && !declared && classification.is_tdd_red_phase == Some(true);
+        self.new_reds += u32::from(new_red);
+        self.allowed_findings += u32::from(!blocks && !succeeded && !declared && !new_red);
         self.expected_failures += u32::from(!blocks && declared);
         match phase {
             ActionPhase::Prerequisite => self.prerequisites_failed += u32::from(blocks),
             ActionPhase::Step => {
                 self.steps_executed += 1;
                 self.steps_succeeded += u32::from(succeeded);
-                self.steps_allowed += u32::from(!blocks);
+                self.steps_allowed += u32::from(!blocks && !new_red);
             }
             ActionPhase::Cleanup => {}
         }
@@ -187,9 +194,8 @@ fn overall_status(tally: &Tally, flow: RunFlow<'_>) -> OverallStatus {
         RunFlow::SpecificationWrong => OverallStatus::SpecificationError,
         RunFlow::Finished if tally.actions.invalid > 0 => OverallStatus::SpecificationError,
         RunFlow::Finished if tally.prerequisites_failed > 0 || tally.steps_allowed == 0 => OverallStatus::Failed,
-        RunFlow::Finished if tally.blocking + tally.allowed_findings + tally.expected_failures + tally.steps_skipped > 0 => {
-            OverallStatus::PartialSuccess
-        }
+        RunFlow::Finished if tally.blocking + tally.allowed_findings + tally.new_reds > 0 => OverallStatus::PartialSuccess,
+        RunFlow::Finished if tally.expected_failures + tally.steps_skipped > 0 => OverallStatus::PartialSuccess,
         RunFlow::Finished => OverallStatus::Success,
     }
 }
@@ -198,7 +204,7 @@ fn overall_result(tally: &Tally, flow: RunFlow<'_>) -> Option<OverallResult> {
     match flow {
         RunFlow::Interrupted | RunFlow::HelperDied(_) | RunFlow::Superseded | RunFlow::Moved => None,
         RunFlow::SpecificationWrong => Some(OverallResult::Failed),
-        RunFlow::Finished if tally.blocking == 0 && tally.steps_executed > 0 && tally.steps_skipped == 0 => {
+        RunFlow::Finished if tally.blocking + tally.new_reds + tally.steps_skipped == 0 && tally.steps_executed > 0 => {
             Some(OverallResult::Passed)
         }
         RunFlow::Finished => Some(OverallResult::Failed),
@@ -244,6 +250,8 @@ fn reason(tally: &Tally, flow: RunFlow<'_>, result: Option<OverallResult>) -> St
     } else if tally.blocking > 0 {
         let verb = if tally.blocking == 1 { "blocks" } else { "block" };
         format!("{} of {results} {verb}", tally.blocking)
+    } else if tally.new_reds > 0 && tally.steps_skipped == 0 {
+        format!("{} of {steps} fails as the RED phase demands: the implementation is still to come", tally.new_reds)
     } else if tally.steps_skipped > 0 {
         format!("{} skipped", were(tally.steps_skipped))
     } else {

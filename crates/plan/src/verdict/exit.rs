@@ -48,6 +48,10 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
     if in_cycle && route.is_some_and(|entry| entry.destination.requires_human) {
         return CommandExit::PersonNeeded;
     }
+    // A pass does not complete the RED phase.
+    if in_cycle && route.is_some_and(|entry| entry.kind == RouteKind::NotRedYet) {
+        return CommandExit::CodeNeedsWork;
+    }
     let valid_red = in_cycle && route.is_some_and(|entry| is_nothing_but_red(verdict, entry));
     match (valid_red, verdict.overall_result) {
         (true, _) => CommandExit::Proceed,
@@ -66,6 +70,7 @@ fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
         RouteKind::Routed
         | RouteKind::Category
         | RouteKind::ProtectedFiles
+        | RouteKind::NotRedYet
         | RouteKind::RetryLimit
         | RouteKind::AttemptLimit
         | RouteKind::Override => 0,
@@ -73,6 +78,6 @@ fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
     entry.phase == Phase::Red
         && entry.destination.next_node == NextNode::N4
         && verdict.skipped_steps == 0
-        && verdict.blocking > 0
+        && verdict.blocking + verdict.new_reds > 0
         && verdict.blocking == verdict.blocking_red + declared_missing
 }

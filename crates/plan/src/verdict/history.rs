@@ -12,6 +12,22 @@ pub struct TestHistory {
     pub passed_before: PassedBefore,
     /// Tests that passed in an earlier run and that the tool did not find this time.
     pub vanished: Option<VanishedTests>,
+    /// Which of the tests that fail in a started RED phase failed when the phase began (R6).
+    pub red: RedBeginning,
+}
+
+/// What is known about the failing tests of a started RED phase at the time when the phase began.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum RedBeginning {
+    /// The result is none of a started RED phase, so nothing was looked up.
+    #[default]
+    NotAsked,
+    /// None of the tests failed: each passed, was not there, or is declared in `tdd.expected_failing`.
+    NoneFailed,
+    /// These tests failed already, in this run.
+    Failed { run: RunId, tests: Vec<String> },
+    /// The run before the phase could not be read, so any of the tests may have failed in it. The text says why.
+    Unknown(String),
 }
 
 /// Whether tests that failed as declared have passed in earlier runs.
@@ -63,6 +79,19 @@ impl TestHistory {
         self.vanished.as_ref().map(|vanished| vanished.tests.clone()).unwrap_or_default()
     }
 
+    /// Returns why the failures of a RED phase are not what the phase is for; `None` if they are (R6).
+    pub(in crate::verdict) fn no_new_red(&self) -> Option<String> {
+        match &self.red {
+            RedBeginning::NoneFailed => None,
+            RedBeginning::NotAsked => Some("not every failing test is named, so whether they are new is not known".to_owned()),
+            RedBeginning::Failed { run, tests } => {
+                let names: Vec<&str> = tests.iter().map(String::as_str).collect();
+                Some(format!("failed before the RED phase began, in {run}: {}", listed(&names)))
+            }
+            RedBeginning::Unknown(why) => Some(format!("whether they failed before the RED phase began is not known: {why}")),
+        }
+    }
+
     /// Returns an explanation if tests that failed as declared have passed before, so that their failure is not new. If
     /// that is unknown, the explanation says so (C06).
     pub(in crate::verdict) fn no_new_failure(&self) -> Option<String> {
@@ -89,7 +118,7 @@ mod tests {
     fn c06_a_test_history_that_could_not_be_read_is_no_new_failure_and_says_why() {
         assert_eq!(TestHistory::default().no_new_failure(), None, "nothing was looked for");
         let passed_before = PassedBefore::Unknown("the index cannot be read".to_owned());
-        let history = TestHistory { passed_before, vanished: None };
+        let history = TestHistory { passed_before, ..TestHistory::default() };
         let said = "declared as failing, and whether they passed before is not known: the index cannot be read";
         assert_eq!(history.no_new_failure().as_deref(), Some(said));
     }

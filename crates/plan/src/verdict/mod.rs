@@ -39,4 +39,4 @@ pub use exit::{CyclePosition, command_exit};
 pub use flips::{EndOfCheck, Flip, find_flip};
 pub use gate::{GateJudgement, GateRules, GateState, GateSubject, RequiredPlan, judge_gate, overall_state, worst_state};
 pub use gate_reason::GateReason;
-pub use history::{PassedBefore, TestHistory, VanishedTests};
+pub use history::{PassedBefore, RedBeginning, TestHistory, VanishedTests};

@@ -19,7 +19,7 @@ enum Declared {
 }
 
 /// Marks failing tests as a valid RED: tests that fail as the RED phase demands. If the tests were declared by name, they do not
-/// block; without declared tests, a valid RED excuses nothing (R6). Whether every declared test failed is not decided here: it is
+/// block. Nor do tests that are new since a started RED phase began; the run is no PASS all the same (R6). Whether every declared test failed is not decided here: it is
 /// a criterion of the task.
 pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
@@ -34,7 +34,16 @@ pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &Action
         Declared::Nothing if is_red => {
             classification.is_tdd_red_phase = Some(true);
             outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
-            outcome.debt.reason = Some("The failing tests were not declared beforehand, so RED does not excuse them".to_owned());
+            match facts.history.no_new_red() {
+                None => {
+                    outcome.blocking = Blocking::Allowed;
+                    outcome.debt = DebtGeneration::none("The failing tests are new since the RED phase began");
+                }
+                Some(why) => {
+                    classification.reason = format!("{}; {why}", classification.reason);
+                    outcome.debt.reason = Some(format!("RED does not excuse the failures: {why}"));
+                }
+            }
         }
         Declared::Nothing => {}
         Declared::All => {

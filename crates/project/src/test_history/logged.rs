@@ -10,7 +10,8 @@ use crate::test_history::past::{FoundTest, place_in};
 use proctor_evidence::{LedgerLookup, RunForm};
 use proctor_index::{IndexedRun, NewestTests, PastRun, Roster};
 use proctor_model::{
-    DurationMs, LoggedRun, NamedTest, OverallStatus, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, Timestamp,
+    DurationMs, LoggedRun, NamedTest, OverallStatus, PersonAsked, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId,
+    Timestamp,
 };
 
 /// Which runs are listed.
@@ -106,7 +107,9 @@ impl StoreReader {
         looked: &mut Looked,
     ) -> Result<(RecordedRun, LoggedRun), ProjectError> {
         let past = self.index.past_run(project, &run.run_id).map_err(ProjectError::Index)?.map(|(past, _)| past);
+        let tdd = self.index.tdd(project, &run.task).map_err(ProjectError::Index)?;
         let mut logged = LoggedRun {
+            person: PersonAsked::of_cycle(&run.task, &tdd).filter(|asked| asked.run_id.as_ref() == Some(&run.run_id)),
             run_id: run.run_id.clone(),
             task: run.task.clone(),
             status: run.status,

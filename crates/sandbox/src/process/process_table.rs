@@ -103,7 +103,13 @@ pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
         // If the process ends meanwhile, only the bytes read so far are kept. The survivor is named anyway.
         let _ended = file.take(ARGUMENTS_CAP).read_to_end(&mut bytes);
     }
-    Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes), age: age(process.started) }
+    let mut argv = parse_arguments(&bytes);
+    if argv.is_empty() {
+        // A process that has ended or has cleared its arguments keeps the kernel's name for it; proc(5) puts it in brackets.
+        let name = fs::read_to_string(format!("/proc/{}/comm", process.pid)).unwrap_or_default();
+        argv.push(format!("[{}]", if name.trim().is_empty() { "ended" } else { name.trim() }));
+    }
+    Survivor { pid: process.pid.as_raw(), argv, age: age(process.started) }
 }
 
 /// Returns the age of a process that started `started` clock ticks after the machine's start; `None` if `started` is 0

@@ -112,6 +112,17 @@ fn verdict() -> Value {
             "verdict": {"type": ["object", "null"]},
             "checks": {"type": "array", "items": {"type": "object"}},
             "failures": failures(),
+            "person": object(
+                json!({
+                    "askedFor": {"type": "string", "enum": ["decision", "approval", "look"]},
+                    "reason": {"type": "string"},
+                    "since": {"type": ["string", "null"]},
+                    "runId": {"type": ["string", "null"]},
+                    "command": {"type": "string"},
+                }),
+                &["askedFor", "reason", "command"],
+            ),
+            "tdd": {"type": "object"},
             "problems": {"type": "array", "items": {"type": "string"}},
         }),
         &["task", "state", "result", "exitCode"],

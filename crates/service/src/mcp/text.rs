@@ -126,6 +126,9 @@ fn verdict(answer: &AnswerV1) -> String {
         let result = task.result.map(|result| format!(" {}", word(&result))).unwrap_or_default();
         let run = task.verdict.as_ref().map(|verdict| format!(", run {}", verdict.run_id.number())).unwrap_or_default();
         let _never_fails = writeln!(text, "{}: {state}{result}{run} (exit code {})", task.task, task.exit_code);
+        if let Some(person) = &task.person {
+            let _never_fails = writeln!(text, "  {}", quoted_text(&person.sentence()));
+        }
         for problem in task.problems.iter().take(5) {
             let _never_fails = writeln!(text, "  {}", quoted_text(problem));
         }

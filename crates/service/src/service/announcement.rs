@@ -6,7 +6,7 @@ use crate::worker::{FinishedRun, RunFailure};
 use proctor_api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use proctor_app::health::chain;
 use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, count_checks};
-use proctor_model::{CommandExit, HelperDeath, OverallResult, ProjectId, shown_line};
+use proctor_model::{CommandExit, HelperDeath, OverallResult, PersonAsked, ProjectId, shown_line};
 use proctor_project::{RunOutcome, SealedReport};
 
 /// What the client that asked for a run, the subscribers and the log are told about the end of the run.
@@ -15,6 +15,8 @@ pub(super) struct RunAnnouncement {
     pub(super) answer: RunAnswerV1,
     /// The verdict, and the first check that made it FAILED with its first failure, in words for the log.
     verdict: String,
+    /// What the run asks a person.
+    pub(super) asked: Option<PersonAsked>,
 }
 
 /// Makes the report from the result of a run.
@@ -30,8 +32,8 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
         Ok(RunOutcome::Unchanged) => (RunOutcomeV1::Unchanged, CommandExit::NoFreshVerdict, None, Vec::new()),
         Ok(RunOutcome::Untriggered) => (RunOutcomeV1::Untriggered, CommandExit::NoFreshVerdict, None, Vec::new()),
         Ok(RunOutcome::Paused(pause)) => {
-            let why = format!("needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason);
-            (RunOutcomeV1::NeedsHuman, CommandExit::PersonNeeded, None, vec![why])
+            let asked = PersonAsked::decision(&over.task, pause);
+            (RunOutcomeV1::NeedsHuman, CommandExit::PersonNeeded, None, vec![asked.sentence()])
         }
         Ok(RunOutcome::Waits(unmet)) => {
             let problems = unmet.iter().map(ToString::to_string).collect();
@@ -53,7 +55,17 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
     let task = over.task.clone();
     let verdict =
         sealed.filter(|_| outcome == RunOutcomeV1::Judged).map(|sealed| verdict_words(&sealed.report)).unwrap_or_default();
-    RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems }, verdict }
+    let asked = asked_by(over);
+    RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems }, verdict, asked }
+}
+
+/// Returns what the end of a run asks a person, if this run is the first to ask it.
+fn asked_by(over: &FinishedRun) -> Option<PersonAsked> {
+    match &over.carried {
+        Ok(RunOutcome::Judged(sealed)) => sealed.person.clone().filter(|asked| asked.run_id.as_ref() == Some(&sealed.run_id)),
+        Ok(RunOutcome::NotApproved(unapproved)) => Some(PersonAsked::approval(&over.task, &unapproved.texts())),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 impl RunAnnouncement {
@@ -122,7 +134,9 @@ impl RunAnnouncement {
     pub(super) fn line(&self) -> String {
         let answer = &self.answer;
         let run = answer.run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();
-        let problems: String = answer.problems.iter().map(|problem| format!(" · {problem}")).collect();
+        let asked = self.asked.as_ref().map(PersonAsked::sentence);
+        let problems = answer.problems.iter().filter(|_| asked.is_none()).chain(&asked);
+        let problems: String = problems.map(|problem| format!(" · {problem}")).collect();
         let outcome = if self.verdict.is_empty() { answer.outcome.word() } else { &self.verdict };
         format!("{}: {}: {outcome}{run} · exit code {}{problems}", answer.project, answer.task, answer.exit_code)
     }

@@ -21,7 +21,7 @@ use crate::control::{ControlServer, ControlSocket};
 use crate::engine::Moment;
 use crate::event::OsSignal;
 use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
-use crate::notify_desktop::notify_problem_on_desktop;
+use crate::notify_desktop::{notify_person_on_desktop, notify_problem_on_desktop};
 use crate::os_signals::{HangUp, Signals};
 use crate::service::announce::ServiceManager;
 use crate::service::answering::from_open_failure;
@@ -406,6 +406,7 @@ impl ServiceHost {
                         notify_problem_on_desktop(&name, problem.words());
                     }
                 }
+                SessionMessage::NotifyPerson { name, asked } => notify_person_on_desktop(&name, &asked),
                 SessionMessage::Left => {
                     self.refused_requests.remove(&session_id);
                     self.vanished.remove(&session_id);

@@ -8,7 +8,7 @@ use crate::service::pending_changes::PendingChanges;
 use crate::service::waiters::PlannedRun;
 use crate::worker::LookTicket;
 use proctor_api::{ErrorV1, EventV1, RunAnswerV1};
-use proctor_model::{Activity, HealthProblem, TaskId, TriggerKind};
+use proctor_model::{Activity, HealthProblem, PersonAsked, TaskId, TriggerKind};
 use proctor_project::Selection;
 
 /// The state of a project that is watched and whose checks are run.
@@ -45,6 +45,8 @@ pub(super) struct OpenProject {
     pub(super) polling: Option<String>,
     /// What people are told about files that the checks write anew in every run; empty if there are none.
     pub(super) differing: Vec<String>,
+    /// What the last run that was judged or refused asks a person.
+    pub(super) asked: Option<PersonAsked>,
 }
 
 /// A run that a client asked for.
@@ -84,6 +86,11 @@ pub(super) enum SessionMessage {
     Notify {
         name: String,
         problem: HealthProblem,
+    },
+    /// A notification on the desktop: the project of this name asks a person.
+    NotifyPerson {
+        name: String,
+        asked: PersonAsked,
     },
     /// The project is closed: none of its threads and processes runs any more.
     Left,

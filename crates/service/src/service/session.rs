@@ -263,6 +263,7 @@ impl ProjectSession {
             trigger: TriggerKind::Start,
             polling: None,
             differing: Vec::new(),
+            asked: None,
         }));
         let mut words = vec![SessionMessage::Say(format!("{project}: watching `{}`", self.root.display()))];
         words.extend(self.healed(over));

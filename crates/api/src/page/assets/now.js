@@ -20,7 +20,7 @@ export function tasksOf(state, project) {
   const listed = project.standing;
   if (!listed) return [];
   const tasks = listed.tasks && listed.tasks.length > 0 ? listed.tasks : [{ task: "default", verdict: listed.verdict }];
-  return tasks.map(({ task, verdict }) => ({ task, verdict, state: verdict ? "listed" : "noVerdict", result: verdict?.result ?? null, checks: [], paths: [], problems: [] }));
+  return tasks.map(({ task, verdict }) => ({ task, verdict, state: verdict ? "listed" : "noVerdict", result: verdict?.result ?? null, checks: [], paths: [], problems: [], person: null }));
 }
 
 // What is said about a task first: what goes on now, else its verdict.
@@ -180,6 +180,7 @@ function Notices({ standing, task, project }) {
   const { health } = standing;
   return html`
     ${health ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${health.message} /></strong><p><${Line} of=${health.mend} />; a running service tries again by itself. Since <${Time} at=${health.since} />.</p></div></div>` : null}
+    ${task?.person ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${task.person.reason} /></strong>${task.person.runId ? html` <p>Since <${Time} at=${task.person.since} />, <a href=${href(project.id, "runs", runNumber(task.person.runId))}>run ${runNumber(task.person.runId)}</a>.</p>` : null}<${CommandLine} of=${task.person.command} /></div></div>` : null}
     ${problems.map((problem) => html`<div class="notice"><${Mark} tone="attention" /><div><${Line} of=${problem} /></div></div>`)}
     ${task && task.paths && task.paths.length > 0 ? html`<div class="notice"><${Mark} tone="attention" /><div><strong>Changed during the run</strong><ul class="plain">${task.paths.slice(0, 20).map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></div></div>` : null}
     ${!isOffline && project.serving === "notServed" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>No save starts a run here.</strong> <p>The service does not watch this project.</p><${CommandLine} of="proctor add" /></div></div>` : null}

@@ -279,7 +279,7 @@ pub struct ReusedVerdictV2 {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddV2 {
-    /// Whether a cycle is started. Without a cycle nothing is counted (R2).
+    /// Whether a cycle is started. Without a cycle no attempt is counted (R2).
     pub started: bool,
     /// The phase in which the run was judged.
     pub phase: Phase,
@@ -289,4 +289,7 @@ pub struct TddV2 {
     /// Why and since when the task waits for a person; absent if it does not wait (R9).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<PauseRecord>,
+    /// Why and since when a person should look at the task, although nothing waits for it; absent if there is no reason to (R3).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notice: Option<PauseRecord>,
 }

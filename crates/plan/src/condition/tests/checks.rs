@@ -65,7 +65,7 @@ const WRONG: &[&str] = &[
     "STEP.1.success || true",
     "STEP.1.success && 1 === 1",
     "STEP.1.stdout.includes('')",
-    "STEP.6.success && STEP.1.status === 'x' && STEP.1.stdout",
+    "STEP.6.success && STEP.1.body === 'x' && STEP.1.stdout",
 ];
 
 #[test]
@@ -96,9 +96,9 @@ fn a_fault_names_the_place_and_the_next_step() {
     STEP.6.exitCode === 0
       column 1: there is no action `STEP.6`; name one of the task's prerequisites, steps or cleanups by its `actionId`
     STEP.1.exitcode === 0
-      column 1: no action has a field `exitcode`, `exitCode` is one; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal
+      column 1: no action has a field `exitcode`, `exitCode` is one; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal, status
     STEP.1.statusCode === 200
-      column 1: `statusCode` is a field of HTTP_REQUEST; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal
+      column 1: `statusCode` is a field of HTTP_REQUEST; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal, status
     STEP.5.stdout.includes('x')
       column 1: `stdout` is a field of TERMINAL_COMMAND or CUSTOM_SCRIPT or DOCKER_COMMAND or DATABASE_QUERY or MCP_BROWSER_COMMAND; STEP.5, of type HTTP_REQUEST, has exitCode, success, failed, duration, statusCode, status, body, headers
     PREREQ.1.exists.length > 0
@@ -106,7 +106,7 @@ fn a_fault_names_the_place_and_the_next_step() {
     STEP.1.exitCode.value === 0
       column 1: `STEP.1.exitCode.value` asks for a part of a number; compare the field itself
     STEP.1.stdout.first === 'x'
-      column 1: `STEP.1.stdout.first` asks for a part of a text; a text has `.includes("…")` and `.length`
+      column 1: `STEP.1.stdout.first` asks for a part of a text; a text has `.includes("…")`, `.startsWith("…")` and `.length`
     STEP.5.headers === 'x'
       column 1: `STEP.5.headers` asks for a part of the headers; name one header: `headers['content-type']`
     STEP.5.headers.a.b === 'x'
@@ -133,10 +133,10 @@ fn a_fault_names_the_place_and_the_next_step() {
       column 19: no run can change `1 === 1`; leave it out or compare a value of an action
     STEP.1.stdout.includes('')
       column 1: no run can change `STEP.1.stdout.includes("")`; leave it out or compare a value of an action
-    STEP.6.success && STEP.1.status === 'x' && STEP.1.stdout
+    STEP.6.success && STEP.1.body === 'x' && STEP.1.stdout
       column 1: there is no action `STEP.6`; name one of the task's prerequisites, steps or cleanups by its `actionId`
-      column 19: `status` is a field of HTTP_REQUEST; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal
-      column 44: `STEP.1.stdout` is a text, neither true nor false; compare it, for example `STEP.1.stdout === "…"`
+      column 19: `body` is a field of HTTP_REQUEST; STEP.1, of type TERMINAL_COMMAND, has exitCode, success, failed, duration, stdout, stderr, errorCount, warningCount, testsPassed, testsFailed, testsSkipped, testsTotal, status
+      column 42: `STEP.1.stdout` is a text, neither true nor false; compare it, for example `STEP.1.stdout === "…"`
     "#);
 }
 
@@ -163,6 +163,7 @@ fn a_condition_that_no_run_can_fail_is_refused() {
         "(STEP.1.exitCode === 0) === (0 === STEP.1.exitCode)",
         "!(STEP.1.success && STEP.1.failed)",
         "STEP.8.count >= 0",
+        "STEP.1.stdout.startsWith('a') || !STEP.1.stdout.startsWith('a')",
     ] {
         assert_eq!(faults(text), [ConditionFault::Constant(Constancy::AlwaysTrue)], "{text}");
     }
@@ -180,6 +181,7 @@ fn a_condition_that_no_run_can_meet_is_refused() {
         "STEP.1.exitCode !== STEP.1.exitCode",
         "STEP.1.success === true && STEP.1.success === false",
         "STEP.1.success === true && STEP.1.failed",
+        "STEP.1.status === 'PASSED'",
     ] {
         assert_eq!(faults(text), [ConditionFault::Constant(Constancy::NeverTrue)], "{text}");
     }

@@ -14,6 +14,8 @@ fn seen() -> FakeAction {
     FakeAction::default()
         .with("STEP.1", Field::ExitCode, FakeValue::Number(0.0))
         .with("STEP.1", Field::Success, FakeValue::Boolean(true))
+        .with("STEP.1", Field::Result, FakeValue::Word("SUCCESS"))
+        .with("STEP.1", Field::TestsFailed, FakeValue::Number(2.0))
         .with("STEP.1", Field::Stdout, FakeValue::Text("1 passed ✓\n".to_owned()))
         .with("STEP.2", Field::ExitCode, FakeValue::Number(2.0))
         .with("STEP.2", Field::Success, FakeValue::Boolean(false))
@@ -45,6 +47,17 @@ fn values_are_compared_without_coercion() {
         ("STEP.2.exitCode > 2 || STEP.2.exitCode <= 2", ConditionTruth::True),
         ("2 <= STEP.2.exitCode", ConditionTruth::True),
         ("(STEP.1.exitCode === 0) === STEP.1.success", ConditionTruth::True),
+        ("STEP.1.status === 'SUCCESS'", ConditionTruth::True),
+        ("STEP.1.status !== 'SUCCESS'", ConditionTruth::False),
+        ("STEP.5.status === 200", ConditionTruth::True),
+        ("STEP.1.testResults.failed === 2", ConditionTruth::True),
+        ("STEP.1.testsFailed === STEP.1.testResults['failed']", ConditionTruth::True),
+        ("STEP.1.stdout.startsWith('1 passed')", ConditionTruth::True),
+        ("STEP.1.stdout.startsWith('passed')", ConditionTruth::False),
+        // Of this text the beginning `first` and the end `last` were kept.
+        ("STEP.2.stdout.startsWith('fi')", ConditionTruth::True),
+        ("STEP.2.stdout.startsWith('x')", ConditionTruth::False),
+        ("STEP.2.stdout.startsWith('firstly')", ConditionTruth::Unknown),
     ] {
         assert_eq!(truth(text), expected, "{text}");
     }

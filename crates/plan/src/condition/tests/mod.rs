@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::condition::{Condition, ConditionContext, ConditionFault, Field, FieldValue, OutputText, check};
-use proctor_model::{ActionId, ActionType};
+use proctor_model::{ActionId, ActionType, ConditionValue};
 
 /// The values of fields that a test sets, by action and field.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,8 @@ pub(super) enum FakeValue {
     Boolean(bool),
     Number(f64),
     Text(String),
+    /// A text that is one scalar.
+    Word(&'static str),
     /// A longer text of which only the first and the last part were kept.
     Ends(String, String),
     Json(Value),
@@ -44,6 +46,7 @@ impl ConditionContext for FakeAction {
         Some(match self.fields.get(&(action.to_string(), field))? {
             FakeValue::Boolean(value) => FieldValue::from(*value),
             FakeValue::Number(number) => FieldValue::from(*number),
+            FakeValue::Word(word) => FieldValue::Scalar(ConditionValue::Text((*word).to_owned())),
             FakeValue::Text(text) => FieldValue::Output(OutputText::whole(text)),
             FakeValue::Ends(first, last) => FieldValue::Output(OutputText {
                 parts: vec![Cow::Borrowed(first.as_str()), Cow::Borrowed(last.as_str())],

@@ -73,6 +73,7 @@ fn spelt(reference: &Reference) -> String {
     }
     match &reference.accessor {
         Some(Accessor::Includes(needle)) => text.push_str(&format!("?{needle}")),
+        Some(Accessor::StartsWith(needle)) => text.push_str(&format!("^{needle}")),
         Some(Accessor::Length) => text.push('#'),
         None => {}
     }

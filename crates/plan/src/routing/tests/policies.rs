@@ -2,7 +2,9 @@
 //! failure, and without a cycle (R2, R4, R7, C06, E4).
 
 use crate::routing::tests::{now, result, run_id, started, verify_all, with_category};
-use crate::routing::{TestResult, route_by_exit_code, verify_phase, verify_red_phase, verify_without_review_verdict};
+use crate::routing::{
+    RunCause, TestResult, route_by_exit_code, start_cycle, verify_phase, verify_red_phase, verify_without_review_verdict,
+};
 use proctor_model::{
     CategoryCode, CollectionErrorPolicy, Digest, ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, TddState,
 };
@@ -13,15 +15,63 @@ fn collection(policy: CollectionErrorPolicy, expected: &[&str]) -> RoutingSettin
 }
 
 #[test]
-fn outside_a_cycle_a_decision_is_advice() {
+fn outside_a_cycle_a_run_is_counted_and_moves_nothing() {
     for (code, node) in [(0, NextNode::NextPhase), (1, NextNode::N3), (3, NextNode::HumanReview), (4, NextNode::N2)] {
-        let state = TddState { exit_code_history: vec![Some(4); 5], phase_history: 5, ..TddState::default() };
-        let verified = verify_phase(&result(code, 0), state.clone(), &RoutingSettings::default());
+        let verified = verify_phase(&result(code, 0), TddState::default(), &RoutingSettings::default());
         assert_eq!(verified.entry.destination.next_node, node);
         assert_eq!(verified.entry.kind, RouteKind::Routed);
-        assert_eq!(verified.state, state);
+        let expected = TddState {
+            exit_code: Some(code),
+            exit_code_source: Some(ExitCodeSource::Process),
+            exit_code_history: vec![Some(code)],
+            phase_history: 1,
+            route_history: vec![verified.entry.clone()],
+            ..TddState::default()
+        };
+        assert_eq!(verified.state, expected, "no attempt, no pause, no other phase");
         assert_eq!(verified.log.len(), 2);
     }
+}
+
+#[test]
+fn outside_a_cycle_the_third_scaffold_error_in_a_row_asks_a_person_to_look() {
+    let settings = RoutingSettings::default();
+    let (decisions, state) = verify_all(TddState::default(), &[4, 5, 4, 4], &settings);
+    let seen: Vec<_> = decisions.iter().map(|one| (one.entry.destination.next_node, one.entry.kind)).collect();
+    let (routed, limit) = ((NextNode::N2, RouteKind::Routed), (NextNode::HumanReview, RouteKind::RetryLimit));
+    assert_eq!(seen, [routed, routed, limit, limit]);
+    assert_eq!(decisions[2].entry.destination.reason, "third scaffold error in a row: a person should look");
+    assert_eq!((&state.paused, state.started, state.attempts), (&None, false, 0));
+    assert_eq!(state.notice.as_ref(), decisions[2].state.notice.as_ref(), "it is asked once");
+    let (_, after) = verify_all(state.clone(), &[1], &settings);
+    assert_eq!(after.notice, None);
+    assert_eq!(start_cycle(state.clone(), None).expect("none is started").notice, None);
+    let (_, long) = verify_all(state, &[0; 50], &settings);
+    assert_eq!((long.exit_code_history.len(), long.route_history.len()), (10, 10), "each ledger line has the state");
+    for (limit, word) in [(1, "first"), (2, "second"), (11, "11th"), (21, "21st"), (100, "100th")] {
+        let settings = RoutingSettings { max_scaffold_retries: limit, ..RoutingSettings::default() };
+        let (decisions, _) = verify_all(TddState::default(), &vec![4; limit as usize], &settings);
+        let reason = &decisions.last().expect("some").entry.destination.reason;
+        assert_eq!(reason, &format!("{word} scaffold error in a row: a person should look"));
+    }
+}
+
+#[test]
+fn a_pass_in_red_that_nobody_asked_for_is_not_red_yet() {
+    let settings = RoutingSettings { max_attempts: 2, ..RoutingSettings::default() };
+    let passed = |cause, state| verify_phase(&TestResult { cause, ..result(0, 0) }, state, &settings);
+    let other = passed(RunCause::Other, started(Phase::Red, &[]));
+    assert_eq!((other.entry.kind, other.entry.destination.next_node), (RouteKind::NotRedYet, NextNode::N2));
+    assert_eq!((other.state.attempts, &other.state.paused, other.state.phase), (0, &None, Phase::Red));
+    let first = passed(RunCause::SavedTest, other.state);
+    assert_eq!((first.state.attempts, &first.state.paused), (1, &None));
+    let second = passed(RunCause::SavedTest, first.state);
+    assert_eq!(second.entry.kind, RouteKind::AttemptLimit, "a phase that never becomes red ends at the limit");
+    assert!(second.state.paused.is_some());
+    let asked = passed(RunCause::Asked, started(Phase::Red, &[]));
+    assert_eq!((asked.entry.kind, asked.entry.destination.next_node), (RouteKind::Routed, NextNode::HumanReview));
+    let green = passed(RunCause::Other, started(Phase::Green, &[]));
+    assert_eq!(green.entry.destination.next_node, NextNode::NextPhase);
 }
 
 #[test]

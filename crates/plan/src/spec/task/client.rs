@@ -28,9 +28,10 @@ const BROWSER_WAIT: u64 = 5_000;
 /// How much longer than its waits an action of a browser may take, in milliseconds: a browser has to start.
 const BROWSER_START: u64 = 30_000;
 
-/// Returns the time limit of a query that sets none: to connect, and to answer.
+/// Returns the time limit of a query that sets none: `queryTimeout` for all of it, else the defaults to connect and to answer.
 pub(super) fn query_timeout(settings: Option<&RawDatabaseQueryConfig>) -> u64 {
-    connection_timeout(settings) + settings.and_then(|settings| settings.query_timeout).unwrap_or(QUERY_TIMEOUT)
+    let whole = settings.and_then(|settings| settings.query_timeout);
+    whole.unwrap_or_else(|| connection_timeout(settings) + QUERY_TIMEOUT)
 }
 
 fn connection_timeout(settings: Option<&RawDatabaseQueryConfig>) -> u64 {

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::condition::{ConditionContext, Field, FieldValue, OutputText};
 use proctor_model::{
-    ActionId, ActionPhase, ActionType, Blocking, ClientFacts, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt,
-    TestResults, ToolClass,
+    ActionId, ActionPhase, ActionType, Blocking, ClientFacts, ConditionValue, DiagnosticSummary, DurationMs, ResultType,
+    StreamExcerpt, TestResults, ToolClass,
 };
 
 /// What was observed about one action. If something was not observed, its field is `None`, and a condition on that
@@ -89,6 +89,8 @@ impl SeenAction<'_> {
         match field {
             Field::ExitCode => self.exit_code().map(|code| FieldValue::from(f64::from(code))),
             Field::Success => self.status.map(|status| FieldValue::from(status == ResultType::Success)),
+            Field::Result if self.action_type == ActionType::HttpRequest => None,
+            Field::Result => self.status.map(|status| FieldValue::Scalar(ConditionValue::Text(status.word().to_owned()))),
             Field::Duration => count(self.duration?.0),
             Field::Stdout => self.stdout.map(|stream| FieldValue::Output(text_of(stream))),
             Field::Stderr => self.stderr.map(|stream| FieldValue::Output(text_of(stream))),

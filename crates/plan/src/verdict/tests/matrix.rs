@@ -1,12 +1,14 @@
 //! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it. Also tests
 //! interpreted successes that other facts contradict (E3).
 
-use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, stopped, tests, timed_out, with_policy};
-use crate::verdict::{RunFlow, judge_invalid, judge_run};
+use crate::verdict::tests::{
+    action, exited, findings, judge, judge_in, judge_with, plain, policy, stopped, tests, timed_out, with_policy,
+};
+use crate::verdict::{RedBeginning, RunFlow, TestHistory, judge_invalid, judge_run};
 use proctor_model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, Advice, BlockOn, Blocking, CategoryCode, DebtCategory,
-    DiagnosticSummary, FileCheck, FileValidation, HttpRequest, Interpretation, OverallResult, OverallStatus, Phase, ResultType,
-    SpawnFailure, Tool,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, Advice, BlockOn, Blocking, CategoryCode, CompletionStatus,
+    DebtCategory, DiagnosticSummary, FileCheck, FileValidation, HttpRequest, Interpretation, OverallResult, OverallStatus, Phase,
+    ResultType, RunId, SpawnFailure, Tool,
 };
 
 fn not_found() -> ActionEnd {
@@ -54,14 +56,49 @@ fn prerequisite(code: CategoryCode, kind: ActionKind) -> ActionJudgement {
     judge(&Action { kind, ..action(Tool::Generic, ActionPhase::Prerequisite) }, &exited(1), &plain(code))
 }
 
-/// C06, R6: tests that fail in the RED phase without being declared to fail are marked as RED, but still block and are
-/// debt. Seed 004's row applies only to tests that were declared to fail.
+/// R6: tests that are new since the RED phase began do not block and are no debt, as seed 004's row says.
 #[test]
 fn matrix_tdd_red_phase() {
     let failed = tests(CategoryCode::TestsFailed, 1, 1);
-    let outcome = judge_in(&step(Tool::Pytest), &exited(1), &failed, Phase::Red, true);
+    let history = TestHistory { red: RedBeginning::NoneFailed, ..TestHistory::default() };
+    let outcome = judge_with(&history, &step(Tool::Pytest), &exited(1), &failed, (Phase::Red, true));
+    assert_eq!((outcome.blocking, outcome.debt.should_generate), (Blocking::Allowed, false));
+    assert_eq!(outcome.agent_action.action, "CONTINUE");
+    let verdict = judge_run(&[(ActionPhase::Step, Some(&outcome))], &RunFlow::Finished);
+    assert_eq!((verdict.overall_result, verdict.overall_status), (Some(OverallResult::Failed), OverallStatus::Failed));
+    assert_eq!((verdict.completion_status, verdict.blocking), (CompletionStatus::Incomplete, 0));
+    assert_eq!(verdict.reason, "1 of 1 step fails as the RED phase demands: the implementation is still to come");
+    let run = RunId::try_from("exec-20260304T093000.120Z-000042".to_owned()).expect("a run id");
+    let before = RedBeginning::Failed { run, tests: vec!["test_a".to_owned()] };
+    for (red, why) in [(before, "`test_a`"), (RedBeginning::Unknown("gone".to_owned()), "is not known: gone")] {
+        let history = TestHistory { red, ..TestHistory::default() };
+        let outcome = judge_with(&history, &step(Tool::Pytest), &exited(1), &failed, (Phase::Red, true));
+        assert_eq!((outcome.blocking, outcome.debt.should_generate), (Blocking::Blocks, true));
+        assert!(outcome.classification.reason.contains(why), "{}", outcome.classification.reason);
+    }
     assert_eq!((outcome.classification.category, outcome.classification.is_tdd_red_phase), (ResultType::TestFailure, Some(true)));
     assert_eq!(outcome.classification.tests_ran, Some(true));
+}
+
+/// A clean-up or prerequisite that may fail (`continueOnFailure`) is shown and decides nothing: seed 004 judges steps and conditions.
+#[test]
+fn what_may_fail_before_and_after_the_steps_is_a_warning() {
+    for (phase, result) in
+        [(ActionPhase::Prerequisite, ResultType::PrerequisiteFailure), (ActionPhase::Cleanup, ResultType::ExecutionError)]
+    {
+        let may_fail = |may| Action { continue_on_failure: may, ..action(Tool::Generic, phase) };
+        let failed = |may| judge(&may_fail(may), &not_found(), &plain(CategoryCode::ToolNotFound));
+        let (warned, blocked) = (failed(true), failed(false));
+        assert_eq!((warned.classification.category, blocked.classification.category), (result, result));
+        assert_eq!((warned.blocking, warned.debt.should_generate), (Blocking::Allowed, false));
+        assert_eq!(blocked.blocking, Blocking::Blocks);
+        let passed = judge(&step(Tool::Pytest), &exited(0), &tests(CategoryCode::TestsPassed, 1, 0));
+        let verdict = judge_run(&[(phase, Some(&warned)), (ActionPhase::Step, Some(&passed))], &RunFlow::Finished);
+        assert_eq!(
+            (verdict.overall_result, verdict.completion_status),
+            (Some(OverallResult::Passed), CompletionStatus::Complete)
+        );
+    }
 }
 
 /// C42: the debt's category names the cause (BUSINESS_LOGIC_ERROR); the debt item's `workType` is FEATURE or BUG_FIX.
@@ -256,7 +293,7 @@ fn an_expected_exit_code_is_the_actions_own() {
 }
 
 #[test]
-fn a_valid_red_is_marked_and_excuses_nothing() {
+fn a_valid_red_whose_tests_are_not_known_is_marked_and_excuses_nothing() {
     let failed = tests(CategoryCode::TestsFailed, 1, 1);
     let step = step(Tool::Pytest);
     let red = judge_in(&step, &exited(1), &failed, Phase::Red, true);

@@ -152,7 +152,7 @@ fn c06_a_test_that_passed_before_is_no_new_failure() {
     let passed_before = |names: &[usize]| {
         let run: RunId = RunId::try_from("exec-20260304T093000.120Z-000042".to_owned()).expect("a run id");
         let passed_before = PassedBefore::Known(declared(names).tests.into_iter().map(|name| (name, run.clone())).collect());
-        TestHistory { passed_before, vanished: None }
+        TestHistory { passed_before, ..TestHistory::default() }
     };
     let both = declared(&[0, 1]);
     for (names, says) in [

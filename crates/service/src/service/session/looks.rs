@@ -18,7 +18,9 @@ use crate::service::waiters::{PlannedRun, WaiterNeed};
 use crate::worker::{LookTicket, OpenFailureKind};
 use proctor_api::{AnswerV1, DoingV1, ErrorKindV1, ErrorV1, ListedV1, WatchingV1};
 use proctor_app::health::{chain, health_of};
-use proctor_model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId, VerdictStatus, WaitStep, WatchHint};
+use proctor_model::{
+    Activity, Approval, Freshness, PersonAskedFor, ProjectStatus, SyncId, TaskId, VerdictStatus, WaitStep, WatchHint,
+};
 use proctor_project::{ProjectError, StoreReader};
 use proctor_sandbox::process::clock;
 use proctor_tree::watch::WatcherHandle;
@@ -199,7 +201,11 @@ impl ProjectSession {
             Stage::Opening(_) | Stage::Left => (WatchingV1::NotWatched, DoingV1::Changing),
             Stage::Closed { .. } => (WatchingV1::NotWatched, DoingV1::Closed),
         };
-        let listed = ListedV1::new(&self.unlooked(archive, &[]), watching, doing, clock::now());
+        let mut listed = ListedV1::new(&self.unlooked(archive, &[]), watching, doing, clock::now());
+        // The ledger does not have what a plan asks for that nobody approved; the run that was refused has.
+        if let (None, Stage::Open(open)) = (&listed.person, &self.stage) {
+            listed.person = open.asked.clone().filter(|asked| asked.asked_for == PersonAskedFor::Approval);
+        }
         let listed = if self.root.is_dir() { listed } else { listed.with_missing_root() };
         listed.with_health(self.health.problem())
     }

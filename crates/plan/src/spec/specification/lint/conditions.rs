@@ -10,7 +10,7 @@ use crate::spec::specification::lint::commands::class_of;
 use crate::spec::specification::lint::operands::word_of;
 use crate::spec::specification::lint::subject::{Action, Subject, Task};
 use crate::spec::specification::raw::{RawCondition, RawValidationType};
-use proctor_model::{ActionId, ActionPhase, ActionType, Problem, ToolClass};
+use proctor_model::{ActionId, ActionPhase, ActionType, ConditionValue, Problem, ResultType, ToolClass};
 
 const SUCCESS_CONDITIONS: &str = "successConditions";
 
@@ -176,6 +176,7 @@ impl ConditionContext for FailedTests<'_> {
         match field {
             Field::ExitCode => Some(FieldValue::from(TESTS_FAILED)),
             Field::Success => Some(FieldValue::from(false)),
+            Field::Result => Some(FieldValue::Scalar(ConditionValue::Text(ResultType::TestFailure.word().to_owned()))),
             Field::TestsFailed => Some(FieldValue::from(self.count)),
             Field::Duration
             | Field::Stdout

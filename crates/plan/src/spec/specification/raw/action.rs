@@ -74,9 +74,9 @@ pub struct RawEvidenceCapture {
     pub exit_code: Option<bool>,
     /// Whether the report shows how long the action took. The report always does; the lint notes a false.
     pub duration: Option<bool>,
-    /// Whether pictures of a browser are taken. proctor runs no browser, so the lint reports true. The default is false.
+    /// Whether an action of a browser leaves a picture of its page. The lint reports true for other actions. The default is false.
     pub screenshots: Option<bool>,
-    /// Whether the structure of a browser's page is recorded. proctor runs no browser, so the lint reports true.
+    /// Whether the structure of a browser's page is recorded. It never is, so the lint reports true.
     pub dom_snapshot: Option<bool>,
     /// Whether the report shows an excerpt of the answer to a request. The default is false.
     pub request_response: Option<bool>,

@@ -70,7 +70,7 @@ pub enum RawEvidenceKind {
     TestExecutionLog,
     /// The output of a command.
     TerminalOutput,
-    /// Pictures of a page in a browser. proctor runs no browser, so the lint reports this kind.
+    /// Pictures of a page in a browser, of actions with `evidenceCapture.screenshots`.
     Screenshots,
     /// The record of a request that a server answered, and the body of the answer.
     ApiResponses,

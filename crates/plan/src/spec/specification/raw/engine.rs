@@ -116,7 +116,7 @@ pub struct RawDockerCommandConfig {
 pub struct RawDatabaseQueryConfig {
     /// The time limit in milliseconds for connecting to the database. The default is 5000.
     pub connection_timeout: Option<u64>,
-    /// The time limit in milliseconds for a query, after the database was reached. The default is 30000.
+    /// The time limit in milliseconds for a query, with the time to connect. Without it a query has 30000 after the time to connect.
     pub query_timeout: Option<u64>,
 }
 

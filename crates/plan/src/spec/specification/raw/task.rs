@@ -29,7 +29,7 @@ pub struct RawTask {
     pub dependencies: Vec<String>,
     /// The actions of the task.
     pub test_execution: RawTestExecution,
-    /// Actions in a browser. proctor does not carry them out.
+    /// Actions in a browser beside the steps. They are not carried out: a step of type MCP_BROWSER_COMMAND is.
     pub mcp_validation: Option<RawMcpValidation>,
     /// The conditions and the output by which the task is judged after its actions have ended.
     pub validation_criteria: RawValidationCriteria,
@@ -59,12 +59,12 @@ pub struct RawTestExecution {
     pub cleanup: Vec<RawAction>,
 }
 
-/// Actions in a browser. proctor does not carry them out.
+/// Actions in a browser beside the steps. They are not carried out: a step of type MCP_BROWSER_COMMAND is.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawMcpValidation {
-    /// Whether the actions in a browser must run. proctor runs no browser, so the lint refuses true. The default is false.
+    /// Whether these actions must run. They never do, so the lint refuses true: write them as steps. The default is false.
     pub enabled: Option<bool>,
     /// The actions in a browser, which never run.
     #[serde(default)]

@@ -1,0 +1,128 @@
+//! Tests that everything which tells how a task stands says why a person is asked: the reason, since when, by which run, and
+//! the whole command.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{EMPTY, FAILING, PASSING, last_line, project, routed, run, tdd};
+use crate::common::{Project, poll, redact};
+use crate::daemon::start_serving;
+
+const LATE: Duration = Duration::from_secs(60);
+
+const RESOLVE: &str = "`proctor tdd resolve default --to NODE --reason TEXT`";
+
+/// Returns what is asked about the task, of every answer in JSON.
+fn asked(project: &Project) -> [Value; 2] {
+    let status = project.proctor(["status", "--json"]).any_status().json();
+    let list = project.proctor(["list", "--json"]).success().json();
+    [status["projects"][0]["tasks"][0]["person"].clone(), list["projects"][0]["standing"]["person"].clone()]
+}
+
+/// Waits until the service has made this many runs.
+#[track_caller]
+fn wait_for_runs(project: &Project, count: usize) {
+    poll(LATE, "the runs of the service", || match project.store().committed_runs().len() {
+        runs if runs >= count => Ok(()),
+        runs => Err(format!("{runs} runs")),
+    });
+}
+
+#[test]
+fn every_answer_says_why_a_task_waits_for_a_person() {
+    let project = project("");
+    tdd(&project, &["start", "--phase", "GREEN"]);
+    run(&project, EMPTY, 1);
+    run(&project, EMPTY, 1);
+    run(&project, EMPTY, 3);
+    let told = |arguments: &[&str], status: i32| {
+        let output = project.proctor(arguments).any_status();
+        assert_eq!(output.status, status, "{}", output.snapshot());
+        redact(&output.stdout, &project.redactions())
+    };
+    let third = project.store().committed_runs()[2]["runId"].clone();
+    let number: u64 = third.as_str().and_then(|id| id.rsplit('-').next()?.parse().ok()).expect("a run's number");
+    let sentence = format!(
+        "needs a person since <date> (run {number}): Scaffold retry limit (3) exceeded; {RESOLVE} decides on a terminal how it goes on"
+    );
+    for (arguments, status) in [(vec!["status"], 0), (vec!["wait", "--fresh"], 3), (vec!["list"], 0), (vec!["log"], 0)] {
+        let text = told(&arguments, status);
+        assert!(text.contains(&sentence), "{arguments:?}: {text}");
+    }
+    let [of_status, of_list] = asked(&project);
+    assert_eq!(of_status, of_list);
+    assert_eq!((&of_status["askedFor"], &of_status["reason"]), (&json!("decision"), &json!("Scaffold retry limit (3) exceeded")));
+    assert_eq!(of_status["command"], RESOLVE.trim_matches('`'));
+    assert_eq!(of_status["runId"], third);
+    let runs = project.proctor(["log", "--json"]).success().json();
+    assert_eq!((&runs["runs"][0]["person"], &runs["runs"][1]["person"]), (&of_status, &Value::Null));
+    let status = project.proctor(["status", "--json"]).success().json();
+    let counted = &status["projects"][0]["tasks"][0]["tdd"];
+    assert_eq!(counted["exitCodeHistory"], json!([5, 5, 5]));
+    assert_eq!(counted["route"]["kind"], "retry-limit");
+}
+
+#[test]
+fn without_a_cycle_the_third_scaffold_error_in_a_row_asks_a_person_to_look_and_pauses_nothing() {
+    let project = project("");
+    project.save("test_it.py", EMPTY);
+    let service = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).failure();
+    for (runs, tests) in [(2, "# nothing yet\n"), (3, "# nothing at all\n")] {
+        project.save("test_it.py", tests);
+        wait_for_runs(&project, runs);
+    }
+    project.proctor(["wait", "--fresh"]).failure();
+    let reason = "third scaffold error in a row: a person should look";
+    let [of_status, of_list] = asked(&project);
+    assert_eq!((&of_status["askedFor"], &of_status["reason"]), (&json!("look"), &json!(reason)));
+    assert_eq!((&of_status, &of_status["command"]), (&of_list, &json!("proctor tdd show default")));
+    for command in [["status"], ["list"], ["log"]] {
+        let text = project.proctor(command).success().stdout;
+        assert!(text.contains(reason), "{command:?}: {text}");
+    }
+    let shown = tdd(&project, &["show"]).stdout;
+    assert_eq!(shown.lines().filter(|line| line.contains("exit 5")).count(), 3, "{shown}");
+    assert!(shown.contains("HUMAN_REVIEW  third scaffold error"), "{shown}");
+    // The fourth save is run as every other, and a run with tests is the end of it.
+    project.save("test_it.py", PASSING);
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(asked(&project), [Value::Null, Value::Null]);
+    let service = service.interrupt();
+    let log = redact(&format!("{}{}", service.stdout, service.stderr), &project.redactions());
+    assert!(log.contains("a person should look since <date>"), "{log}");
+}
+
+#[test]
+fn a_save_of_the_red_phase_that_passes_is_not_red_yet_and_the_failing_test_after_it_is_run() {
+    let project = project("");
+    run(&project, PASSING, 0);
+    tdd(&project, &["start"]);
+    let service = start_serving(&project);
+    project.save("app.py", "# a comment\n");
+    wait_for_runs(&project, 2);
+    let waited = project.proctor(["wait", "--fresh"]).failure();
+    assert!(waited.stdout.contains("not red yet"), "{}", waited.snapshot());
+    let state = tdd(&project, &["show", "--json"]).json();
+    assert_eq!(json!([state["attempts"], state["paused"], state["routeHistory"][1]["kind"]]), json!([0, null, "not-red-yet"]));
+    // A test file that changed is an attempt to be red.
+    project.save("test_it.py", &format!("{PASSING}\n# more\n"));
+    wait_for_runs(&project, 3);
+    project.proctor(["wait", "--fresh"]).failure();
+    assert_eq!(tdd(&project, &["show", "--json"]).json()["attempts"], 1);
+    project.save("test_it.py", FAILING);
+    let red = project.proctor(["wait", "--fresh"]).success();
+    assert!(red.stdout.contains("valid RED"), "{}", red.snapshot());
+    assert_eq!(tdd(&project, &["show", "--json"]).json()["phase"], "GREEN");
+    service.interrupt();
+}
+
+#[test]
+fn a_pass_in_red_that_somebody_asked_for_is_answered_as_the_router_does() {
+    let project = project("");
+    tdd(&project, &["start"]);
+    let passed = run(&project, PASSING, 3);
+    assert_eq!(last_line(&passed), "PASSED · RED → HUMAN_REVIEW a person decides");
+    assert_eq!(routed(&passed), json!(["HUMAN_REVIEW", "routed", "RED", "RED", 1]));
+}
