@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::failure::FailuresV1;
 use crate::health::HealthV1;
 use proctor_model::{
-    CheckStanding, ClaimRecord, CommandExit, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus,
-    ProjectId, ProjectStatus, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TestedPlace, Timestamp, TreeDigest,
-    VerdictStatus,
+    CheckStanding, ClaimRecord, CommandExit, Digest, FewerTests, Freshness, IsolationLevel, LastVerdict, OverallResult,
+    OverallStatus, ProjectId, ProjectStatus, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TestedPlace, Timestamp,
+    TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -126,6 +126,13 @@ pub struct TaskStatusV1 {
     /// until a person approves them. The key is absent if all are approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules_changed: Vec<String>,
+    /// The project's own test command that no check of the fresh verdict's run ran, such as `"test" of package.json (mocha)`: the verdict
+    /// holds for what was run, and proves no commit. The key is absent if one ran it, and without a fresh verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_not_run: Option<String>,
+    /// That the fresh verdict's run had fewer tests than the last whole run of an ancestor of its tree. The key is absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewer_tests: Option<FewerTests>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,6 +272,8 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             checks: standing.checks.clone(),
             problems: standing.problems.clone(),
             rules_changed: standing.rules_changed.clone(),
+            tests_not_run: standing.tests_not_run.clone(),
+            fewer_tests: standing.fewer_tests.clone(),
             failures: None,
         }
     }

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, IsolationLevel, KnownCheck, OverallResult, OverallStatus,
-    ProjectId, RunId, Sequence, TaskId, TestedPlace, Timestamp, TreeDigest, TreeFormat, newest_fresh_failure,
+    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, FewerTests, IsolationLevel, KnownCheck, OverallResult,
+    OverallStatus, ProjectId, RunId, Sequence, TaskId, TestedPlace, Timestamp, TreeDigest, TreeFormat, newest_fresh_failure,
 };
 
 /// How a task's last verdict relates to the present tree and plan.
@@ -214,6 +214,10 @@ pub struct VerdictStatus {
     pub problems: Vec<String>,
     /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`. A verdict by them is no proof.
     pub rules_changed: Vec<String>,
+    /// The project's test command that no check of the fresh verdict's run ran; `None` if one did, or without a fresh verdict.
+    pub tests_not_run: Option<String>,
+    /// That the fresh verdict's run had fewer tests than the last whole run before; `None` if not, or without a fresh verdict.
+    pub fewer_tests: Option<FewerTests>,
 }
 
 /// A project and the freshness of its tasks.

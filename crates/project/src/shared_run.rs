@@ -128,6 +128,8 @@ mod tests {
             checks: Vec::new(),
             problems: Vec::new(),
             rules_changed: Vec::new(),
+            tests_not_run: None,
+            fewer_tests: None,
         }
     }
 

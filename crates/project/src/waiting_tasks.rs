@@ -58,6 +58,8 @@ mod tests {
             checks: Vec::new(),
             problems: Vec::new(),
             rules_changed: Vec::new(),
+            tests_not_run: None,
+            fewer_tests: None,
         };
         let mut tasks: Vec<VerdictStatus> = [
             ("T1", fresh(OverallResult::Failed, CommandExit::CodeNeedsWork)),
