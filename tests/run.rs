@@ -10,6 +10,7 @@ mod environment;
 mod environments;
 mod evidence;
 mod failures;
+mod fewer_tests;
 mod flow;
 mod home_copy;
 mod in_place;
@@ -44,6 +45,7 @@ mod snapshot_prepared;
 mod snapshot_storm;
 mod stopping;
 mod test_names;
+mod tests_not_run;
 mod verdict;
 
 use std::fs;

@@ -18,6 +18,16 @@ fn move_away(project: &Project) {
 }
 
 #[test]
+fn a_directory_that_was_made_anew_at_the_same_path_is_called_another_one() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    move_away(&project);
+    fs::copy(project.root().join("moved/proctor.toml"), project.path().join("proctor.toml")).expect("it is there");
+    let output = project.proctor(["run"]).status(3);
+    assert!(output.stderr.contains("is registered, and another directory lies there now"), "{}", output.stderr);
+}
+
+#[test]
 fn a_directory_that_was_moved_is_asked_about() {
     let project = project(&check("a", &[]));
     project.proctor(["run"]).success();

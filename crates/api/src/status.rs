@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::failure::FailuresV1;
 use crate::health::HealthV1;
 use proctor_model::{
-    CheckStanding, ClaimRecord, CommandExit, Digest, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus,
-    PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TddState,
-    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    CheckStanding, ClaimRecord, CommandExit, Digest, FewerTests, Freshness, IsolationLevel, LastVerdict, OverallResult,
+    OverallStatus, PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId,
+    TddState, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -133,6 +133,13 @@ pub struct TaskStatusV1 {
     /// What the router counted for the task. The key is absent if it has counted nothing yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdd: Option<CountedV1>,
+    /// The project's own test command that no check of the fresh verdict's run ran, such as `"test" of package.json (mocha)`: the verdict
+    /// holds for what was run, and proves no commit. The key is absent if one ran it, and without a fresh verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_not_run: Option<String>,
+    /// That the fresh verdict's run had fewer tests than the last whole run of an ancestor of its tree. The key is absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewer_tests: Option<FewerTests>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -303,6 +310,8 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             rules_changed: standing.rules_changed.clone(),
             person: standing.person.clone(),
             tdd: CountedV1::of(&standing.tdd),
+            tests_not_run: standing.tests_not_run.clone(),
+            fewer_tests: standing.fewer_tests.clone(),
             failures: None,
         }
     }

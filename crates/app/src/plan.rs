@@ -16,6 +16,9 @@ pub struct PlanV1<'p> {
     project: &'p str,
     origin: &'p PlanOrigin,
     actions: Vec<ActionV1<'p>>,
+    /// The project's own test command that no check runs. The key is absent if one runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tests_not_run: Option<&'p str>,
     notes: &'p [PlanNote],
 }
 
@@ -69,6 +72,7 @@ impl<'p> PlanV1<'p> {
             project: &plan.project_name,
             origin: &plan.origin,
             actions: plan.actions().map(ActionV1).collect(),
+            tests_not_run: plan.tests_not_run.as_deref(),
             notes: &plan.notes,
         }
     }

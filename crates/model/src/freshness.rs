@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, IsolationLevel, KnownCheck, OverallResult, OverallStatus,
-    PersonAsked, ProjectId, RunId, Sequence, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
+    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, FewerTests, IsolationLevel, KnownCheck, OverallResult,
+    OverallStatus, PersonAsked, ProjectId, RunId, Sequence, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
     newest_fresh_failure,
 };
 
@@ -219,6 +219,10 @@ pub struct VerdictStatus {
     pub person: Option<PersonAsked>,
     /// The task's cycle and the counts of the router.
     pub tdd: TddState,
+    /// The project's test command that no check of the fresh verdict's run ran; `None` if one did, or without a fresh verdict.
+    pub tests_not_run: Option<String>,
+    /// That the fresh verdict's run had fewer tests than the last whole run before; `None` if not, or without a fresh verdict.
+    pub fewer_tests: Option<FewerTests>,
 }
 
 /// A project and the freshness of its tasks.

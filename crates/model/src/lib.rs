@@ -182,7 +182,7 @@ pub use route::{
 };
 pub use run::{Trigger, TriggerKind};
 pub use run_conditions::{
-    CachesSeen, ChangedRules, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord,
+    CachesSeen, ChangedRules, FewerTests, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord,
 };
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};

@@ -293,6 +293,8 @@ pub enum PartialReason {
     RewroteTree,
     /// The run was judged by rules that nobody had approved (S7).
     ChangedRules,
+    /// No check runs the project's own test command.
+    TestsNotRun,
 }
 
 /// Whether the task may be marked as done.

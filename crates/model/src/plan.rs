@@ -272,6 +272,13 @@ pub struct PlanNote {
     pub message: String,
 }
 
+impl PlanNote {
+    /// The subject of the note about a test command that no check runs.
+    pub const TEST_COMMAND: &str = "test command";
+    /// The subject of the note about other commands of the project that no check runs.
+    pub const NOT_CHECKED: &str = "not checked";
+}
+
 /// The `[defaults]` of `proctor.toml`: limits for every action that does not set its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionDefaults {
@@ -311,6 +318,10 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debt: Option<DebtSettings>,
     pub notes: Vec<PlanNote>,
+    /// The project's test command that no check runs, such as `"test" of package.json (mocha)`: a run of this plan proves nothing of a
+    /// commit. `None` if a check runs it, or the project names none. It is no part of the plan's digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests_not_run: Option<String>,
     /// The order in which steps are carried out, as far as `after` allows. Steps that are missing here come last, in
     /// the order of `steps` (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -461,6 +472,7 @@ impl Plan {
             criteria: None,
             debt: None,
             notes: Vec::new(),
+            tests_not_run: None,
             order: Vec::new(),
             parallel: false,
             timeout: None,

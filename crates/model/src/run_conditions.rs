@@ -1,10 +1,11 @@
 //! What the results of a run may depend on beside the tree, as the ledger records it. `proctor gate` asks for it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Timestamp};
+use crate::{Digest, RunId, Timestamp};
 
 /// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
 pub const MOST_IGNORED_NAMED: usize = 200;
@@ -63,6 +64,30 @@ pub struct RunConditions {
     /// Which rules were not the approved ones; `None` if all were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_changed: Option<ChangedRules>,
+    /// The project's test command that no check of the run's plan runs, such as `"test" of package.json (mocha)`. Lines of earlier versions
+    /// of proctor do not say it, and stay what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_not_run: Option<String>,
+    /// The id of the commit that was checked out when the run ended; `None` outside of a repository, before the first commit, and in lines
+    /// of earlier versions of proctor. It says which runs are of this branch. It does not say that the tree is the commit's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// That fewer tests were counted than in the last whole run before; `None` if not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fewer_tests: Option<FewerTests>,
+}
+
+/// How many tests a run had less than the last whole run of an ancestor of its tree, over the checks that both carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FewerTests {
+    /// The earlier run.
+    pub since: RunId,
+    /// How many tests it had.
+    pub before: u64,
+    /// How many tests this run has.
+    pub now: u64,
 }
 
 /// The rules of a run that nobody had approved when it began.
@@ -133,6 +158,17 @@ impl RunConditions {
     }
 }
 
+impl fmt::Display for FewerTests {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { before, now, .. } = self;
+        let tests = if *now == 1 { "test" } else { "tests" };
+        match before.saturating_sub(*now) {
+            1 => write!(formatter, "{now} {tests}, {before} before: 1 is gone"),
+            gone => write!(formatter, "{now} {tests}, {before} before: {gone} are gone"),
+        }
+    }
+}
+
 impl IgnoredFiles {
     /// Adds a path, and counts it only if enough paths are named.
     pub fn add(&mut self, path: String) {
@@ -193,6 +229,9 @@ mod tests {
             toolchains_looked: None,
             other_programs: Vec::new(),
             rules_changed: None,
+            tests_not_run: None,
+            head: None,
+            fewer_tests: None,
         };
         assert_eq!(serde_json::to_string(&conditions).unwrap(), r#"{"platform":"linux-x86_64"}"#);
     }

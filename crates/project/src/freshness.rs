@@ -19,7 +19,7 @@ use crate::specifications::Specifications;
 use crate::store_reader::StoreReader;
 use crate::task_error::TaskError;
 use crate::task_history::{PresentState, TaskHistory};
-use crate::toolchains::{ToolchainNames, current_toolchains};
+use crate::toolchains::{ToolchainNames, compare_toolchains, run_conditions};
 use crate::waiting_tasks::add_what_they_wait_for;
 use crate::workspace::Workspace;
 use proctor_evidence::Store;
@@ -371,10 +371,11 @@ fn judge_once(
         // Of a verdict on another tree nobody asks.
         let on_tree = verdict.as_ref().filter(|verdict| look.tree.is_some() && verdict.tree == look.tree);
         let names = ToolchainNames::new(question.root, question.ambient);
-        let toolchains = match question.project.zip(on_tree) {
-            Some((project, verdict)) => current_toolchains(store, &names, project, verdict.sequence)?,
-            None => CurrentToolchains::AsNamed,
+        let conditions = match question.project.zip(on_tree) {
+            Some((project, verdict)) => run_conditions(store, project, verdict.sequence)?,
+            None => None,
         };
+        let toolchains = conditions.as_ref().map_or(CurrentToolchains::AsNamed, |known| compare_toolchains(store, &names, known));
         let facts = FreshnessFacts {
             root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,
@@ -392,12 +393,28 @@ fn judge_once(
             (CurrentPlan::Known(_) | CurrentPlan::Wrong | CurrentPlan::SpecificationWrong | CurrentPlan::WithoutTask, _) => None,
         };
         let freshness = compute_freshness(&facts);
+        let of_fresh = conditions.filter(|_| matches!(freshness, Freshness::Fresh { .. }));
+        let (tests_not_run, fewer_tests) =
+            of_fresh.map(|conditions| (conditions.tests_not_run, conditions.fewer_tests)).unwrap_or_default();
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
         let rules_changed = RuleChange::in_short(&[look.left.clone(), plan.changed].concat());
         let approval =
             (freshness == Freshness::NotApproved && !problems.is_empty()).then(|| PersonAsked::approval(&task, &problems));
         let (person, tdd) = (approval.or_else(|| PersonAsked::of_cycle(&task, &history.tdd)), history.tdd);
-        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, checks, problems, rules_changed, person, tdd });
+        tasks.push(VerdictStatus {
+            freshness,
+            task,
+            tree,
+            plan: digest,
+            verdict,
+            checks,
+            problems,
+            rules_changed,
+            person,
+            tdd,
+            tests_not_run,
+            fewer_tests,
+        });
     }
     if let Some((specifications, _)) = look.specifications {
         add_what_they_wait_for(&mut tasks, &specifications.listed());

@@ -298,6 +298,21 @@ pub fn directory_in_repository(root: &Path) -> Option<String> {
     Some(below.to_string_lossy().into_owned())
 }
 
+/// Returns the id of the commit that is checked out; `None` outside of a repository, and before its first commit.
+pub fn checked_out_commit(root: &Path) -> Option<String> {
+    let repository = ProjectRepository::open(root).ok()??;
+    Some(repository.storage.resolve("HEAD").ok()?.hex())
+}
+
+/// Returns whether a commit is `tip` or comes before it.
+pub fn is_commit_before(root: &Path, commit: &str, tip: &str) -> bool {
+    let is_before = || {
+        let storage = ProjectRepository::open(root).ok()??.storage;
+        Some(storage.is_ancestor(storage.resolve(commit).ok()?, storage.resolve(tip).ok()?))
+    };
+    commit == tip || is_before() == Some(true)
+}
+
 /// Returns what the ledger claims of a run. `runs` are the runs of the same project on the same tree: the origin of a reused result is
 /// among them.
 fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {

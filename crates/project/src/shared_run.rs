@@ -130,6 +130,8 @@ mod tests {
             rules_changed: Vec::new(),
             person: None,
             tdd: TddState::default(),
+            tests_not_run: None,
+            fewer_tests: None,
         }
     }
 

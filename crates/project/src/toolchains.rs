@@ -223,18 +223,34 @@ pub fn current_toolchains(
     project: &ProjectId,
     run: Sequence,
 ) -> Result<CurrentToolchains, ProjectError> {
+    let conditions = run_conditions(store, project, run)?;
+    Ok(conditions.map_or(CurrentToolchains::AsNamed, |conditions| compare_toolchains(store, names, &conditions)))
+}
+
+/// Returns what the results of a run may depend on beside the tree; `None` if its line in the ledger does not say it.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub(crate) fn run_conditions(
+    store: &Store,
+    project: &ProjectId,
+    run: Sequence,
+) -> Result<Option<Box<RunConditions>>, ProjectError> {
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
     let line = ledger.find(run).map_err(ProjectError::Evidence)?;
-    let conditions = match line.as_ref().and_then(|line| line.body.about_runs()) {
-        Some(RunLine::Sealed(record)) => record.conditions.as_deref(),
+    Ok(match line.as_ref().and_then(|line| line.body.about_runs()) {
+        Some(RunLine::Sealed(record)) => record.conditions.clone(),
         Some(_) | None => None,
-    };
+    })
+}
+
+/// Compares the toolchains that a run names with the present ones, as [`current_toolchains`] does.
+pub(crate) fn compare_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunConditions) -> CurrentToolchains {
     let is_other = |one: &ToolchainRecord| {
         let saved = SavedDirectory::of(store, &names.path(&one.path));
         one.content.is_some() && saved.look(LookDepth::Listings, HASHED_AT_ONCE).digest() != one.content
     };
-    let is_any_other = conditions.is_some_and(|conditions| conditions.toolchains.iter().any(is_other));
-    Ok(if is_any_other { CurrentToolchains::Changed } else { CurrentToolchains::AsNamed })
+    if conditions.toolchains.iter().any(is_other) { CurrentToolchains::Changed } else { CurrentToolchains::AsNamed }
 }
 
 /// Returns the toolchains of a run that are not what the run named, or of which a file was written after the run had looked at them: it

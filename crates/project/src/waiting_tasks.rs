@@ -60,6 +60,8 @@ mod tests {
             rules_changed: Vec::new(),
             person: None,
             tdd: TddState::default(),
+            tests_not_run: None,
+            fewer_tests: None,
         };
         let mut tasks: Vec<VerdictStatus> = [
             ("T1", fresh(OverallResult::Failed, CommandExit::CodeNeedsWork)),

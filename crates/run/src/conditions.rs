@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check_place::CheckPlace;
 use proctor_model::{CachesSeen, IgnoredFiles, RunConditions, ToolchainRecord};
-use proctor_project::{RunRequest, directory_in_repository, ignored_in_project, outputs_of_plan};
+use proctor_project::{RunRequest, checked_out_commit, directory_in_repository, ignored_in_project, outputs_of_plan};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::ShownOutputs;
 
@@ -68,6 +68,9 @@ impl IgnoredBefore {
             toolchains_looked: None,
             other_programs,
             rules_changed: None,
+            tests_not_run: request.plan.tests_not_run.clone(),
+            head: checked_out_commit(&request.scope.root),
+            fewer_tests: None,
         }
     }
 }

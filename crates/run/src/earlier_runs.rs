@@ -10,11 +10,16 @@ use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
 use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use proctor_index::{IndexedRun, RunsJudgedBy};
-use proctor_model::{Digest, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, RunId, TestCase, TestOutcome};
-use proctor_project::{Evidence, LastRuns, RunRequest, is_as_in_ledger};
+use proctor_model::{
+    CheckCoverage, Digest, FewerTests, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, ResultType, RunId, RunLine, TestCase,
+    TestOutcome,
+};
+use proctor_project::{Evidence, LastRuns, RunRequest, is_as_in_ledger, is_commit_before};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
+/// At most this many reports are read to count the tests of an earlier run.
+const READ: usize = 5;
 /// The most names that a note lists. Further names are only counted.
 const NAMED: usize = 5;
 
@@ -24,6 +29,8 @@ pub(crate) struct EarlierRuns {
     pub(crate) notes: Vec<PlanNote>,
     /// The counts of tests in the last green run and now; `None` if no check has tests in both runs.
     pub(crate) tests: Option<TestCountsChangeV2>,
+    /// That this run has fewer tests than the last whole run of an ancestor of its tree; `None` if not.
+    pub(crate) fewer: Option<FewerTests>,
 }
 
 /// Rows of the index about earlier runs, newest first, which are compared with the ledger before they are used.
@@ -40,11 +47,57 @@ impl<'a> CheckedRows<'a> {
         let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_as_in_ledger(ledger, run).unwrap_or(false));
         self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
     }
+
+    /// Returns whether a run was made on the commit that is checked out now, or on one before it. Without a commit every run counts.
+    fn is_ancestor(&self, request: &RunRequest<'_>, run: &IndexedRun, head: Option<&str>) -> bool {
+        let Some(head) = head else { return true };
+        let line = self.ledger.and_then(|ledger| ledger.find(run.sequence).ok()?);
+        let Some(RunLine::Sealed(record)) = line.as_ref().and_then(|line| line.body.about_runs()) else { return false };
+        let then = record.conditions.as_ref().and_then(|conditions| conditions.head.as_deref());
+        then.is_some_and(|then| is_commit_before(&request.scope.root, then, head))
+    }
+}
+
+/// Returns how many tests the run has less than the last whole run of an ancestor of its tree in which the same checks ran their tests to
+/// the end.
+fn fewer_tests(
+    evidence: &Evidence,
+    request: &RunRequest<'_>,
+    facts: &RunFacts,
+    runs: &CheckedRows<'_>,
+    is_ancestor: &dyn Fn(&IndexedRun) -> bool,
+) -> Option<FewerTests> {
+    let ran_tests = |status: ResultType| matches!(status, ResultType::Success | ResultType::TestFailure);
+    let now: BTreeMap<&str, u64> = facts
+        .actions
+        .iter()
+        .filter(|action| action.status().is_some_and(ran_tests))
+        .filter_map(|action| {
+            let results = action.executed()?.interpretation.test_results.as_ref()?;
+            Some((action.action.name.as_str(), results.total))
+        })
+        .collect();
+    let is_whole = |run: &IndexedRun| {
+        run.status.counts()
+            && run.coverage != Some(CheckCoverage::Partial)
+            && run.tree_digest != Some(facts.tree.before)
+            && is_ancestor(run)
+    };
+    let counted = runs.matching(is_whole).take(READ).find_map(|run| {
+        let report = report_of(&evidence.store, request, run)?;
+        let of_both = report.step_execution.results.iter().filter(|result| result.status.is_some_and(ran_tests));
+        let of_both = of_both
+            .filter_map(|result| Some((result.result.as_ref()?.test_results.as_ref()?.total, *now.get(result.name.as_str())?)));
+        let counts: Vec<(u64, u64)> = of_both.collect();
+        let sum = |(before, now): (u64, u64), (one, other): &(u64, u64)| (before + one, now + other);
+        (!counts.is_empty()).then(|| (run.run_id.clone(), counts.iter().fold((0, 0), sum)))
+    });
+    counted.filter(|(_, (before, now))| now < before).map(|(since, (before, now))| FewerTests { since, before, now })
 }
 
 /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
-/// not depend on it.
-pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
+/// not depend on it. `head` is the commit that is checked out: runs of other branches have other tests for a good reason.
+pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts: &RunFacts, head: Option<&str>) -> EarlierRuns {
     let (project, task) = (&request.scope.project, &request.plan.task);
     let rows = evidence.index.runs(project, Some(task), RunsJudgedBy::ApprovedRules, RUNS).unwrap_or_default();
     // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
@@ -66,16 +119,18 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
         let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
         note(&action.action.name, message)
     }));
-    let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
+    let is_ancestor = |run: &IndexedRun| runs.is_ancestor(request, run, head);
+    let fewer = if of_both.is_empty() { None } else { fewer_tests(evidence, request, facts, &runs, &is_ancestor) };
+    let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed) && is_ancestor(run);
     let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
     let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
     if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
         let before = |action: &ActionResult| tests_of(&evidence.store, request, &green, &action.action.name);
         let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
         notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
-        return EarlierRuns { notes, tests: count_tests(&run.run_id, &both) };
+        return EarlierRuns { notes, tests: count_tests(&run.run_id, &both), fewer };
     }
-    EarlierRuns { notes, tests: None }
+    EarlierRuns { notes, tests: None, fewer }
 }
 
 /// Returns the notes about the discovery of the checks and about inputs that both this plan and the last run of the task have. Where
@@ -83,7 +138,12 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
 /// new.
 pub(crate) fn told_notes(evidence: &Evidence, last_runs: &mut LastRuns, request: &RunRequest<'_>) -> Vec<PlanNote> {
     let is_discovered = request.plan.origin == PlanOrigin::Discovered;
-    let of_plan = request.plan.notes.iter().filter(|_| is_discovered).cloned();
+    let of_plan = request
+        .plan
+        .notes
+        .iter()
+        .filter(|note| is_discovered || [PlanNote::TEST_COMMAND, PlanNote::NOT_CHECKED].contains(&note.subject.as_str()))
+        .cloned();
     let notes: Vec<PlanNote> = of_plan.chain(request.settings.input_notes()).collect();
     if notes.is_empty() {
         return Vec::new();

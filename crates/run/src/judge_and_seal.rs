@@ -11,7 +11,7 @@ use crate::exports::write_exports;
 use crate::hidden_inputs::add_input_notes;
 use crate::look_again::ProjectAfter;
 use crate::lowered_verdict::{
-    needs_a_person, note_changed_rules, note_partial_selection, note_protected_files, note_rewritten_tree,
+    needs_a_person, note_changed_rules, note_partial_selection, note_protected_files, note_rewritten_tree, note_tests_not_run,
 };
 use crate::run_context::RunContext;
 use crate::run_record::{inputs, named_checks, prerequisites_met};
@@ -103,7 +103,10 @@ fn facts_beside_others(
     let request = run_end.context.request;
     let before = evidence.configuration_before(&request.scope.project, &request.plan.task)?;
     let mut facts = facts(run_end, decided, &before);
-    let earlier = earlier_runs(evidence, request, &facts);
+    let head = run_end.after.conditions.head.clone();
+    let earlier = earlier_runs(evidence, request, &facts, head.as_deref());
+    run_end.after.conditions.fewer_tests.clone_from(&earlier.fewer);
+    facts.fewer_tests = earlier.fewer;
     facts.notes.extend(earlier.notes);
     facts.notes.extend(runner.refused_requests.take_note());
     facts.notes.extend(trees.note_tracked_outside(request.scope));
@@ -186,6 +189,8 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     note_partial_selection(run_end, &mut verdict);
     note_protected_files(run_end, &mut verdict);
     note_rewritten_tree(run_end, &mut verdict);
+    // An approval of the rules takes back what is said of them alone, so it is said last.
+    note_tests_not_run(run_end, &mut verdict);
     note_changed_rules(run_end, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
@@ -302,6 +307,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         environment: environment(run_end),
         configuration_changed: changed_between(before, &run_end.after.surveyed.configuration),
         rules_changed: context.changed_rules.as_ref().map(|rules| rules.changed.clone()).unwrap_or_default(),
+        fewer_tests: None,
         tests_modified: run_end.after.protected.as_ref().map(|seen| seen.to_report(request.plan)),
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
         tdd: counts.then(|| tdd_facts(context, decided)),

@@ -1,5 +1,5 @@
 //! Lowers the verdict of a run whose checks passed and that is no full verdict on its tree all the same: checks were left out, protected
-//! files changed, a check left other content in its copy of the tree, or nobody approved the rules.
+//! files changed, a check left other content in its copy of the tree, no check runs the project's tests, or nobody approved the rules.
 
 use proctor_model::{ActionPhase, CompletionStatus, OverallResult, OverallStatus, PartialReason, TaskStatus};
 use proctor_plan::verdict::RunVerdict;
@@ -61,6 +61,19 @@ pub(crate) fn note_rewritten_tree(run_end: &RunEnd<'_>, verdict: &mut RunVerdict
         verdict.completion_status = CompletionStatus::Incomplete;
         let files = run_end.after.conditions.rewritten.join(", ");
         verdict.completion_reason = format!("checks left other content in their copies than the tree has: {files}");
+    }
+}
+
+/// Keeps a task from being complete while no check runs the project's own test command.
+pub(crate) fn note_tests_not_run(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    let Some(tests) = &run_end.context.request.plan.tests_not_run else { return };
+    if verdict.task_status == Some(TaskStatus::Complete) {
+        verdict.task_status = Some(TaskStatus::Partial);
+        verdict.partial_reason = Some(PartialReason::TestsNotRun);
+    }
+    if verdict.completion_status == CompletionStatus::Complete {
+        verdict.completion_status = CompletionStatus::Incomplete;
+        verdict.completion_reason = format!("tests not run: {tests}");
     }
 }
 

@@ -93,6 +93,9 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// What to do where a script's other program is missing. `%` stands for the tool.
+const INSTEAD: &str = "install the program; or let the check run % itself: `command = [\"npx\", \"%\"]`";
+
 /// Returns the result of an exit that is not the tool's own: the tool was never started, or a wrapper reports a signal.
 /// A tool that reported something was certainly started.
 pub(super) fn find_or_signal(exited: &Exited<'_>, has_reported_nothing: bool) -> Option<Interpretation> {
@@ -116,11 +119,25 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
             exited.stderr.lines().chain(exited.stdout.lines()).find(|line| row.matches(line, exited.action.tool))?
         };
         let seen = if seen.is_empty() { String::new() } else { format!(" and said: {}", seen.trim()) };
-        let advice = row.advice.replace('%', exited.action.tool.word());
+        // A script may begin with another program, such as a package manager, that is not there: the tool itself may be.
+        let is_other = matches!(row.codes, Codes::Only(127)) && row.words.is_empty() && !seen.contains(exited.action.tool.word());
+        let advice = if is_other && For::Node.applies(exited) { INSTEAD } else { row.advice };
+        let advice = advice.replace('%', exited.action.tool.word());
         let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {advice}", exited.code);
         Some(Interpretation::plain(row.category, reason))
     });
     found.or_else(|| missing_program::find(exited))
+}
+
+impl For {
+    fn applies(self, exited: &Exited<'_>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Known => exited.action.tool != Tool::default(),
+            Self::Python => matches!(exited.action.tool.package(), Some(InstalledPackage::Python(_))),
+            Self::Node => matches!(exited.action.tool.package(), Some(InstalledPackage::Node(_))),
+        }
+    }
 }
 
 impl Row {
@@ -129,13 +146,7 @@ impl Row {
             Codes::AnyFailure => true,
             Codes::Only(code) => code == exited.code,
         };
-        code_fits
-            && match self.tools {
-                For::All => true,
-                For::Known => exited.action.tool != Tool::default(),
-                For::Python => matches!(exited.action.tool.package(), Some(InstalledPackage::Python(_))),
-                For::Node => matches!(exited.action.tool.package(), Some(InstalledPackage::Node(_))),
-            }
+        code_fits && self.tools.applies(exited)
     }
 
     fn matches(&self, line: &str, tool: Tool) -> bool {
@@ -173,6 +184,14 @@ mod tests {
             assert_eq!(interpretation.category, expected, "{stderr}");
             assert!(interpretation.reason.contains(stderr.lines().next().expect("a line")), "{}", interpretation.reason);
         }
+    }
+
+    #[test]
+    fn where_a_scripts_other_program_is_missing_the_tool_itself_is_offered() {
+        let reason = |stderr: &str| Returned::exited(Tool::Vitest, "npm run test", 127).saying("", stderr).interpret().reason;
+        let offered = "let the check run vitest itself: `command = [\"npx\", \"vitest\"]`";
+        assert!(reason("sh: 1: pnpm: not found").ends_with(offered), "{}", reason("sh: 1: pnpm: not found"));
+        assert!(!reason("sh: 1: vitest: not found").contains("npx"));
     }
 
     #[test]

@@ -18,12 +18,14 @@ struct Launcher {
     module: &'static [&'static str],
     /// Options of the launcher whose value is a shell script.
     shell: &'static [&'static str],
+    /// Whether assignments of variables may stand before the program.
+    sets_variables: bool,
     /// The number of words between the launcher and the program, for example 1 in `timeout 10 …`.
     operands: usize,
 }
 
 const fn launcher(program: &'static str, subcommands: &'static [&'static [&'static str]]) -> Launcher {
-    Launcher { program, subcommands, valued: &[], module: &[], shell: &[], operands: 0 }
+    Launcher { program, subcommands, valued: &[], module: &[], shell: &[], sets_variables: false, operands: 0 }
 }
 
 const UV_VALUED: &[&str] = &[
@@ -52,6 +54,32 @@ const UV_VALUED: &[&str] = &[
 const COVERAGE_VALUED: &[&str] =
     &["--concurrency", "--context", "--data-file", "--include", "--omit", "--rcfile", "--source", "--save-signal"];
 
+const COVERAGE_OF_NODE_VALUED: &[&str] = &[
+    "-c",
+    "--config",
+    "-r",
+    "--reporter",
+    "--report-dir",
+    "--reports-dir",
+    "-o",
+    "--src",
+    "-n",
+    "--include",
+    "-x",
+    "--exclude",
+    "-e",
+    "--extension",
+    "--lines",
+    "--branches",
+    "--functions",
+    "--statements",
+    "-t",
+    "--temp-dir",
+    "--temp-directory",
+    "--cwd",
+    "--require",
+];
+
 const LAUNCHERS: &[Launcher] = &[
     Launcher { valued: UV_VALUED, module: &["-m", "--module"], ..launcher("uv", &[&["run"], &["tool", "run"]]) },
     Launcher { valued: UV_VALUED, ..launcher("uvx", &[]) },
@@ -69,7 +97,13 @@ const LAUNCHERS: &[Launcher] = &[
     Launcher { valued: &["-w", "--workspace"], shell: &["-c", "--call"], ..launcher("npm", &[&["exec"], &["x"]]) },
     Launcher { valued: &["--filter", "-F", "-C", "--dir"], ..launcher("pnpm", &[&["exec"], &["dlx"], &["run"], &[]]) },
     Launcher { valued: &["--cwd"], ..launcher("yarn", &[&["exec"], &["run"], &[]]) },
-    Launcher { valued: &["-u", "--unset", "-C", "--chdir"], ..launcher("env", &[]) },
+    Launcher { valued: COVERAGE_OF_NODE_VALUED, ..launcher("c8", &[]) },
+    Launcher { valued: COVERAGE_OF_NODE_VALUED, ..launcher("nyc", &[]) },
+    Launcher { sets_variables: true, ..launcher("cross-env", &[]) },
+    Launcher { sets_variables: true, ..launcher("cross-env-shell", &[]) },
+    Launcher { valued: &["-e", "-v", "-c"], ..launcher("dotenv", &[]) },
+    Launcher { valued: &["-f", "--file", "-e", "--environments", "-r", "--rc-file"], ..launcher("env-cmd", &[]) },
+    Launcher { valued: &["-u", "--unset", "-C", "--chdir"], sets_variables: true, ..launcher("env", &[]) },
     Launcher { valued: &["-n", "--adjustment"], ..launcher("nice", &[]) },
     Launcher { valued: &["-s", "--signal", "-k", "--kill-after"], operands: 1, ..launcher("timeout", &[]) },
     launcher("nohup", &[]),
@@ -81,9 +115,6 @@ const SCRIPT_RUNNERS: &[&str] = &[
     "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "tox", "nox", "invoke", "inv", "doit", "ninja", "hatch",
     "pdm", "poe", "rush", "nx", "turbo",
 ];
-
-/// Programs that set variables for the program behind them.
-const SETTERS: &[&str] = &["cross-env", "cross-env-shell", "dotenv"];
 
 /// Commands that scripts put around others.
 const WORDS_OF_SHELLS: &[&str] =
@@ -245,10 +276,6 @@ pub(super) fn visit_programs(argv: &[String], visit: &mut dyn FnMut(&[String])) 
         }
         at = match step(name, argv, at) {
             Step::Continue(next) => next,
-            // `cross-env` and `dotenv` start the program behind their assignments and options.
-            Step::Done(_) | Step::Unknown if SETTERS.contains(&name) => {
-                at + 1 + rest.iter().take_while(|word| is_assignment(word) || word.starts_with('-')).count()
-            }
             Step::Done(_) | Step::Unknown => return,
         };
     }
@@ -258,7 +285,6 @@ pub(super) fn visit_programs(argv: &[String], visit: &mut dyn FnMut(&[String])) 
 pub(super) fn only_starts_others(name: &str) -> bool {
     LAUNCHERS.iter().any(|launcher| launcher.program == name)
         || SHELLS.contains(&name)
-        || SETTERS.contains(&name)
         || WORDS_OF_SHELLS.contains(&name)
         || is_python(name)
         || name == "node"
@@ -305,7 +331,7 @@ fn step_launcher(launcher: &Launcher, argv: &[String], start: usize) -> Step {
         }
         if launcher.valued.contains(&word) {
             at += 2;
-        } else if word.starts_with('-') || (launcher.program == "env" && is_assignment(word)) {
+        } else if word.starts_with('-') || (launcher.sets_variables && is_assignment(word)) {
             at += 1;
         } else {
             break;
@@ -406,7 +432,7 @@ fn of_no_tool(form: CommandForm, note: Option<String>) -> Located {
 /// Returns the row of the tool that a program with these arguments runs. Several tools may share a program and differ
 /// by subcommand. A call that keeps the tool from its checks, such as `--version`, counts as a call of the tool, which
 /// is then judged as a usage error.
-fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
+pub(super) fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
     let is_idle = |row: &ToolRow| row.no_work.names_the_tool && row.no_work.find(arguments).is_some();
     let is_call = |row: &&ToolRow| (row.checks)(program, arguments) || is_idle(row);
     ROWS.iter().filter(|row| row.programs.contains(&program)).find(is_call)

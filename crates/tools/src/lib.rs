@@ -73,8 +73,8 @@ pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use configured_outputs::{configured_outputs, may_name_outputs};
 pub use discover::{
-    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, command_text, find_checks, policy_of_command,
-    policy_of_script, propose, written_files,
+    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, RunCommand, command_text, find_checks, policy_of_command,
+    policy_of_script, propose, tests_not_run, uncovered, written_files,
 };
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;

@@ -198,7 +198,11 @@ mod tests {
         assert_eq!(recognise_script("vite build").tool, Tool::Generic);
         for (script, tool) in [
             ("jest", Tool::Jest),
-            ("NODE_ENV=test cross-env jest --ci", Tool::Generic),
+            ("NODE_ENV=test cross-env CI=1 jest --ci", Tool::Jest),
+            ("c8 --reporter=lcov -r text jest", Tool::Jest),
+            ("nyc --all vitest run", Tool::Vitest),
+            ("dotenv -e .env.test -- jest", Tool::Jest),
+            ("env-cmd -f .env node --test", Tool::NodeTest),
             ("tsc -b && jest --ci", Tool::Generic),
             ("make build && jest --ci", Tool::Jest),
             ("jest --ci || true", Tool::Generic),

@@ -261,12 +261,15 @@ fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClai
         conditions.inputs = conditions.inputs.take().filter(|names| names.iter().all(|name| redactor.redact(name) == *name));
         // A run with such files has no verdict.
         conditions.left_in_environment.clear();
+        // Both are about this store's own past.
+        (conditions.head, conditions.fewer_tests) = (None, None);
         conditions
             .rewritten
             .iter_mut()
             .chain(&mut conditions.restored)
             .chain(&mut conditions.unnamed)
             .chain(&mut conditions.other_programs)
+            .chain(&mut conditions.tests_not_run)
             .chain(conditions.toolchains.iter_mut().map(|toolchain| &mut toolchain.path))
             .for_each(|path| *path = redactor.redact(path));
     };

@@ -28,7 +28,8 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
         spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::from_problems(&problems))?;
     spec::propose_writes(&mut plan, &files);
     spec::propose_triggers(&mut plan);
-    let text = spec::init_text(&plan, &plan.notes, spec::propose_order(&plan));
+    let proposals = spec::propose_uncovered(&plan.steps, &files);
+    let text = spec::init_text(&plan, &plan.notes, spec::propose_order(&plan)) + &spec::proposed_text(&proposals);
     write_new(&root.join(CONFIGURATION_FILE), &text)?;
     let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
     render::line(&format!("wrote {CONFIGURATION_FILE}: {}", names.join(", ")));

@@ -1,6 +1,7 @@
 //! `proctor plan`: shows what a run would do. Nothing is run or recorded.
 
 use crate::cli::render;
+use crate::cli::screen;
 use crate::cli::specification_arguments::PlanOptions;
 use proctor_app::plan::PlanV1;
 use proctor_app::project::specification_files;
@@ -33,6 +34,7 @@ fn lines(plan: &Plan) -> Vec<String> {
         lines.push(format!("            {}", action.command.display.replace('\n', "⏎")));
         lines.push(format!("            {}", details(action).join(" · ")));
     }
+    lines.extend(plan.tests_not_run.as_deref().map(|tests| format!("  {}", screen::tests_not_run(tests))));
     lines
 }
 

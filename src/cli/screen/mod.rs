@@ -67,6 +67,11 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
             }
         }
     }
+    // What failed comes first. A run without tests is nothing but that.
+    if report.validation_criteria_evaluation.overall_result == Some(OverallResult::Passed) {
+        parts.extend(report.tests_not_run.as_deref().map(tests_not_run).map(Line::from));
+    }
+    parts.extend(report.fewer_tests.as_ref().map(|fewer| fewer.to_string().into()));
     if unmet::is_passed_and_incomplete(report) {
         parts.push("not complete".into());
     }
@@ -169,6 +174,11 @@ pub(crate) fn notes(report: &ExecutionReportV2, told: &[PlanNote]) -> Vec<String
     lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).map(snapshot_lines).unwrap_or_default());
     lines.extend(report.isolation.as_ref().and_then(unenforced_limits_line));
     lines
+}
+
+/// Returns the words about a test command that no check runs.
+pub(crate) fn tests_not_run(tests: &str) -> String {
+    format!("tests not run: {tests}")
 }
 
 /// Returns the line about rules that nobody has approved; `None` if all are approved.

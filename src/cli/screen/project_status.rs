@@ -1,6 +1,6 @@
 //! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
-use crate::cli::screen::changed_rules;
+use crate::cli::screen::{changed_rules, tests_not_run};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use proctor_app::indented;
@@ -86,6 +86,8 @@ fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> Line {
         parts.push(tree(verdict.tree.as_ref()).into());
         parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
         parts.push(format!("run {}", verdict.run_id.number()).into());
+        parts.extend(task.tests_not_run.as_deref().map(tests_not_run).map(Line::from));
+        parts.extend(task.fewer_tests.as_ref().map(|fewer| fewer.to_string().into()));
         parts.extend(verdict.isolation.and_then(IsolationLevel::weaker_words).map(Line::from));
     }
     Line::join(parts, " · ")
@@ -252,6 +254,8 @@ mod tests {
             rules_changed: Vec::new(),
             person: None,
             tdd: None,
+            tests_not_run: None,
+            fewer_tests: None,
             failures: None,
         }
     }

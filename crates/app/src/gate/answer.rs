@@ -183,6 +183,10 @@ impl GateAnswer {
             GateReason::ChangedRules { .. } => {
                 "take the rules back and run the checks again; or let a person approve them: `proctor approve`".to_owned()
             }
+            GateReason::TestsNotRun { .. } => {
+                "write a `[[check]]` that runs them (`proctor init` proposes it), or in `[project]` why there are none: `tests = { none = \"…\" }`"
+                    .to_owned()
+            }
             GateReason::UntrackedInputs { .. } => {
                 "`proctor gate --run` runs the checks without these files, and `ignored_inputs` of the trusted `[gate]` accepts some; \
                  or commit them"

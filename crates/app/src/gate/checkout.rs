@@ -132,6 +132,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::Weaker { .. }
         | GateReason::OpenWorld { .. }
         | GateReason::ChangedRules { .. }
+        | GateReason::TestsNotRun { .. }
         | GateReason::PersonNeeded { .. }
         | GateReason::OnPlatform { .. } => false,
     }

@@ -4,7 +4,9 @@
 //! or if its last message says that the tests pass and the verdict for the same tree says that they fail. What is not known blocks
 //! nothing.
 
-use crate::hook::message::{BlockReason, FailureAge, block_text, missing_tests_text, old_failures_text, standing_line};
+use crate::hook::message::{
+    BlockReason, FailureAge, block_text, lacks_tests_text, missing_tests_text, old_failures_text, standing_line,
+};
 use crate::hook::{
     BlockedFor, Claim, FailingItem, FailureIdentity, FailuresBefore, HookAnswer, HookEvent, HookInput, HookJudgement,
     HookOutcome, HookStanding, ToldState, TurnStart, TurnState, VerdictBefore, find_claim,
@@ -215,14 +217,26 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             let rules = &standing.rules_changed;
             let are_rules_told = rules.is_empty() || state.told.rules.as_ref() == Some(rules) || changed != Some(true);
             let is_missing_told = standing.missing.iter().all(|test| state.told.missing.contains(test));
-            let text = match (is_missing_told, are_rules_told) {
-                (true, true) => return silent(state, HookOutcome::Green),
-                (false, _) => {
+            let tests = &standing.lacks_tests;
+            let is_worth_saying = changed == Some(true) || claim.is_some();
+            let are_tests_told = tests.is_empty() || state.told.tests.as_ref() == Some(tests) || !is_worth_saying;
+            let text = match (is_missing_told, are_rules_told, are_tests_told) {
+                (true, true, true) => return silent(state, HookOutcome::Green),
+                (true, true, false) => {
+                    state.told.tests = Some(tests.clone());
+                    let text = lacks_tests_text(tests, claim.as_ref().map(|claim| claim.phrase.as_str()));
+                    // The agent did not take the tests away. Only what it says of them has to be put right.
+                    if claim.is_none() {
+                        return tell(state, text, HookOutcome::Green);
+                    }
+                    text
+                }
+                (false, _, _) => {
                     state.told.missing.clone_from(&standing.missing);
                     missing_tests_text(&standing.missing)
                 }
                 // It is said once of each difference.
-                (true, false) => {
+                (true, false, _) => {
                     state.told.rules = Some(rules.clone());
                     format!(
                         "proctor: green, and judged by changed rules: {rules}. That is no proof: tell the user, or take it back. \

@@ -73,6 +73,8 @@ pub struct HookStanding {
     pub missing: Vec<String>,
     /// The rules by which it was judged and that nobody approved, in short; empty if all are approved.
     pub rules_changed: String,
+    /// What a green verdict lacks of the project's tests, in words for people; empty if it lacks nothing.
+    pub lacks_tests: String,
 }
 
 impl HookStanding {
@@ -95,6 +97,7 @@ impl HookStanding {
             last_run: None,
             missing: Vec::new(),
             rules_changed: String::new(),
+            lacks_tests: String::new(),
         }
     }
 
@@ -125,8 +128,14 @@ impl HookStanding {
             failing,
             failing_total,
             rules_changed: tasks.iter().flat_map(|task| task.rules_changed.clone()).collect::<Vec<_>>().join("; "),
+            lacks_tests: tasks.iter().flat_map(|task| lacks_tests(task)).collect::<Vec<_>>().join("; "),
         }
     }
+}
+
+fn lacks_tests(task: &TaskStatusV1) -> impl Iterator<Item = String> {
+    let not_run = task.tests_not_run.as_ref().map(|tests| format!("no check runs the project's tests: {tests}"));
+    not_run.into_iter().chain(task.fewer_tests.as_ref().map(ToString::to_string))
 }
 
 /// Returns what fails by the last verdicts of the tasks. While a run is under way, or about to begin, the verdict of an earlier tree counts:

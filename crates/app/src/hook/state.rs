@@ -93,6 +93,8 @@ pub struct ToldState {
     pub missing: Vec<String>,
     /// The rules of which it was said that nobody approved them.
     pub rules: Option<String>,
+    /// What was said that a green verdict lacks of the project's tests.
+    pub tests: Option<String>,
 }
 
 /// What kept an agent from stopping since the last green verdict or prompt.

@@ -251,15 +251,13 @@ pub fn resolve(directory: &Path) -> PathBuf {
 /// Returns what a person is asked where it is not clear whether the directory is the registered project or a new one. proctor never guesses
 /// the answer (architecture, Files on disk).
 fn doubt_question(doubt: &ResemblingProject) -> [String; 2] {
-    [
-        format!(
-            "`{}` resembles project {}, which is registered at `{}`.",
-            doubt.path.display(),
-            doubt.project,
-            doubt.registered_path
-        ),
-        "The directory was moved, replaced, or cloned anew; its history goes on only if it is the same project.".to_owned(),
-    ]
+    let (path, project, registered) = (doubt.path.display(), &doubt.project, &doubt.registered_path);
+    let what = if path.to_string() == *registered {
+        format!("`{path}` is where project {project} is registered, and another directory lies there now.")
+    } else {
+        format!("`{path}` resembles project {project}, which is registered at `{registered}`.")
+    };
+    [what, "The directory was moved, replaced, or cloned anew; its history goes on only if it is the same project.".to_owned()]
 }
 
 fn doubt_error(doubt: &ResemblingProject) -> CommandError {

@@ -262,6 +262,9 @@ pub(super) mod tests {
                 toolchains_looked: None,
                 other_programs: Vec::new(),
                 rules_changed: None,
+                tests_not_run: None,
+                head: None,
+                fewer_tests: None,
             }),
         }
     }

@@ -82,6 +82,8 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         environment: Some(build_environment(facts)),
         configuration_changed: facts.configuration_changed.clone(),
         rules_changed: facts.rules_changed.clone(),
+        fewer_tests: facts.fewer_tests.clone(),
+        tests_not_run: facts.plan.tests_not_run.clone(),
         tests_modified: facts.tests_modified.clone(),
         custody: CustodyV2::SameUser,
         limit: facts.actions.iter().filter_map(ActionResult::judgement).find_map(|judgement| judgement.classification.limit),

@@ -13,8 +13,8 @@ use crate::report::{
 };
 use proctor_model::{
     Action, ActionJudgement, ActionOutline, ActionPhase, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EndedAction,
-    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId,
-    TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeFormat, TreeIssue, Trigger,
+    EvidenceFile, FewerTests, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry,
+    RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeFormat, TreeIssue, Trigger,
 };
 
 /// Everything that the report of a run is built from.
@@ -58,6 +58,8 @@ pub struct RunFacts {
     pub configuration_changed: Vec<ConfigurationChangeV2>,
     /// Which rules of the run nobody had approved when it began.
     pub rules_changed: Vec<String>,
+    /// That the run has fewer tests than the last whole run before; `None` if it has not.
+    pub fewer_tests: Option<FewerTests>,
     /// The comparison of the protected files with the approved ones; `None` if no files are protected.
     pub tests_modified: Option<TestsModifiedV2>,
     /// Where the task goes next; `None` if the run was not routed.

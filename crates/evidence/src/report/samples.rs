@@ -374,6 +374,7 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             change: FileChangeKind::Modified,
         }],
         rules_changed: vec!["tests: timeout".to_owned()],
+        fewer_tests: None,
         tests_modified: Some(TestsModifiedV2 {
             modified: true,
             protect: vec!["tests/**".to_owned()],

@@ -55,6 +55,8 @@ pub(super) fn unrun_report(
         environment: None,
         configuration_changed: Vec::new(),
         rules_changed: Vec::new(),
+        tests_not_run: None,
+        fewer_tests: None,
         tests_modified: None,
         custody: CustodyV2::SameUser,
         limit: None,

@@ -29,6 +29,7 @@ type Row = (&'static str, fn(&Configuration) -> SettingValue);
 
 const ROWS: &[Row] = &[
     ("project.inputs", |all| list(&all.inputs.outside())),
+    ("project.tests.none", |all| list(all.no_tests.as_slice())),
     ("watch.ignore", |all| list(&all.watch.ignore)),
     ("watch.include", |all| list(&all.watch.include)),
     ("evidence.keep_runs", |all| limit(all.evidence.limits.runs.map(u64::from))),

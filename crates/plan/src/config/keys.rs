@@ -130,7 +130,8 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             table("specification"),
         ],
     ),
-    ("project", &[never("name", "it is shown to people and judges nothing"), wide("inputs", Added)]),
+    ("project", &[never("name", "it is shown to people and judges nothing"), wide("inputs", Added), table("tests")]),
+    ("project.tests", &[key("none", Added)]),
     (
         "check",
         &[

@@ -85,6 +85,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     let configuration = Configuration {
         file: file_name.to_owned(),
         project_name: project.optional(document, "name", filled_text("\"quotes\"")).map(|name| name.value),
+        no_tests: read_no_tests(&project, &mut *document),
         inputs: InputSettings { named: project.setting(document, "inputs", list(input, INPUTS)).value, levels_in_repository: 0 },
         checks: read_checks(top, document, defaults, run),
         prerequisites: read_prerequisites(top, document, defaults),
@@ -109,6 +110,20 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     check_names(document, configuration.actions());
     configuration
 }
+
+/// Reads `tests` of `[project]`: why no check runs tests of the project.
+fn read_no_tests(project: &Section<'_>, document: &mut Document<'_>) -> Option<String> {
+    let tests = project.table(document, "tests");
+    let reason = tests.optional(document, "none", filled_text(NO_TESTS));
+    if project.has("tests") && !tests.has("none") {
+        let wrong = WrongValue::new("`none` is missing").hint(format!("write why there are no tests: `none = {NO_TESTS}`"));
+        document.report_absent(&tests, "none", wrong);
+    }
+    reason.map(|reason| reason.value)
+}
+
+/// What an error message shows as a reason why there are no tests.
+const NO_TESTS: &str = "\"they lie in the repository shop-e2e\"";
 
 /// The word in `watch.tasks` that means every task of every test specification.
 const EVERY_TASK: &str = "*";

@@ -21,6 +21,8 @@ pub struct Configuration {
     pub file: String,
     pub project_name: Option<String>,
     pub inputs: InputSettings,
+    /// Why no check has to run the project's own test command; `None` if one has to.
+    pub no_tests: Option<String>,
     /// `[[check]]`, in the order of the file. If it is empty, checks are discovered from the project's files.
     pub checks: Vec<Check>,
     pub prerequisites: Vec<Prerequisite>,

@@ -38,17 +38,28 @@ pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectF
 }
 
 fn advice(proposals: &[ProposedCheck]) -> String {
-    let mut text = "write into `proctor.toml` which of these shall run, or another command:".to_owned();
-    for ProposedCheck { because, directory, name, argv, report } in proposals {
-        text.push_str(&format!("\n  [[check]]  # {}\n  name = {}", shown_line(because), quoted_text(name)));
-        text.push_str(&format!("\n  command = {}", quoted_list(argv)));
-        if !directory.is_empty() {
-            text.push_str(&format!("\n  directory = {}", quoted_text(directory)));
-        }
-        // A comment, because only a person knows where a project of several parts writes its reports.
-        if let Some(report) = report {
-            text.push_str(&format!("\n  # {report}"));
-        }
-    }
-    text
+    let lines = proposals.iter().flat_map(lines_of).map(|line| format!("\n  {line}"));
+    format!("write into `proctor.toml` which of these shall run, or another command:{}", lines.collect::<String>())
+}
+
+/// Returns the text with which `proctor init` proposes further checks, as comments: commands of the project that no found check runs.
+pub fn proposed_text(proposals: &[ProposedCheck]) -> String {
+    let lines =
+        proposals.iter().flat_map(|one| std::iter::once(String::new()).chain(lines_of(one).map(|line| format!("#{line}"))));
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    let head = "\n# Commands of the project that no check above runs. What shall be a check needs its lines without `#`.";
+    if proposals.is_empty() { lines } else { format!("{head}{lines}") }
+}
+
+fn lines_of(proposed: &ProposedCheck) -> impl Iterator<Item = String> {
+    let ProposedCheck { because, directory, name, argv, report } = proposed;
+    let first = [
+        format!("[[check]]  # {}", shown_line(because)),
+        format!("name = {}", quoted_text(name)),
+        format!("command = {}", quoted_list(argv)),
+    ];
+    let directory = (!directory.is_empty()).then(|| format!("directory = {}", quoted_text(directory)));
+    // A comment, because only a person knows where a project of several parts writes its reports.
+    let report = report.as_ref().map(|report| format!("# {report}"));
+    first.into_iter().chain(directory).chain(report)
 }

@@ -16,7 +16,10 @@ use proctor_model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
     PolicyOptions, Problem, ProtectionMode, Reuse, TaskId, Tool, ToolClass,
 };
-use proctor_tools::{FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, may_have_control, remark};
+use proctor_tools::{
+    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, ProposedCheck, RunCommand, command_text, may_have_control,
+    remark, tests_not_run, uncovered,
+};
 
 /// Makes the plan for the checks of a configuration.
 ///
@@ -356,6 +359,24 @@ impl<'c> Resolver<'c> {
         Action { policy, reuse, ..action }
     }
 
+    /// Returns the project's own test command if no step runs it, and the settings do not say why. Notes it and what else no step runs.
+    fn note_what_is_not_run(&mut self, origin: &PlanOrigin, steps: &[Action]) -> Option<String> {
+        if *origin == PlanOrigin::CommandLine {
+            return None;
+        }
+        let tests = with_commands(steps, |commands| tests_not_run(self.files, commands));
+        // What is said of the test command is not said twice.
+        let is_of_tests = |one: &ProposedCheck| {
+            tests.is_some() && one.directory.is_empty() && one.argv.last().is_some_and(|word| word == "test")
+        };
+        let others: Vec<ProposedCheck> =
+            propose_uncovered(steps, self.files).into_iter().filter(|one| !is_of_tests(one)).collect();
+        let tests = tests.filter(|_| self.configuration.no_tests.is_none());
+        self.note(PlanNote::TEST_COMMAND, tests.as_deref().map(no_check_runs));
+        self.note(PlanNote::NOT_CHECKED, (!others.is_empty()).then(|| named_commands(&others)));
+        tests
+    }
+
     fn finish(mut self, origin: PlanOrigin, steps: Vec<Action>, project_name: &str) -> Result<Plan, Vec<Problem>> {
         let approval = approval_terms(self.configuration, self.files).unwrap_or_else(|problem| {
             self.problems.push(*problem);
@@ -378,6 +399,7 @@ impl<'c> Resolver<'c> {
             let plain = configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command));
             with_network(plain, Some(settings), self.configuration)
         });
+        let tests_not_run = self.note_what_is_not_run(&origin, &steps);
         Ok(Plan {
             task: TaskId::default_task(),
             project_name: self.configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
@@ -389,6 +411,7 @@ impl<'c> Resolver<'c> {
             criteria: None,
             debt: None,
             notes: self.notes,
+            tests_not_run,
             order: Vec::new(),
             parallel: self.configuration.run.parallel == ParallelChecks::On,
             timeout: None,
@@ -396,6 +419,39 @@ impl<'c> Resolver<'c> {
             settings: plan_settings(self.configuration),
         })
     }
+}
+
+/// Returns the commands of a project that look like checks and that no step runs.
+pub fn propose_uncovered(steps: &[Action], files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
+    with_commands(steps, |commands| uncovered(files, commands))
+}
+
+fn with_commands<T>(steps: &[Action], use_them: impl FnOnce(&[RunCommand<'_>]) -> T) -> T {
+    let directories: Vec<_> = steps.iter().map(|step| step.directory.to_string_lossy()).collect();
+    let steps = steps.iter().zip(&directories);
+    let commands: Vec<RunCommand<'_>> =
+        steps.map(|(step, directory)| RunCommand { argv: &step.command.argv, directory, tool: step.tool }).collect();
+    use_them(&commands)
+}
+
+/// Returns the text about a test command that no check runs.
+fn no_check_runs(place: &str) -> String {
+    format!(
+        "no check runs {place}, so a run proves no commit: write a `[[check]]` that does into `proctor.toml` (`proctor init` proposes it), or \
+         why there are none: `tests = {{ none = \"…\" }}` in `[project]`"
+    )
+}
+
+/// Returns the text about commands that look like checks and are run by none.
+fn named_commands(others: &[ProposedCheck]) -> String {
+    const NAMED: usize = 5;
+    let command = |one: &ProposedCheck| format!("`{}` ({})", command_text(&one.argv), one.because);
+    let named: Vec<String> = others.iter().take(NAMED).map(command).collect();
+    let more = match others.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("no check runs {}{more}: write a `[[check]]` for what shall be run", named.join(", "))
 }
 
 fn texts(names: &[String]) -> Vec<&str> {

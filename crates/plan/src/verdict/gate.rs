@@ -359,6 +359,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::ToolchainChanged { .. }
         | GateReason::OtherProgram { .. }
         | GateReason::ChangedRules { .. }
+        | GateReason::TestsNotRun { .. }
         | GateReason::KeptCaches { .. }
         | GateReason::Flaky { .. }
         | GateReason::UnknownOrigin { .. }
@@ -452,6 +453,11 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     let changed = origin.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref());
     if let Some(changed) = changed.filter(|changed| changed.lacks_files || !rules.trusted_rules.contains(&changed.rules)) {
         return Some(GateReason::ChangedRules { run: run(), changed: changed.changed.clone() });
+    }
+    // A policy that names its checks says by that which tests it asks for.
+    let tests = origin.conditions.as_ref().and_then(|conditions| conditions.tests_not_run.clone());
+    if let Some(tests) = tests.filter(|_| policy.checks.is_empty()) {
+        return Some(GateReason::TestsNotRun { run: run(), tests });
     }
     if let Some(reason) = toolchain_objection(rules, origin) {
         return Some(reason);

@@ -52,6 +52,8 @@ pub enum GateReason {
     OtherProgram { run: RunId, programs: Vec<String> },
     /// The run was judged by rules that nobody has approved.
     ChangedRules { run: RunId, changed: Vec<String> },
+    /// No check of the run runs the project's own test command.
+    TestsNotRun { run: RunId, tests: String },
     /// The policy asks for results without caches of earlier runs.
     KeptCaches { run: RunId },
     /// The check failed and passed on this tree, and has not passed often enough since.
@@ -116,6 +118,7 @@ impl fmt::Display for GateReason {
             Self::ChangedRules { run, changed } => {
                 write!(formatter, "{run} was judged by changed rules: {}", changed.join("; "))
             }
+            Self::TestsNotRun { run, tests } => write!(formatter, "no check of {run} runs the project's tests: {tests}"),
             Self::KeptCaches { run } => {
                 write!(
                     formatter,
@@ -157,6 +160,7 @@ impl GateReason {
             Self::ToolchainChanged { .. } => "toolchain-changed",
             Self::OtherProgram { .. } => "other-program",
             Self::ChangedRules { .. } => "changed-rules",
+            Self::TestsNotRun { .. } => "tests-not-run",
             Self::KeptCaches { .. } => "kept-caches",
             Self::Flaky { .. } => "flaky",
             Self::UnknownOrigin { .. } => "unknown-origin",

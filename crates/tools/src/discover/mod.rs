@@ -3,20 +3,25 @@
 //! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are
 //! searched, and the members of the root's workspace. Nothing is executed: a tool counts as installed if its program exists.
 
+mod entries;
+mod followed;
 mod found_before;
 mod members;
 mod node_runner;
 mod proposals;
 mod python;
+mod test_command;
 
 use crate::project_files::{ProjectFiles, within};
 use crate::table::row_of;
+pub use followed::RunCommand;
 pub use found_before::FoundBefore;
 use members::members;
 pub(super) use node_runner::{NODE_RUNNER, NodeRunner};
 use proctor_model::{BlockOn, PlanNote, Tool, join_words};
-pub use proposals::{ProposedCheck, propose};
+pub use proposals::{ProposedCheck, propose, uncovered};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
+pub use test_command::tests_not_run;
 
 /// A check that the project's files suggest, with the command that runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,6 +220,19 @@ mod tests {
         let commands = ["packages/a: ../../node_modules/.bin/jest", "packages/b: ../../node_modules/.bin/jest"];
         assert_eq!(found(&files), commands);
         assert_eq!(found(&[&files[..], &[("package.json", JEST)]].concat()), [": ./node_modules/.bin/jest"]);
+    }
+
+    #[test]
+    fn a_script_that_wraps_a_runner_is_run_as_the_script_and_judged_as_the_runner() {
+        for script in
+            ["c8 vitest run", "cross-env CI=1 vitest run", "nyc --reporter lcov vitest run", "env-cmd -f .env vitest run"]
+        {
+            let package = serde_json::json!({"scripts": {"test": script}}).to_string();
+            let files = [("package.json", package.as_str()), ("node_modules/.bin/vitest", "")];
+            let checks = find_checks(&FakeFiles::of(&files)).found;
+            assert_eq!(checks.iter().map(|check| check.tool).collect::<Vec<_>>(), [Tool::Vitest], "{script}");
+            assert_eq!(found(&files), [": npm run test"], "{script}");
+        }
     }
 
     #[test]

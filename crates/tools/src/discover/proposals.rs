@@ -2,10 +2,13 @@
 //! this runs by itself, because a build file alone does not say that the command is the project's check. A person writes
 //! the proposal into `proctor.toml`.
 
-use crate::discover::{has_pyproject_table, has_section, packages};
+use crate::discover::entries::{NamedCommand, TASK_RUNNERS, TaskRunner, justfile, makefile};
+use crate::discover::followed::{Followed, RunByChecks, RunCommand};
+use crate::discover::{directories_in, has_pyproject_table, has_section, packages};
 use crate::known_runners::report_line;
 use crate::package_json::scripts;
 use crate::project_files::{ProjectFiles, within};
+use crate::shell::simple_commands;
 use proctor_model::{InstalledPackage, Tool, ToolClass};
 
 /// A check that a person may write into `proctor.toml`.
@@ -41,9 +44,6 @@ const ROWS: &[Row] = &[
     ("deno.jsonc", "deno", &["deno", "test"]),
 ];
 
-/// The names of justfiles.
-const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
-
 /// The file that CMake builds from, and the words by which it has tests of its own.
 const CMAKE: &str = "CMakeLists.txt";
 const CMAKE_TESTS: &[&str] = &["enable_testing", "include(CTest)"];
@@ -52,11 +52,11 @@ const CMAKE_TESTS: &[&str] = &["enable_testing", "include(CTest)"];
 const CMAKE_BUILD: &str = "cmake -S . -B build && cmake --build build";
 const CMAKE_TEST: &str = " && ctest --test-dir build --no-tests=error --output-on-failure";
 
-/// The names of makefiles, in the order in which GNU make looks for them.
-const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
-
 /// Targets of makefiles and scripts of `package.json` that are checks, by their usual names.
 const CHECKS: &[&str] = &["test", "tests", "check", "lint", "typecheck", "type-check"];
+
+/// Where GitHub's workflows lie.
+const WORKFLOWS: &str = ".github/workflows";
 
 /// What `npm init` writes for a package without tests.
 const NO_TEST: &str = "no test specified";
@@ -80,6 +80,90 @@ pub fn propose(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
     all
 }
 
+/// Returns the commands of a project that look like checks and that its checks do not run: those that [`propose`] knows, scripts `test:…`,
+/// the tests of members of its workspace and of packages below the root that the root's tools do not reach, and steps of its CI.
+pub fn uncovered(files: &dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Vec<ProposedCheck> {
+    let mut all: Vec<ProposedCheck> = propose_in(files, "");
+    let is_proposed = |runner: &TaskRunner| all.iter().any(|one| one.argv[0] == runner.call[0]);
+    let further: Vec<&TaskRunner> = TASK_RUNNERS.iter().filter(|runner| !is_proposed(runner)).collect();
+    for runner in further {
+        let test = (runner.read)(files, "").into_iter().find(|command| command.name == "test");
+        all.extend(test.map(|NamedCommand { file, name, .. }| {
+            let argv: Vec<&str> = runner.call.iter().copied().chain([name.as_str()]).collect();
+            proposal(format!("`{name}` in `{file}`"), "", &argv.join(" "), &argv)
+        }));
+    }
+    let further = |name: &&String| name.starts_with("test:") && !name.contains("watch");
+    all.extend(scripts(files, "").keys().filter(further).map(|name| of_script(name, "")));
+    for package in packages(files) {
+        all.extend(scripts(files, &package).get_key_value("test").map(|(name, _)| of_script(name, &package)));
+        for (file, workspace, argv) in
+            [("Cargo.toml", "[workspace]", ["cargo", "test"].as_slice()), ("go.mod", "", &["go", "test", "./..."])]
+        {
+            let path = within(&package, file);
+            let is_apart = files.exists(file) && (workspace.is_empty() || !has_section(files, "", file, workspace));
+            let is_run =
+                checks.iter().any(|check| check.directory == package && check.argv.first().is_some_and(|word| word == argv[0]));
+            if files.exists(&path) && is_apart && !is_run {
+                all.push(proposal(format!("`{path}`"), &package, argv[0], argv));
+            }
+        }
+    }
+    all.extend(steps_of_ci(files));
+    let run = RunByChecks::of(files, checks);
+    let is_apart = |one: &ProposedCheck| matches!(one.argv[0].as_str(), "cargo" | "go") && !one.directory.is_empty();
+    let mut known: Vec<(String, Vec<String>)> = Vec::new();
+    all.retain(|one: &ProposedCheck| {
+        let mut followed = Followed::new(files);
+        followed.follow(&one.argv, &one.directory);
+        let is_new = !known.contains(&(one.directory.clone(), one.argv.clone()));
+        known.push((one.directory.clone(), one.argv.clone()));
+        is_new
+            && !followed.entered.iter().any(|entry| run.has_entered(entry))
+            && (is_apart(one) || run.lacks(&followed).is_some())
+    });
+    all.truncate(MOST);
+    all
+}
+
+fn of_script(name: &str, directory: &str) -> ProposedCheck {
+    let because = format!("the script `{name}` in `{}`", within(directory, "package.json"));
+    proposal(because, directory, name, &["npm", "run", name])
+}
+
+/// Returns the commands of GitHub's workflows that run a known test runner: of each `run`, the lines that hold no expression.
+fn steps_of_ci(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
+    let mut found = Vec::new();
+    for name in files.names(WORKFLOWS).iter().filter(|name| name.ends_with(".yml") || name.ends_with(".yaml")) {
+        let path = within(WORKFLOWS, name);
+        let text = files.read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let mut block = None;
+        for line in text.lines() {
+            let depth = line.len() - line.trim_start().len();
+            let body = line.trim_start().trim_start_matches("- ");
+            block = block.filter(|block| depth > *block || body.is_empty());
+            let command = match body.strip_prefix("run:").map(str::trim) {
+                Some("|" | "|-" | ">" | ">-") => {
+                    block = Some(depth);
+                    continue;
+                }
+                Some(command) => command,
+                None if block.is_some() => body,
+                None => continue,
+            };
+            for argv in simple_commands(command).iter().filter(|_| !command.contains("${{")) {
+                let mut followed = Followed::new(files);
+                followed.follow(argv, "");
+                if followed.runs_tests() {
+                    let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
+                    found.push(proposal(format!("a step of `{path}`"), "", &argv.join(" "), &argv));
+                }
+            }
+        }
+    }
+    found
+}
+
 fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
     let mut found: Vec<ProposedCheck> = Vec::new();
     for (file, name, argv) in ROWS {
@@ -93,19 +177,19 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
     if !found.iter().any(|other| other.name.starts_with("tox")) && has_tox_table() {
         found.push(proposal("the settings of tox".to_owned(), directory, "tox", &["tox"]));
     }
-    for (program, kind, names) in [("make", "target", MAKEFILES), ("just", "recipe", JUSTFILES)] {
-        // Behind the name of a recipe stand its parameters.
-        let most = if program == "just" { 1 } else { usize::MAX };
-        let Some((path, targets)) = targets(files, directory, names, most) else { continue };
-        for target in targets {
+    for (program, kind, commands) in
+        [("make", "target", makefile(files, directory)), ("just", "recipe", justfile(files, directory))]
+    {
+        for NamedCommand { file, name: target, .. } in commands.iter().filter(|command| is_check(&command.name)) {
             let name = format!("{program} {target}");
-            found.push(proposal(format!("the {kind} `{target}` in `{path}`"), directory, &name, &[program, &target]));
+            if !found.iter().any(|other| other.argv == [program, target.as_str()]) {
+                found.push(proposal(format!("the {kind} `{target}` in `{file}`"), directory, &name, &[program, target]));
+            }
         }
     }
     found.extend(cmake(files, directory));
     for (script, _) in scripts(files, directory).iter().filter(|(name, text)| is_check(name) && !text.contains(NO_TEST)) {
-        let because = format!("the script `{script}` in `{}`", within(directory, "package.json"));
-        found.push(proposal(because, directory, script, &["npm", "run", script]));
+        found.push(of_script(script, directory));
     }
     if let Some(tests) = python_tests(files, directory, DEPTH) {
         let below = tests.strip_prefix(directory).unwrap_or(&tests).trim_start_matches('/');
@@ -126,23 +210,6 @@ fn is_check(name: &str) -> bool {
     CHECKS.contains(&name)
 }
 
-/// Returns the makefile or justfile of a directory, and which of the usual targets it has. A line begins with at most `most` targets.
-fn targets(files: &dyn ProjectFiles, directory: &str, names: &[&str], most: usize) -> Option<(String, Vec<String>)> {
-    let path = names.iter().map(|name| within(directory, name)).find(|path| files.exists(path))?;
-    let text = String::from_utf8_lossy(&files.read(&path)?).into_owned();
-    let mut targets: Vec<String> = Vec::new();
-    for line in text.lines().filter(|line| !line.starts_with([' ', '\t', '#'])) {
-        // Targets stand before a colon that is no assignment. A recipe of `just` may have `@` before it.
-        let Some((words, _)) = line.split_once(':').filter(|(_, rest)| !rest.starts_with('=')) else { continue };
-        for target in words.split_whitespace().take(most).map(|word| word.trim_start_matches('@')) {
-            if is_check(target) && !targets.iter().any(|known| known == target) {
-                targets.push(target.to_owned());
-            }
-        }
-    }
-    Some((path, targets))
-}
-
 /// Returns the check of a project of CMake.
 fn cmake(files: &dyn ProjectFiles, directory: &str) -> Option<ProposedCheck> {
     let path = within(directory, CMAKE);
@@ -155,14 +222,22 @@ fn cmake(files: &dyn ProjectFiles, directory: &str) -> Option<ProposedCheck> {
 /// Returns the first directory with Python tests: `directory` itself or one below it. Returns `None` if there is none,
 /// or if the tests are in the project's root.
 fn python_tests(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Option<String> {
+    if is_environment(files, directory) {
+        return None;
+    }
     let names = files.names(directory);
     let is_test = |name: &String| name.starts_with("test_") && name.ends_with(".py") || name.ends_with("_test.py");
     if names.iter().any(is_test) {
         return (!directory.is_empty()).then(|| directory.to_owned());
     }
     let deeper = depth.checked_sub(1)?;
-    let below = names.iter().filter(|name| !name.starts_with('.')).map(|name| within(directory, name));
-    below.filter(|path| files.is_directory(path)).find_map(|path| python_tests(files, &path, deeper))
+    let below = directories_in(files, directory);
+    below.iter().find_map(|path| python_tests(files, path, deeper))
+}
+
+/// Returns whether a directory holds a virtual environment of Python, whatever its name is.
+fn is_environment(files: &dyn ProjectFiles, directory: &str) -> bool {
+    files.exists(&within(directory, "pyvenv.cfg")) || files.exists(&within(directory, "conda-meta"))
 }
 
 /// Returns the name of the tool that runs tests and is a Python package.
@@ -252,7 +327,12 @@ mod tests {
             proposed(&[("setup.py", ""), ("h11/_state.py", ""), ("h11/tests/test_state.py", "")]),
             ["tests in `h11/tests`||pytest|python -m pytest h11/tests"]
         );
-        assert_eq!(proposed(&[("a/b/c/d/e/f/test_deep.py", ""), (".venv/lib/test_x.py", "")]), [""; 0]);
+        for inside in
+            ["a/b/c/d/e/f/test_deep.py", ".venv/lib/test_x.py", "node_modules/node-gyp/gyp/test_x.py", "vendor/a/test_x.py"]
+        {
+            assert_eq!(proposed(&[(inside, "")]), [""; 0], "{inside}");
+        }
+        assert_eq!(proposed(&[("py3/lib/test_x.py", ""), ("py3/pyvenv.cfg", "")]), [""; 0]);
     }
 
     #[test]

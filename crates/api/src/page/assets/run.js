@@ -105,6 +105,8 @@ function Reasons({ report }) {
   if ((report.lostEvents ?? []).length > 0) notes.push(["File events may have been missed", report.lostEvents]);
   if ((report.configurationChanged ?? []).length > 0) notes.push(["Configuration changed", report.configurationChanged.map((one) => `${one.path}: ${one.change}`)]);
   if (report.testsModified && (report.testsModified.changes ?? []).length > 0) notes.push(["Protected files differ from what was approved", report.testsModified.changes.map((one) => one.path ?? String(one))]);
+  if (report.testsNotRun) notes.push([`Tests not run: ${report.testsNotRun}`, []]);
+  if (report.fewerTests) notes.push([`${report.fewerTests.now} tests, ${report.fewerTests.before} before`, [report.fewerTests.since]]);
   for (const note of report.notes ?? []) notes.push([`${note.subject}: ${note.message}`, []]);
   for (const error of report.specificationErrors ?? []) notes.push([`${error.file}:${error.line}: ${error.message}`, error.hint ? [error.hint] : []]);
   if (report.route?.requiresHuman) notes.push([`A person is needed: ${report.route.reason}`, []]);

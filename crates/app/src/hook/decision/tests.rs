@@ -49,6 +49,7 @@ fn judged(name: &str, judgement: HookJudgement, failing: Vec<FailingItem>) -> Ho
         failing_total: failing.len() as u64,
         failing,
         rules_changed: String::new(),
+        lacks_tests: String::new(),
     }
 }
 
@@ -550,6 +551,25 @@ fn the_state_survives_a_later_and_an_earlier_version() {
     let read: TurnState = serde_json::from_str(other).expect("unknown keys are left alone");
     let told = ToldState { limit: true, ..ToldState::default() };
     assert_eq!(read, TurnState { blocks: 2, told, ..TurnState::default() });
+}
+
+#[test]
+fn a_test_command_that_no_check_runs_is_said_once_and_blocks_only_a_claim() {
+    let state = decide(HookEvent::Prompt, &HookInput::default(), &TurnState::default(), &green("before"), time(0)).state;
+    let unrun = HookStanding {
+        lacks_tests: "no check runs the project's tests: \"test\" of package.json (mocha)".to_owned(),
+        ..green("after")
+    };
+    let end = |state: &TurnState, message: &str| {
+        let input = HookInput { message: Some(message.to_owned()), ..HookInput::default() };
+        decide(HookEvent::TurnEnd, &input, state, &unrun, time(9))
+    };
+    let said = end(&state, "Done.");
+    assert!(matches!(&said.answer, HookAnswer::TellPerson(text) if text.contains("package.json (mocha)")), "{said:?}");
+    assert_eq!(end(&said.state, "Done.").answer, HookAnswer::Silence);
+    let claimed = end(&state, "All tests pass.");
+    assert!(matches!(&claimed.answer, HookAnswer::Block(text) if text.contains("(mocha)")), "{claimed:?}");
+    assert_eq!(end(&claimed.state, "All tests pass.").answer, HookAnswer::Silence);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Digest, DurationMs, EvidenceFile, LimitKind, OverallStatus, PlanNote, PlanOrigin, Problem, RunId, TaskId, Timestamp, Trigger,
-    ViolationRecord,
+    Digest, DurationMs, EvidenceFile, FewerTests, LimitKind, OverallStatus, PlanNote, PlanOrigin, Problem, RunId, TaskId,
+    Timestamp, Trigger, ViolationRecord,
 };
 
 use super::action::ActionResultV2;
@@ -71,6 +71,13 @@ pub struct ExecutionReportV2 {
     /// person approves them (S7).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub rules_changed: Vec<String>,
+    /// The project's own test command that no check of the plan runs, such as `"test" of package.json (mocha)`: the verdict holds for
+    /// what was run, and the run proves no commit. Absent if a check runs it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tests_not_run: Option<String>,
+    /// That the run has fewer tests than the last whole run of an ancestor of its tree; absent if it has not.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub fewer_tests: Option<FewerTests>,
     /// The protected files as approved and as tested; absent if no files are protected (S7).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests_modified: Option<TestsModifiedV2>,

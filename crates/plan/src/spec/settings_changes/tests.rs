@@ -120,6 +120,7 @@ const ROWS: &[Row] = &[
     Row("environment.pass_environment", CHECK, "", "[environment]\npass_environment = [\"GITHUB_TOKEN\"]"),
     Row("environment.env_file", CHECK, "", "[environment]\nenv_file = \".env\""),
     Row("project.inputs", CHECK, "", "[project]\ninputs = [\"../shared\"]"),
+    Row("project.tests.none", CHECK, "", "[project]\ntests = { none = \"there are none\" }"),
     Row("sandbox.mode", CHECK, "", "[sandbox]\nmode = \"off\""),
     Row("sandbox.writable", CHECK, "", "[sandbox]\nwritable = [\"~/.config\"]"),
     Row("sandbox.sockets", CHECK, "", "[sandbox]\nsockets = [\"/run/docker.sock\"]"),

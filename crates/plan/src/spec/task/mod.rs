@@ -111,6 +111,7 @@ impl Resolver<'_> {
             // The approval terms come from the project's settings. The caller of `resolve_task` has read them and adds
             // them to the plan.
             approval: ApprovalTerms::default(),
+            tests_not_run: None,
             settings: plan_settings(self.around.configuration),
             notes: std::mem::take(&mut self.notes),
         }

@@ -40,6 +40,9 @@ fn origin(number: u64) -> ClaimOrigin {
         toolchains_looked: None,
         other_programs: Vec::new(),
         rules_changed: None,
+        tests_not_run: None,
+        head: None,
+        fewer_tests: None,
     };
     ClaimOrigin {
         run: RunId::new(NOW, number),
@@ -127,6 +130,16 @@ fn reading(number: u64, paths: &[&str], others: &[&str]) -> GateClaim {
     let ignored = IgnoredFiles { count: paths.len() as u64, paths: owned(paths), others: owned(others) };
     of.conditions.as_mut().expect("they are known").ignored = Some(ignored);
     with(of, &["+a"])
+}
+
+#[test]
+fn a_run_without_the_projects_tests_proves_nothing_unless_the_policy_names_its_checks() {
+    let mut of = origin(1);
+    of.conditions.as_mut().expect("they are known").tests_not_run = Some("\"test\" of package.json (mocha)".to_owned());
+    let unrun = [with(of, &["+a"])];
+    assert_eq!((word(&policy(), &unrun), reason(&policy(), &unrun)), ("not-accepted", "tests-not-run"));
+    let named = GatePolicy { checks: vec!["a".to_owned()], ..policy() };
+    assert_eq!(word(&named, &unrun), "proved");
 }
 
 #[test]

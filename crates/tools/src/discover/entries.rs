@@ -1,0 +1,317 @@
+//! Reads the named commands in the files of task runners: targets of makefiles, recipes of justfiles, tasks of Taskfiles, environments
+//! of tox, sessions of nox, and scripts of Hatch, PDM and poe.
+//!
+//! The readers know the usual form of each file and not its whole language. What they cannot read is no command.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use crate::project_files::{ProjectFiles, within};
+
+/// A command that a file of the project gives a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamedCommand {
+    /// Relative to the project.
+    pub(super) file: String,
+    pub(super) name: String,
+    /// The lines of a shell script, in the order in which they run.
+    pub(super) lines: Vec<String>,
+}
+
+/// A program that runs the named commands of one kind of file.
+pub(super) struct TaskRunner {
+    programs: &'static [&'static str],
+    /// The words of a call before the name of a command.
+    pub(super) call: &'static [&'static str],
+    /// Returns all named commands in the files of a directory.
+    pub(super) read: fn(&dyn ProjectFiles, &str) -> Vec<NamedCommand>,
+    /// Whether it runs all of them where none is named.
+    pub(super) runs_all: bool,
+}
+
+pub(super) const TASK_RUNNERS: &[TaskRunner] = &[
+    TaskRunner { programs: &["tox"], call: &["tox", "-e"], read: tox, runs_all: true },
+    TaskRunner { programs: &["nox"], call: &["nox", "-s"], read: nox, runs_all: true },
+    TaskRunner { programs: &["hatch"], call: &["hatch", "run"], read: hatch, runs_all: false },
+    TaskRunner { programs: &["pdm"], call: &["pdm", "run"], read: pdm, runs_all: false },
+    TaskRunner { programs: &["poe"], call: &["poe"], read: poe, runs_all: false },
+    TaskRunner { programs: &["make", "gmake"], call: &["make"], read: makefile, runs_all: false },
+    TaskRunner { programs: &["just"], call: &["just"], read: justfile, runs_all: false },
+    TaskRunner { programs: &["task"], call: &["task"], read: taskfile, runs_all: false },
+];
+
+/// The names of makefiles, in the order in which GNU make looks for them.
+const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
+const TASKFILES: &[&str] = &["Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml"];
+
+/// The name of the environment from which tox's others take what they do not say.
+const BASE: &str = "testenv";
+
+/// Returns the task runner with a program of this name.
+pub(super) fn task_runner_of(program: &str) -> Option<&'static TaskRunner> {
+    TASK_RUNNERS.iter().find(|runner| runner.programs.contains(&program))
+}
+
+fn text_of(files: &dyn ProjectFiles, path: &str) -> Option<String> {
+    Some(String::from_utf8_lossy(&files.read(path)?).into_owned())
+}
+
+/// Returns the first of these files that a directory has.
+fn first_of(files: &dyn ProjectFiles, directory: &str, names: &[&str]) -> Option<(String, String)> {
+    let path = names.iter().map(|name| within(directory, name)).find(|path| files.exists(path))?;
+    let text = text_of(files, &path)?;
+    Some((path, text))
+}
+
+/// Returns the targets of a makefile. A variable that the file does not set stands for its name in small letters: `$(PYTHON)` is
+/// `python`.
+pub(super) fn makefile(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    let Some((file, text)) = first_of(files, directory, MAKEFILES) else { return Vec::new() };
+    let text = text.replace("\\\n", " ");
+    let set = text.lines().filter(|line| !line.starts_with('\t')).filter_map(|line| line.split_once('='));
+    let set = set.map(|(name, value)| (name.trim().trim_end_matches([':', '?', '+']).trim().to_owned(), value.trim().to_owned()));
+    let variables: BTreeMap<String, String> = set.collect();
+    let expand = |line: &str| expand_variables(line, &variables);
+    recipes(&file, &text, "make", usize::MAX, &expand)
+}
+
+pub(super) fn justfile(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    let Some((file, text)) = first_of(files, directory, JUSTFILES) else { return Vec::new() };
+    // Behind the name of a recipe stand its parameters.
+    recipes(&file, &text.replace("\\\n", " "), "just", 1, &|line| line.replace("{{", " ").replace("}}", " "))
+}
+
+/// Returns the recipes of a makefile or justfile. A line begins with at most `most` names.
+fn recipes(file: &str, text: &str, program: &str, most: usize, expand: &dyn Fn(&str) -> String) -> Vec<NamedCommand> {
+    let mut found: Vec<(NamedCommand, Vec<String>)> = Vec::new();
+    let mut open = 0..0;
+    for line in text.lines() {
+        if line.starts_with([' ', '\t']) {
+            let line = expand(line.trim_start().trim_start_matches(['@', '-', '+']));
+            found[open.clone()].iter_mut().for_each(|(command, _)| command.lines.push(line.clone()));
+            continue;
+        }
+        // Names stand before a colon that is no assignment. A recipe of `just` may have `@` before it.
+        let head =
+            line.split_once(':').filter(|(_, rest)| !line.starts_with('#') && !rest.trim_start_matches(':').starts_with('='));
+        let Some((names, rest)) = head else {
+            open = if line.trim().is_empty() || line.starts_with('#') { open } else { found.len()..found.len() };
+            continue;
+        };
+        let needed: Vec<String> = rest.trim_start_matches(':').split_whitespace().map(str::to_owned).collect();
+        let begin = found.len();
+        for name in names.split_whitespace().take(most).map(|word| word.trim_start_matches('@').to_owned()) {
+            found.push((NamedCommand { file: file.to_owned(), name, lines: Vec::new() }, needed.clone()));
+        }
+        open = begin..found.len();
+    }
+    let known: Vec<String> = found.iter().map(|(command, _)| command.name.clone()).collect();
+    let with_needed = |(command, needed): (NamedCommand, Vec<String>)| {
+        let needed = needed.into_iter().filter(|name| known.contains(name)).map(|name| format!("{program} {name}"));
+        NamedCommand { lines: needed.chain(command.lines).collect(), ..command }
+    };
+    found.into_iter().map(with_needed).collect()
+}
+
+fn expand_variables(line: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut expanded = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('$') {
+        expanded.push_str(&rest[..at]);
+        let behind = &rest[at + 1..];
+        let close = if behind.starts_with('(') { ')' } else { '}' };
+        match behind.find(close).filter(|_| behind.starts_with(['(', '{'])) {
+            Some(end) => {
+                let name = &behind[1..end];
+                expanded.push_str(
+                    &variables.get(name).filter(|value| !value.contains('$')).cloned().unwrap_or_else(|| name.to_lowercase()),
+                );
+                rest = &behind[end + 1..];
+            }
+            // `$$` is the shell's own `$`.
+            None => {
+                expanded.push('$');
+                rest = behind.strip_prefix('$').unwrap_or(behind);
+            }
+        }
+    }
+    expanded + rest
+}
+
+/// Returns the tasks of a Taskfile. It is YAML, of which the usual form is read: one key or item on each line.
+fn taskfile(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    let Some((file, text)) = first_of(files, directory, TASKFILES) else { return Vec::new() };
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut found: Vec<NamedCommand> = Vec::new();
+    let mut of_names = None;
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.starts_with("tasks:"))
+        .skip(1)
+        .take_while(|line| !line.starts_with(char::is_alphabetic));
+    for line in lines.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#')) {
+        let value = |text: &str| text.trim().trim_matches(['"', '\'']).to_owned();
+        let body = line.trim();
+        if depth(line) == *of_names.get_or_insert(depth(line)) {
+            let (name, inline) = body.split_once(':').unwrap_or((body, ""));
+            let lines = Some(value(inline)).filter(|text| !text.is_empty() && !text.starts_with(['{', '[', '&']));
+            found.push(NamedCommand { file: file.clone(), name: value(name), lines: lines.into_iter().collect() });
+            continue;
+        }
+        let Some(task) = found.last_mut() else { continue };
+        let item = body.strip_prefix('-').map(str::trim);
+        let of_key = |key: &str| item.unwrap_or(body).strip_prefix(key).map(value).filter(|text| !text.is_empty());
+        let line = of_key("task:").map(|name| format!("task {name}")).or_else(|| of_key("cmd:"));
+        task.lines.extend(line.or_else(|| item.map(value)).filter(|text| text != "|" && text != ">"));
+    }
+    found
+}
+
+/// Returns the environments of tox, with the name of the environment that the others are based on first.
+fn tox(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    let mut found = Vec::new();
+    for name in ["tox.ini", "setup.cfg"] {
+        let path = within(directory, name);
+        found.extend(text_of(files, &path).map(|text| tox_ini(&path, &text)).unwrap_or_default());
+    }
+    for (name, keys) in [("tox.toml", &[][..]), ("pyproject.toml", &["tool", "tox"])] {
+        let path = within(directory, name);
+        let Some(settings) = text_of(files, &path).and_then(|text| table_at(&text, keys)) else { continue };
+        let commands =
+            |table: Option<&Value>| table.and_then(|table| table.get("commands")).map(|value| command_lines(value, ""));
+        let base = commands(settings.get("env_run_base"));
+        let of = |name: &str, lines: Vec<String>| NamedCommand { file: path.clone(), name: name.to_owned(), lines };
+        found.extend(base.clone().map(|lines| of(BASE, lines)));
+        let all = settings.get("env").and_then(Value::as_table).into_iter().flatten();
+        found.extend(all.map(|(name, table)| of(name, commands(Some(table)).or_else(|| base.clone()).unwrap_or_default())));
+    }
+    found
+}
+
+fn tox_ini(path: &str, text: &str) -> Vec<NamedCommand> {
+    let mut found: Vec<NamedCommand> = Vec::new();
+    let mut is_in = (false, false);
+    for line in text.lines() {
+        if let Some(section) = line.trim().strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            let name = if section == BASE { Some(BASE) } else { section.strip_prefix("testenv:") };
+            found.extend(name.map(|name| NamedCommand { file: path.to_owned(), name: name.to_owned(), lines: Vec::new() }));
+            is_in = (name.is_some(), false);
+            continue;
+        }
+        let of_key = line.split_once('=').filter(|_| !line.starts_with([' ', '\t', '#'])).map(|(key, value)| (key.trim(), value));
+        let value = match of_key {
+            Some((key, value)) => {
+                is_in.1 = key == "commands";
+                value
+            }
+            None => line,
+        };
+        if let (Some(command), (true, true)) = (found.last_mut(), is_in) {
+            let line =
+                value.replace("{envpython}", "python").replace("{posargs", "${").trim_start_matches([' ', '\t', '-']).to_owned();
+            command.lines.extend(Some(line).filter(|line| !line.trim().is_empty()));
+        }
+    }
+    let base = found.iter().find(|command| command.name == BASE).map(|command| command.lines.clone()).unwrap_or_default();
+    found.iter_mut().filter(|command| command.lines.is_empty()).for_each(|command| command.lines.clone_from(&base));
+    found
+}
+
+/// Returns the sessions of nox with the words of their `session.run` calls, as far as these are texts.
+fn nox(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    let path = within(directory, "noxfile.py");
+    let Some(text) = text_of(files, &path) else { return Vec::new() };
+    let mut found: Vec<NamedCommand> = Vec::new();
+    let mut named = None;
+    for (at, line) in
+        text.match_indices('\n').map(|(at, _)| at + 1).chain([0]).map(|at| (at, &text[at..])).collect::<BTreeMap<_, _>>()
+    {
+        let line = line.lines().next().unwrap_or_default();
+        if let Some(decorator) = line.strip_prefix("@nox.session") {
+            named = decorator.split_once("name=").and_then(|(_, rest)| quoted_words(rest, 1).pop());
+        } else if let Some((name, _)) = line.strip_prefix("def ").and_then(|rest| rest.split_once('(')) {
+            found.push(NamedCommand {
+                file: path.clone(),
+                name: named.take().unwrap_or_else(|| name.to_owned()),
+                lines: Vec::new(),
+            });
+        } else if let (Some(session), Some((before, _))) = (found.last_mut(), line.split_once("session.run(")) {
+            let call = &text[at + before.len()..];
+            let words = quoted_words(call.split(')').next().unwrap_or_default(), usize::MAX);
+            session.lines.push(words.join(" "));
+        }
+    }
+    found
+}
+
+/// Returns the texts between quotes.
+fn quoted_words(text: &str, most: usize) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(begin) = rest.find(['"', '\'']).filter(|_| words.len() < most) {
+        let quote = if rest[begin..].starts_with('"') { '"' } else { '\'' };
+        let Some(end) = rest[begin + 1..].find(quote) else { break };
+        words.push(rest[begin + 1..=begin + end].to_owned());
+        rest = &rest[begin + end + 2..];
+    }
+    words
+}
+
+fn hatch(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    let mut found = Vec::new();
+    for (name, keys) in [("pyproject.toml", &["tool", "hatch", "envs"][..]), ("hatch.toml", &["envs"])] {
+        let path = within(directory, name);
+        let environments = text_of(files, &path).and_then(|text| table_at(&text, keys)).unwrap_or_default();
+        let scripts = environments.values().filter_map(|environment| environment.get("scripts")?.as_table());
+        found.extend(scripts.flatten().map(|(name, value)| to_command(&path, name, value, "")));
+    }
+    found
+}
+
+fn pdm(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    of_pyproject(files, directory, &["tool", "pdm", "scripts"], "pdm run ")
+}
+
+fn poe(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
+    of_pyproject(files, directory, &["tool", "poe", "tasks"], "poe ")
+}
+
+/// Returns the commands in a table of `pyproject.toml`. The items of a list are names of others, which `program` runs.
+fn of_pyproject(files: &dyn ProjectFiles, directory: &str, keys: &[&str], program: &str) -> Vec<NamedCommand> {
+    let path = within(directory, "pyproject.toml");
+    let table = text_of(files, &path).and_then(|text| table_at(&text, keys)).unwrap_or_default();
+    table.iter().map(|(name, value)| to_command(&path, name, value, program)).collect()
+}
+
+fn to_command(file: &str, name: &str, value: &Value, program: &str) -> NamedCommand {
+    NamedCommand { file: file.to_owned(), name: name.to_owned(), lines: command_lines(value, program) }
+}
+
+/// Returns the lines of a command that is written as a text, as a list, or as a table with one of these.
+fn command_lines(value: &Value, program: &str) -> Vec<String> {
+    let words = |list: &[Value]| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(list) => {
+            let line = |one: &Value| match one {
+                Value::Array(list) => vec![words(list)],
+                Value::String(text) => vec![format!("{program}{text}")],
+                other => command_lines(other, program),
+            };
+            list.iter().flat_map(line).collect()
+        }
+        Value::Table(table) => {
+            let keys = ["cmd", "shell", "composite", "sequence", "ref"];
+            keys.iter().filter_map(|key| table.get(*key)).flat_map(|value| command_lines(value, program)).collect()
+        }
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => Vec::new(),
+    }
+}
+
+/// Returns the table at these keys of a TOML text; `None` if it is not there.
+fn table_at(text: &str, keys: &[&str]) -> Option<Table> {
+    let table: Table = text.parse().ok()?;
+    keys.iter().try_fold(table, |table, key| table.get(*key)?.as_table().cloned())
+}
