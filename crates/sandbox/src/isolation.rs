@@ -245,7 +245,7 @@ mod tests {
         let facts = facts(started, &settings(), TestedPlace::InPlace).expect("something ran");
         assert_eq!((facts.kept.reached.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
         assert_eq!(facts.kept.reached.obstacles, ["no namespaces"]);
-        assert!(super::facts([].iter(), &settings(), TestedPlace::InPlace).is_none());
+        assert!(super::facts(std::iter::empty(), &settings(), TestedPlace::InPlace).is_none());
     }
 
     #[test]
