@@ -70,6 +70,7 @@ mod process;
 mod purge;
 mod pytest_scenarios;
 mod readme;
+mod real_checkers;
 mod real_projects;
 mod real_tools;
 mod real_tools_counts;

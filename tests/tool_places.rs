@@ -13,8 +13,9 @@ const MOST_PLACES: usize = 4;
 /// The directory with a folder for each tool, or for several tools whose output is read in the same way.
 const FOLDERS: &str = "crates/tools/src/";
 
-/// Names of tools that are ordinary words too, or the name of a package that proctor itself uses. Of these, only `Tool::NAME` is counted.
-const COMMON_WORDS: &[&str] = &["compile", "generic", "playwright", "review"];
+/// Names of tools that are ordinary words too, the name of a hook of git, or of a package that proctor itself uses. Of these, only
+/// `Tool::NAME` is counted.
+const COMMON_WORDS: &[&str] = &["compile", "generic", "playwright", "pre-commit", "review"];
 
 /// Files that decide nothing about a tool: words that agents write, and one row of options for each test runner.
 const NO_DECISIONS: &[&str] = &["crates/app/src/hook/claim", "crates/evidence/src/report/failed/rerun_options"];

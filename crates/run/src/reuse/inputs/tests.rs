@@ -117,6 +117,7 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         limits: proctor_model::LimitEnforcement::WherePossible,
         system_call_filter: proctor_model::SystemCallFilter::WherePossible,
         package_credentials: proctor_model::PackageCredentials::Hidden,
+        network: proctor_model::NetworkAccess::Open,
         snapshot: proctor_model::ProtectionMode::Off,
         max_snapshot_bytes: proctor_model::ByteSize(2 << 30),
         caches: proctor_model::CachesMode::Kept,
