@@ -6,7 +6,9 @@ use proctor_evidence::report::{
     ActionResultV2, ExecutionReportV2, FailureSource, OutgoingRedactor, ReportedFailure, cut_line, last_output, plain_text,
     readable_output, redact_text, relative_paths, reported_failures, rerun_command, shortened_output, unlisted_failures,
 };
-use proctor_model::{FailureName, FailurePast, OverallResult, ProjectId, RunId, has_hidden_characters, shown_line};
+use proctor_model::{
+    Classification, FailureName, FailurePast, OverallResult, ProjectId, RunId, has_hidden_characters, shown_line,
+};
 
 /// A test's id, a file's name and a rule are cut after this many characters.
 const LONGEST_NAME: usize = 500;
@@ -185,7 +187,13 @@ fn has_failures(verdict: &VerdictV1) -> bool {
 /// Returns the results that make the verdict FAILED, in the order of the report.
 fn blocking(report: &ExecutionReportV2) -> impl Iterator<Item = &ActionResultV2> {
     let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
-    steps.chain(&report.cleanup_execution.results).filter(|result| result.blocking == Some(true))
+    steps.chain(&report.cleanup_execution.results).filter(|result| result.blocking == Some(true) || is_new_red(result))
+}
+
+/// Returns whether a result is tests that are new in a RED phase: it does not block, and keeps the verdict FAILED (R6).
+fn is_new_red(result: &ActionResultV2) -> bool {
+    let is_red = |found: &Classification| found.is_tdd_red_phase == Some(true) && found.is_expected_failure != Some(true);
+    result.classification.as_ref().is_some_and(is_red)
 }
 
 fn found<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Found<'r>> {
