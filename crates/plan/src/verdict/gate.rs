@@ -404,7 +404,15 @@ fn objection(rules: &GateRules<'_>, claim: &GateClaim, checks: &[ClaimedCheck]) 
     if let Some(check) = unknown {
         return Some(GateReason::UnknownOrigin { run: claim.run.clone(), check: check.name.clone() });
     }
-    origins(claim, checks).find_map(|origin| origin_objection(rules, origin)).or_else(|| person_objection(claim))
+    let of_origins = origins(claim, checks).find_map(|origin| origin_objection(rules, origin));
+    of_origins.or_else(|| tests_objection(rules, claim)).or_else(|| person_objection(claim))
+}
+
+/// Returns that no check of the claim's own run runs the project's tests, whichever runs carried its checks out. A policy that names its
+/// checks says by that which tests it asks for.
+fn tests_objection(rules: &GateRules<'_>, claim: &GateClaim) -> Option<GateReason> {
+    let tests = claim.origin.conditions.as_ref()?.tests_not_run.clone()?;
+    rules.policy.checks.is_empty().then(|| GateReason::TestsNotRun { run: claim.run.clone(), tests })
 }
 
 /// Returns how the runs were made that carried these checks out. A run without any result counts itself.
@@ -453,11 +461,6 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
     let changed = origin.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref());
     if let Some(changed) = changed.filter(|changed| changed.lacks_files || !rules.trusted_rules.contains(&changed.rules)) {
         return Some(GateReason::ChangedRules { run: run(), changed: changed.changed.clone() });
-    }
-    // A policy that names its checks says by that which tests it asks for.
-    let tests = origin.conditions.as_ref().and_then(|conditions| conditions.tests_not_run.clone());
-    if let Some(tests) = tests.filter(|_| policy.checks.is_empty()) {
-        return Some(GateReason::TestsNotRun { run: run(), tests });
     }
     if let Some(reason) = toolchain_objection(rules, origin) {
         return Some(reason);
