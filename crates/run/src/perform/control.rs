@@ -59,7 +59,8 @@ impl Performer<'_, '_> {
         time_budget: TimeBudget,
         attempts: &Attempts,
     ) -> Result<Option<ControlOutcome>, ProjectError> {
-        if !action.control && !(self.context.may_replace_session && action.phase == ActionPhase::Step) {
+        let is_needed = self.context.may_replace_session && action.phase == ActionPhase::Step;
+        if !action.control && !is_needed {
             return Ok(None);
         }
         let attempt = attempts.number();
