@@ -71,6 +71,7 @@ mod purge;
 mod pytest_scenarios;
 mod readme;
 mod real_projects;
+mod real_runners;
 mod real_tools;
 mod real_tools_counts;
 mod real_tools_hanging;
