@@ -72,6 +72,7 @@ mod pytest_scenarios;
 mod readme;
 mod real_checkers;
 mod real_projects;
+mod real_runners;
 mod real_tools;
 mod real_tools_counts;
 mod real_tools_hanging;

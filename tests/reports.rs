@@ -109,6 +109,10 @@ fn a_report_beside_a_tool_that_is_read_already_is_refused_with_a_way_out() {
     let wrong = Project::new().toml("[[check]]\nname = \"t\"\ncommand = [\"pytest\"]\nreport = { file = \"out/a.xml\" }\n");
     let told = wrong.proctor(["run"]).status(4).stderr;
     assert!(told.contains("the results of pytest are read without it") && told.contains("tool = \"generic\""), "{told}");
+    // A runner that is asked for such a report may have one of its own.
+    let own = project("{ file = \"$PROCTOR_OUT/a.xml\" }", "tool = \"mocha\"\n");
+    own.save("check.sh", &write("$PROCTOR_OUT/a.xml", JUNIT));
+    assert_eq!(code(&own.proctor(["run"]).success()), "TESTS_PASSED");
     for file in ["../a.xml", "*.xml", "$PROCTOR_OUT/", "$PROCTOR_OUT/../a.xml"] {
         let wrong = project(&format!("{{ file = \"{file}\" }}"), "");
         assert!(wrong.proctor(["run"]).status(4).stderr.contains("check[1].report.file"), "{file}");

@@ -265,6 +265,12 @@ pub(crate) fn vitest_modules() -> PathBuf {
     packages_of("vitest", "fixtures/packages/vitest")
 }
 
+/// Returns the `node_modules` with mocha, Playwright's test runner, bun, deno and AVA, installing them if need be.
+#[track_caller]
+pub(crate) fn runner_modules() -> PathBuf {
+    packages_of("runners", "fixtures/packages/runners")
+}
+
 /// Returns the `node_modules` with programs that read exports: Allure, CTRF's own package, and the multitool of SARIF.
 #[track_caller]
 pub(crate) fn export_modules() -> PathBuf {

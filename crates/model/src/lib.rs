@@ -77,6 +77,7 @@ pub mod testing;
 mod time;
 mod tool;
 mod tool_facts;
+mod tool_row;
 mod tree;
 mod watch;
 mod words;
