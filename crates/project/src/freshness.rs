@@ -1,5 +1,4 @@
 //! Collects the facts from which [`compute_freshness`] decides whether a project's verdicts still apply.
-//!
 //! The tree is read after the question was asked, and the ledger after the tree. So a verdict is called fresh only for
 //! a tree that was on disk after the question was asked. Nothing is locked and nothing is run.
 
@@ -19,15 +18,14 @@ use crate::specifications::Specifications;
 use crate::store_reader::StoreReader;
 use crate::task_error::TaskError;
 use crate::task_history::{PresentState, TaskHistory};
-use crate::toolchains::{ToolchainNames, compare_toolchains, run_conditions};
+use crate::toolchains::{ToolchainNames, conditions_now};
 use crate::waiting_tasks::add_what_they_wait_for;
 use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, Freshness, FreshnessFacts, LastVerdict,
-    PersonAsked, Plan, ProjectId, ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord,
-    compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, PersonAsked, Plan,
+    ProjectId, ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
@@ -154,7 +152,6 @@ impl StoreReader {
     /// registered.
     ///
     /// # Errors
-    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn project_status(
         &mut self,
@@ -177,7 +174,6 @@ impl StoreReader {
     /// Computes the digest of a project's tree as it is now, whether a run is under way or not. `None` if there is no such project.
     ///
     /// # Errors
-    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn tree_now(&mut self, root: &Path, settings: &ProjectSettings) -> Result<Option<TreeDigest>, ProjectError> {
         let Some(project) = self.find_approved(root)?.0.filter(|_| root.is_dir()) else { return Ok(None) };
@@ -188,7 +184,6 @@ impl StoreReader {
     /// called fresh.
     ///
     /// # Errors
-    ///
     /// When the ledger or the index cannot be read.
     pub fn last_known_status(
         &mut self,
@@ -229,7 +224,6 @@ impl Workspace {
     /// answer may be wrong.
     ///
     /// # Errors
-    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn project_status(
         &mut self,
@@ -371,11 +365,8 @@ fn judge_once(
         // Of a verdict on another tree nobody asks.
         let on_tree = verdict.as_ref().filter(|verdict| look.tree.is_some() && verdict.tree == look.tree);
         let names = ToolchainNames::new(question.root, question.ambient);
-        let conditions = match question.project.zip(on_tree) {
-            Some((project, verdict)) => run_conditions(store, project, verdict.sequence)?,
-            None => None,
-        };
-        let toolchains = conditions.as_ref().map_or(CurrentToolchains::AsNamed, |known| compare_toolchains(store, &names, known));
+        let run = question.project.zip(on_tree).map(|(project, verdict)| (project, verdict.sequence));
+        let (conditions, toolchains) = conditions_now(store, &names, run)?;
         let facts = FreshnessFacts {
             root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,
@@ -394,22 +385,20 @@ fn judge_once(
         };
         let freshness = compute_freshness(&facts);
         let of_fresh = conditions.filter(|_| matches!(freshness, Freshness::Fresh { .. }));
-        let (tests_not_run, fewer_tests) =
-            of_fresh.map(|conditions| (conditions.tests_not_run, conditions.fewer_tests)).unwrap_or_default();
-        let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
-        let rules_changed = RuleChange::in_short(&[look.left.clone(), plan.changed].concat());
+        let (tests_not_run, fewer_tests) = of_fresh.map(|run| (run.tests_not_run, run.fewer_tests)).unwrap_or_default();
+        let problems = plan.problems;
         let approval =
             (freshness == Freshness::NotApproved && !problems.is_empty()).then(|| PersonAsked::approval(&task, &problems));
         let (person, tdd) = (approval.or_else(|| PersonAsked::of_cycle(&task, &history.tdd)), history.tdd);
         tasks.push(VerdictStatus {
             freshness,
             task,
-            tree,
+            tree: look.tree,
             plan: digest,
-            verdict,
+            verdict: facts.verdict,
             checks,
             problems,
-            rules_changed,
+            rules_changed: RuleChange::in_short(&[look.left.clone(), plan.changed].concat()),
             person,
             tdd,
             tests_not_run,

@@ -223,19 +223,29 @@ pub fn current_toolchains(
     project: &ProjectId,
     run: Sequence,
 ) -> Result<CurrentToolchains, ProjectError> {
-    let conditions = run_conditions(store, project, run)?;
-    Ok(conditions.map_or(CurrentToolchains::AsNamed, |conditions| compare_toolchains(store, names, &conditions)))
+    Ok(conditions_now(store, names, Some((project, run)))?.1)
+}
+
+/// Returns what the results of a run may depend on beside the tree, as the ledger has it, and how its toolchains compare with the present
+/// ones as in [`current_toolchains`].
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub(crate) fn conditions_now(
+    store: &Store,
+    names: &ToolchainNames,
+    run: Option<(&ProjectId, Sequence)>,
+) -> Result<(Option<Box<RunConditions>>, CurrentToolchains), ProjectError> {
+    let conditions = run.map(|(project, run)| run_conditions(store, project, run)).transpose()?.flatten();
+    let toolchains = conditions.as_ref().map_or(CurrentToolchains::AsNamed, |known| compare_toolchains(store, names, known));
+    Ok((conditions, toolchains))
 }
 
 /// Returns what the results of a run may depend on beside the tree; `None` if its line in the ledger does not say it.
 ///
 /// # Errors
 /// When the ledger cannot be read.
-pub(crate) fn run_conditions(
-    store: &Store,
-    project: &ProjectId,
-    run: Sequence,
-) -> Result<Option<Box<RunConditions>>, ProjectError> {
+fn run_conditions(store: &Store, project: &ProjectId, run: Sequence) -> Result<Option<Box<RunConditions>>, ProjectError> {
     let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
     let line = ledger.find(run).map_err(ProjectError::Evidence)?;
     Ok(match line.as_ref().and_then(|line| line.body.about_runs()) {
@@ -245,7 +255,7 @@ pub(crate) fn run_conditions(
 }
 
 /// Compares the toolchains that a run names with the present ones, as [`current_toolchains`] does.
-pub(crate) fn compare_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunConditions) -> CurrentToolchains {
+fn compare_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunConditions) -> CurrentToolchains {
     let is_other = |one: &ToolchainRecord| {
         let saved = SavedDirectory::of(store, &names.path(&one.path));
         one.content.is_some() && saved.look(LookDepth::Listings, HASHED_AT_ONCE).digest() != one.content

@@ -224,7 +224,8 @@ fn judge_task(rules: &GateRules<'_>, task: &TaskId, claims: &[&GateClaim]) -> Ga
             Some(OverallResult::Passed) => {
                 let Some(checks) = &claim.checks else {
                     let unnamed = GateReason::UnnamedChecks { run: claim.run.clone() };
-                    reasons.push(origin_objection(rules, &claim.origin).or_else(|| person_objection(claim)).unwrap_or(unnamed));
+                    reasons
+                        .push(origin_objection(rules, &claim.origin).or_else(|| GateReason::of_person(claim)).unwrap_or(unnamed));
                     continue;
                 };
                 let other = plan_objection(rules, claim).or_else(|| lacking_checks(rules, claim, checks));
@@ -405,14 +406,7 @@ fn objection(rules: &GateRules<'_>, claim: &GateClaim, checks: &[ClaimedCheck]) 
         return Some(GateReason::UnknownOrigin { run: claim.run.clone(), check: check.name.clone() });
     }
     let of_origins = origins(claim, checks).find_map(|origin| origin_objection(rules, origin));
-    of_origins.or_else(|| tests_objection(rules, claim)).or_else(|| person_objection(claim))
-}
-
-/// Returns that no check of the claim's own run runs the project's tests, whichever runs carried its checks out. A policy that names its
-/// checks says by that which tests it asks for.
-fn tests_objection(rules: &GateRules<'_>, claim: &GateClaim) -> Option<GateReason> {
-    let tests = claim.origin.conditions.as_ref()?.tests_not_run.clone()?;
-    rules.policy.checks.is_empty().then(|| GateReason::TestsNotRun { run: claim.run.clone(), tests })
+    of_origins.or_else(|| GateReason::of_tests(rules.policy, claim)).or_else(|| GateReason::of_person(claim))
 }
 
 /// Returns how the runs were made that carried these checks out. A run without any result counts itself.
@@ -427,12 +421,6 @@ fn origins<'c>(claim: &'c GateClaim, checks: &'c [ClaimedCheck]) -> impl Iterato
         found.push(&claim.origin);
     }
     found.into_iter()
-}
-
-fn person_objection(claim: &GateClaim) -> Option<GateReason> {
-    // Where a check is asked for by its name, another check of its run may have failed.
-    let is_accepted = claim.exit.is_none_or(|exit| matches!(exit, CommandExit::Proceed | CommandExit::CodeNeedsWork));
-    (!is_accepted).then(|| GateReason::PersonNeeded { run: claim.run.clone() })
 }
 
 fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateReason> {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::verdict::flips::Flip;
-use proctor_model::{IsolationLevel, RunId, Timestamp};
+use proctor_model::{CommandExit, GateClaim, GatePolicy, IsolationLevel, RunId, Timestamp};
 
 /// The most paths that a reason names.
 const NAMED: usize = 5;
@@ -167,6 +167,20 @@ impl GateReason {
             Self::UntrustedSigner { .. } => "foreign",
             Self::OnPlatform { reason, .. } => reason.word(),
         }
+    }
+
+    /// Returns that no check of the claim's own run runs the project's tests, whichever runs carried its checks out. A policy that names its
+    /// checks says by that which tests it asks for.
+    pub(super) fn of_tests(policy: &GatePolicy, claim: &GateClaim) -> Option<Self> {
+        let tests = claim.origin.conditions.as_ref()?.tests_not_run.clone()?;
+        policy.checks.is_empty().then(|| Self::TestsNotRun { run: claim.run.clone(), tests })
+    }
+
+    /// Returns that the task of a claim waits for a person. Where a check is asked for by its name, another check of its run may have
+    /// failed.
+    pub(super) fn of_person(claim: &GateClaim) -> Option<Self> {
+        let is_accepted = claim.exit.is_none_or(|exit| matches!(exit, CommandExit::Proceed | CommandExit::CodeNeedsWork));
+        (!is_accepted).then(|| Self::PersonNeeded { run: claim.run.clone() })
     }
 
     /// Returns the reason without the platform that it holds for.
