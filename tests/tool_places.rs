@@ -17,8 +17,10 @@ const FOLDERS: &str = "crates/tools/src/";
 /// `Tool::NAME` is counted.
 const COMMON_WORDS: &[&str] = &["compile", "generic", "playwright", "pre-commit", "review"];
 
-/// Files that decide nothing about a tool: words that agents write, and one row of options for each test runner.
-const NO_DECISIONS: &[&str] = &["crates/app/src/hook/claim", "crates/evidence/src/report/failed/rerun_options"];
+/// Files that decide nothing about a tool: words that agents write, one row of options for each test runner, and the programs of
+/// toolchains.
+const NO_DECISIONS: &[&str] =
+    &["crates/app/src/hook/claim", "crates/evidence/src/report/failed/rerun_options", "crates/sandbox/src/toolchains.rs"];
 
 #[test]
 fn a_tool_is_named_in_at_most_four_places() {

@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::asked;
 use crate::captured::{directory, interpret};
-use crate::counting::tests::CLAIMS as COUNTING_CLAIMS;
+use crate::counting::CLAIMS as COUNTING_CLAIMS;
 use crate::fixture_claims::{CLAIMS, Claim};
 use proctor_model::{Diagnostic, DiagnosticSummary, FurtherTestCounts, Interpretation};
 

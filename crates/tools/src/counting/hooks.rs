@@ -20,7 +20,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
     for line in lines(&exited.stdout).map(str::trim_end) {
         let result = ["Passed", "Failed", "Skipped"].into_iter().find_map(|word| Some((name_before(line, word)?, word)));
         if result.is_some() {
-            failed.take().into_iter().for_each(|found| said.findings.push(found));
+            failed.take().into_iter().for_each(|found| said.findings.push(whole(found)));
         }
         match (result, &mut failed) {
             (Some((name, "Skipped")), _) => skipped.push(name),
@@ -32,7 +32,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
             (None, None) => {}
         }
     }
-    failed.into_iter().for_each(|found| said.findings.push(found));
+    failed.into_iter().for_each(|found| said.findings.push(whole(found)));
     let arguments = locate(&exited.action.command.argv).arguments;
     let is_quiet = has_option(&arguments, row_of(exited.action.tool).own_format);
     let is_silent = done == 0 && skipped.is_empty();
@@ -57,14 +57,19 @@ fn failure(name: String) -> Diagnostic {
     Diagnostic { message: name, severity: FindingLevel::Error, ..Diagnostic::default() }
 }
 
+fn whole(found: Diagnostic) -> Diagnostic {
+    Diagnostic { code: found.code.filter(|code| !code.is_empty()), ..found }
+}
+
 // Adds a line below a failed hook: its id, that it changed files, or the first line that it printed.
 fn add_detail(found: &mut Diagnostic, line: &str) {
     if let Some(id) = line.strip_prefix("- hook id: ") {
         found.rule_id = Some(id.to_owned());
     } else if line == "- files were modified by this hook" {
-        found.code.get_or_insert_with(|| MODIFIED.to_owned());
+        found.code = found.code.is_none().then(|| MODIFIED.to_owned());
     } else if line.starts_with("- exit code: ") {
-        found.code = Some("failed".to_owned());
+        // Such a line stands before the one about modified files. The empty code keeps the place until the finding is whole.
+        found.code = Some(String::new());
     } else if !line.is_empty() && !line.starts_with("- duration: ") && !found.message.contains(": ") {
         found.message = format!("{}: {line}", found.message);
     }

@@ -198,4 +198,6 @@ fn without_word(counter: &Counter, exited: &Exited<'_>) -> Interpretation {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;
+#[cfg(test)]
+pub(super) use tests::CLAIMS;

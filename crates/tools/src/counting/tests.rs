@@ -189,6 +189,9 @@ fn what_is_examined_comes_from_the_tool_itself() {
     }
     let remark = interpret("pyrefly/1.5.0/no-configuration.txt").warnings;
     assert!(remark[0].contains("preset `basic`"), "{remark:?}");
+    let hooks = interpret("pre-commit/4.7.0/findings.txt").diagnostics;
+    let codes: Vec<_> = hooks.iter().map(|found| (found.rule_id.as_deref(), found.code.as_deref())).collect();
+    assert_eq!(codes, [(Some("bad"), None), (Some("mend"), Some("files-modified"))]);
     let skipped = interpret("pre-commit/4.7.0/findings.txt").warnings;
     assert_eq!(skipped, ["1 hook(s) checked nothing: no files (no files)"]);
 }
