@@ -162,12 +162,12 @@ mod messages {
     #[test]
     fn a_pattern_that_hides_failures_is_refused_even_with_a_shell() {
         assert_snapshot!(problems("[[check]]\nname = \"a\"\nshell = true\ncommand = \"pytest || true\"\n[[check]]\nname = \"b\"\nshell = true\ncommand = \"pytest | tail -3\"\n[[check]]\nname = \"c\"\ncommand = [\"sh\", \"-c\", \"pytest; exit 0\"]\n"), @"
-        proctor.toml:4:11: check[1].command: `|| true` turns every failure into success
-          let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+        proctor.toml:4:11: check[1].command: `|| true` replaces the status of the command that failed
+          let the command's own exit status decide: write it alone as a list of words, or move the text into a file that is run; what may fail is said with `policy` or `expected_exit_codes`
         proctor.toml:8:11: check[2].command: `| tail` cuts the output short and may stop the command before its end
           let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
         proctor.toml:11:11: check[3].command: `; exit 0` ends with the status of the last command, whatever the ones before it did
-          let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
+          join the commands by `&&`, or begin with `set -e` and give each command its own line; what may fail is said with `policy` or `expected_exit_codes`
         ");
     }
 

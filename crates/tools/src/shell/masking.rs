@@ -166,7 +166,8 @@ fn is_calm(part: &ScriptPart) -> bool {
     match &part.kind {
         PartKind::Simple(simple) => {
             let texts: Vec<&str> = simple.words.iter().map(|word| word.text.as_str()).collect();
-            texts.first().is_none_or(|name| CALM.contains(name)) || matches!(texts[..], ["exit"] | ["exit", "0"])
+            texts.first().is_none_or(|name| name.rsplit('/').next().is_some_and(|name| CALM.contains(&name)))
+                || matches!(texts[..], ["exit"] | ["exit", "0"])
         }
         PartKind::Pipeline { parts, .. } | PartKind::AndOr(parts) => parts.iter().all(is_calm),
         PartKind::Background(_) => false,
