@@ -14,7 +14,7 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 2_030,
+    "api": 2_040,
     "app": 7_420,
     "evidence": 17_850,
     "git": 1_910,
