@@ -19,9 +19,9 @@ pub(super) fn with_network(action: Action, own: Option<&ActionSettings>, configu
 /// for a service of the run. `None` if there is no such request, or the settings give the run no network of its own.
 pub fn unreachable_request(plan: &Plan, configuration: &Configuration) -> Option<Problem> {
     let network = Some(configuration.sandbox.network).filter(|network| !network.is_open())?;
-    let (action, url) = plan.actions().find_map(|action| match &action.kind {
-        ActionKind::HttpRequest(request) if is_loopback(&request.url) => Some((action, &request.url)),
-        _ => None,
+    let (action, url) = plan.actions().find_map(|action| {
+        let ActionKind::HttpRequest(request) = &action.kind else { return None };
+        is_loopback(&request.url).then_some((action, &request.url))
     })?;
     let word = network.word();
     let message = format!("`{}` asks {url}, and proctor sends requests from outside of the network of a run", action.id.as_str());
