@@ -395,6 +395,7 @@ mod tests {
     use super::*;
     use proctor_model::{ProjectId, Tool};
     use proctor_project::{InotifyLimits, KernelLimit, Space};
+    use proctor_sandbox::ForeignOwner;
 
     fn project() -> ProjectFound {
         let found = ToolFound {
@@ -477,6 +478,10 @@ mod tests {
             (with_snapshots_of("gone-0000002a"), "proctor prune"),
             (with_project(|project| project.ahead_ms = 3000), "set-ntp"),
             (with_project(|project| project.run_ahead_ms = 3000), "set-ntp"),
+            (
+                with_project(|project| project.foreign_owner = Some(ForeignOwner { owner: 1001, user: 0 })),
+                "run proctor as user 1001",
+            ),
             (
                 without(SpawnFailure::ProgramNotFound { program: "uv".to_owned(), searched: vec!["/bin".to_owned()] }),
                 "searched: /bin",

@@ -85,6 +85,7 @@ fn t12_a_repetition_inside_of_a_run_is_shown() {
 #[test]
 fn t14_calls_a_failure_expected() {
     let project = pytest("", "").file("test_a.py", FAILING);
+    project.proctor(["run"]).failure();
     project.proctor(["tdd", "start"]).success();
     let red = project.proctor(["run"]).success().report();
     assert_eq!(red["validationCriteriaEvaluation"]["overallResult"], "FAILED", "a valid RED is no pass");

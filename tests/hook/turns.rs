@@ -122,11 +122,10 @@ fn every_workspace_root_of_an_agent_is_looked_at() {
     });
     assert_eq!(hook(&first, "cursor", "beforeSubmitPrompt", &input).json(), json!({}));
     write(&second.join("code.txt"), "bad\n");
-    let answer = hook(&first, "cursor", "stop", &input).json();
-    assert!(answer["followup_message"].as_str().is_some_and(|text| text.contains("new in this turn")), "{answer}");
     first.save("code.txt", "bad\n");
     let both = hook(&first, "cursor", "stop", &input).json();
     let text = both["followup_message"].as_str().expect("a block");
+    assert!(text.contains("new in this turn"), "{text}");
     for root in [first.path(), second.clone()] {
         assert!(text.contains(&format!("In “{}”: proctor: the checks fail", root.display())), "{text}");
     }
@@ -201,10 +200,8 @@ fn a_configuration_that_becomes_wrong_in_the_turn_is_to_be_mended() {
     project.save("proctor.toml", "[[check]\n");
     let answer = stop(&project, "I changed the settings.");
     assert!(answer["reason"].as_str().is_some_and(|text| text.contains("cannot be tested")), "{answer}");
-    for _ in 0..2 {
-        assert_eq!(stop(&project, "Nothing was tested.")["decision"], "block", "what it says changes nothing");
-    }
-    assert_eq!(stop(&project, "Nothing was tested.")["decision"], Value::Null, "a person is told after three blocks");
+    let told = stop(&project, "Nothing was tested.");
+    assert!(told["systemMessage"].as_str().is_some_and(|text| text.contains("stops now")), "it blocks once: {told}");
     prompt(&project);
     assert_eq!(stop(&project, "It is still wrong.")["decision"], Value::Null, "it was so before the turn");
     project.save("proctor.toml", SETTINGS);

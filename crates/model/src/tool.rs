@@ -8,10 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::InstalledPackage::{Node, Python};
 use crate::NameRule::{Begins, Ends, Is};
 use crate::tool_row::{Row, finds, judged, row, tests};
-use crate::{
-    BlockOn, EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, NameRule, OneTest, PolicyCategory,
-    PolicyOptions, ToolClass, WarningsExit,
-};
+use crate::{BlockOn, EvidenceNames, FindingFacts, FindingKind, JudgedBy, OneTest, PolicyOptions, ToolClass, WarningsExit};
 
 /// A tool whose output proctor can interpret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

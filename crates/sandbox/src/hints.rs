@@ -210,8 +210,8 @@ fn namespace_effect(output: &str) -> Option<String> {
 /// owner, group or permissions let it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForeignOwner {
-    owner: u32,
-    user: u32,
+    pub owner: u32,
+    pub user: u32,
 }
 
 impl ForeignOwner {

@@ -13,8 +13,8 @@ use crate::old_report::OldReportGuard;
 use crate::perform::control::{ControlOutcome, apply_control};
 use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{
-    directory_of_reports, named_report_paths, normalise_path, package_scripts, read_source, take_project_report, take_report,
-    without_secrets,
+    directory_of_reports, named_report_paths, names_in, normalise_path, package_scripts, read_source, take_project_report,
+    take_report, without_secrets,
 };
 use crate::perform::{
     Attempts, JudgedAttempt, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of,
@@ -458,10 +458,8 @@ impl Performer<'_, '_> {
 
 /// Returns the path of a report that proctor itself asked for by an argument.
 fn ours(request: &ReportRequest) -> Option<&Path> {
-    match request {
-        ReportRequest::Ours { path, .. } => Some(path),
-        ReportRequest::None | ReportRequest::Inherited { .. } | ReportRequest::Own { .. } | ReportRequest::Several { .. } => None,
-    }
+    let ReportRequest::Ours { path, .. } = request else { return None };
+    Some(path)
 }
 
 /// Returns whether the machine's clock was set while an action ran, so that times of before and after cannot be compared.
@@ -483,12 +481,6 @@ fn note_engine_socket(action: &Action, ended: &mut EndedAction) {
         kept.reached.level = IsolationLevel::ProcessGroup;
         kept.reached.obstacles.insert(0, ENGINE_SOCKET_OPEN.to_owned());
     }
-}
-
-/// Returns the names in a directory; none if it cannot be read.
-fn names_in(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected

@@ -206,6 +206,12 @@ pub(super) fn normalise_path(path: &Path) -> PathBuf {
     directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
 }
 
+/// Returns the names in a directory; none if it cannot be read.
+pub(super) fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;

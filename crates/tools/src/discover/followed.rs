@@ -14,19 +14,14 @@ use proctor_model::{Tool, ToolClass};
 
 /// Programs that run tests and have no row in the table of tools, with the word that makes it a run of tests.
 const OTHER_TEST_RUNNERS: &[&[&str]] = &[
-    &["ava"],
-    &["bun", "test"],
     &["ctest"],
     &["cypress", "run"],
-    &["deno", "test"],
     &["dotnet", "test"],
     &["jasmine"],
     &["karma", "start"],
-    &["mocha"],
     &["mvn", "test"],
     &["nose2"],
     &["phpunit"],
-    &["playwright", "test"],
     &["rspec"],
     &["tap"],
     &["tape"],
