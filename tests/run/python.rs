@@ -132,13 +132,13 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     paths = ["**/*.{py,pyi,pyx,toml,cfg,ini,lock,json,yaml,yml,csv,sql,xml,html,j2}", "**/requirements*.txt", "**/{test,tests,testing,fixtures}/**"]
     reuse = "watch"
 
-    # Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.
-    #[evidence]
-    #max_bytes = "5GiB"
-
     # Checks may use the network. This would give each run one of its own, in which only its own services are reached and every port is free.
     #[sandbox]
     #network = "loopback"
+
+    # Evidence is kept for ever. This would limit its size; the newest 50 runs of each task stay in any case.
+    #[evidence]
+    #max_bytes = "5GiB"
     "#);
     let written = project.proctor(["run"]).success();
     assert_eq!(written.report()["testSpecification"]["origin"], "configured");

@@ -113,8 +113,8 @@ fn the_mark_is_in_the_runs_own_record_and_no_plan_of_now_adds_it() {
         .map(Value::from)
         .collect();
     assert_eq!(conditions.len(), 1, "the run's line says it");
-    let covered = in_repository(&format!("{LINT}[[check]]\nname = \"mocha\"\ncommand = [\"sh\", \"-c\", \"true || mocha\"]\n"));
-    let sealed = covered.proctor(["run"]).success();
+    let covered = in_repository(&format!("{LINT}[[check]]\nname = \"tests\"\ncommand = [\"npm\", \"test\"]\n"));
+    let sealed = covered.proctor(["run"]).failure();
     assert!(!sealed.ledger().iter().any(|line| line.to_string().contains("testsNotRun")));
 }
 
@@ -139,7 +139,7 @@ fn other_commands_are_named_once_and_init_writes_them_as_comments() {
 
     project.proctor(["init"]).success();
     let text = std::fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
-    let commented = "#[[check]]  # `pom.xml`\n#name = \"maven\"\n#command = [\"mvn\", \"test\"]\n#report = { file = \"target/surefire-reports/TEST-*.xml\" }\n";
+    let commented = "#[[check]]  # `pom.xml`\n#name = \"maven\"\n#command = [\"mvn\", \"test\"]\n## report = { file = \"target/surefire-reports/TEST-*.xml\", format = \"junit\" }\n";
     assert!(text.contains(commented), "{text}");
     // Each comment is a check as it stands.
     project.save(
@@ -148,7 +148,7 @@ fn other_commands_are_named_once_and_init_writes_them_as_comments() {
             .replace("\n#[[check]]", "\n[[check]]")
             .replace("\n#name", "\nname")
             .replace("\n#command", "\ncommand")
-            .replace("\n#report", "\nreport"),
+            .replace("\n## report", "\nreport"),
     );
     let plan = project.proctor(["plan", "--json"]).success().json();
     let names: Vec<&str> =

@@ -136,6 +136,12 @@ impl ExpectedFailure {
         self.tests.iter().any(|declared| is_name_of(declared, failure))
     }
 
+    /// The same for a declaration in which the name of a file means each of its tests.
+    pub fn declares_with_files(&self, failure: &TestFailure) -> bool {
+        let is_file = |declared: &String| failure.test_file.as_ref() == Some(declared);
+        self.tests.iter().any(is_file) || self.declares(failure)
+    }
+
     /// Returns the declared tests that are not among the failed tests.
     pub fn missing_from<'f>(&self, failures: impl Iterator<Item = &'f TestFailure> + Clone) -> Vec<&str> {
         let is_there = |declared: &&String| failures.clone().any(|failure| is_name_of(declared, failure));
@@ -143,12 +149,11 @@ impl ExpectedFailure {
     }
 }
 
-/// Returns whether a declared name means a failed test; the name of a file means each of its tests. pytest writes `tests.test_a.TestX::test_y[1]` into its reports and
+/// Returns whether a declared name means a failed test. pytest writes `tests.test_a.TestX::test_y[1]` into its reports and
 /// `tests/test_a.py::TestX::test_y[1]` on the screen.
 fn is_name_of(declared: &str, failure: &TestFailure) -> bool {
     let names = [failure.test_name.as_str(), failure.stable_name()];
-    let is_file = failure.test_file.as_deref() == Some(declared);
-    is_file || names.contains(&declared) || from_node_id(declared).is_some_and(|name| name == failure.stable_name())
+    names.contains(&declared) || from_node_id(declared).is_some_and(|name| name == failure.stable_name())
 }
 
 fn from_node_id(node_id: &str) -> Option<String> {

@@ -202,11 +202,13 @@ const ROWS: [Row; 30] = [
         )
     },
     Row {
+        allows_report: true,
         package: Some(Python("ty")),
         configuration: &["ty.toml"],
         ..judged(Tool::Ty, "ty", finds(FindingKind::Types, "ty"), "ty-diagnostics.json", BlockOn::ErrorsAlways)
     },
     Row {
+        allows_report: true,
         package: Some(Python("pyrefly")),
         configuration: &["pyrefly.toml"],
         ..judged(
@@ -218,6 +220,7 @@ const ROWS: [Row; 30] = [
         )
     },
     Row {
+        allows_report: true,
         package: Some(Python("pyright")),
         configuration: &["pyrightconfig.json"],
         ..judged(
@@ -229,6 +232,7 @@ const ROWS: [Row; 30] = [
         )
     },
     Row {
+        allows_report: true,
         package: Some(Node("oxlint")),
         configuration: &[".oxlintrc.json*", "oxlint.config.*"],
         ..judged(
@@ -240,6 +244,7 @@ const ROWS: [Row; 30] = [
         )
     },
     Row {
+        allows_report: true,
         package: Some(Node("@biomejs/biome")),
         configuration: &["biome.json", "biome.jsonc"],
         ..judged(
@@ -251,6 +256,7 @@ const ROWS: [Row; 30] = [
         )
     },
     Row {
+        allows_report: true,
         calls: &[&["cargo", "clippy"]],
         configuration: &["clippy.toml", ".clippy.toml", "rust-toolchain", "rust-toolchain.toml"],
         ..judged(
@@ -262,6 +268,7 @@ const ROWS: [Row; 30] = [
         )
     },
     Row {
+        allows_report: true,
         package: Some(Python("pre-commit")),
         configuration: &[".pre-commit-config.yaml", "prek.toml"],
         ..judged(

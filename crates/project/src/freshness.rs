@@ -18,7 +18,6 @@ use crate::registration::{DirectoryOwner, RootDirectory};
 use crate::request::{ProjectScope, ProjectSettings};
 use crate::specifications::Specifications;
 use crate::store_reader::StoreReader;
-use crate::task_error::TaskError;
 use crate::task_history::{PresentState, TaskHistory};
 use crate::toolchains::{ToolchainNames, conditions_now};
 use crate::waiting_tasks::add_what_they_wait_for;
@@ -26,8 +25,8 @@ use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError};
 use proctor_model::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, PersonAsked, Plan,
-    ProjectId, ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, PersonAsked, Plan, ProjectId,
+    ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
 use proctor_tree::{self as tree, TreeHints, TreeIndex};

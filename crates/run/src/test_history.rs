@@ -119,7 +119,7 @@ pub(crate) fn test_history(
         let by_settings = &request.settings.routing.expected_failing;
         let raised = interpretation.cases.iter().any(|case| case.status == TestOutcome::Error);
         if let Some(results) = results.filter(|results| !results.failures.is_empty() && !raised) {
-            let open = results.failures.iter().filter(|failure| !by_settings.declares(failure)).collect();
+            let open = results.failures.iter().filter(|failure| !by_settings.declares_with_files(failure)).collect();
             let before = look_back(store, request, ledger, &action.name, |run| {
                 run.route.as_ref().is_none_or(|route| route.phase != Phase::Red)
             });
@@ -294,22 +294,37 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&TestFailure>, runs:
     }
 }
 
-/// Returns which of the tests, which all fail now, failed in the newest run before the RED phase. Without such a run there was no test
-/// that anybody ran, so all of them are new.
-fn red_beginning(open: Vec<&TestFailure>, mut before: impl Iterator<Item = Seen>) -> RedBeginning {
-    if open.is_empty() {
-        return RedBeginning::NoneFailed;
+/// Returns which of the tests, which all fail now, failed before the RED phase: each in the newest run that has a result of it. A test that
+/// no run has a result of is new.
+fn red_beginning(mut open: Vec<&TestFailure>, mut before: impl Iterator<Item = Seen>) -> RedBeginning {
+    let (mut newest, mut old, mut unread) = (None, Vec::new(), None);
+    while !open.is_empty()
+        && let Some(seen) = before.next()
+    {
+        let (run, tests) = match seen {
+            Ok(seen) => seen,
+            Err(why) => {
+                unread.get_or_insert(why);
+                continue;
+            }
+        };
+        let failed: BTreeMap<&str, bool> = tests
+            .iter()
+            .map(|test| (test.stable_name(), matches!(test.status, TestOutcome::Failed | TestOutcome::Error)))
+            .collect();
+        let of_run = open.iter().filter(|test| failed.get(test.stable_name()) == Some(&true));
+        let of_run: Vec<String> = of_run.map(|test| test.test_name.clone()).collect();
+        if !of_run.is_empty() {
+            newest.get_or_insert(run);
+            old.extend(of_run);
+        }
+        open.retain(|test| !failed.contains_key(test.stable_name()));
     }
-    let (run, tests) = match before.next() {
-        None => return RedBeginning::NoneFailed,
-        Some(Ok(seen)) => seen,
-        Some(Err(why)) => return RedBeginning::Unknown(why.to_string()),
-    };
-    let failed = tests.iter().filter(|test| matches!(test.status, TestOutcome::Failed | TestOutcome::Error));
-    let failed: BTreeSet<&str> = failed.map(EarlierTest::stable_name).collect();
-    let old = open.into_iter().filter(|test| failed.contains(test.stable_name()));
-    let old: Vec<String> = old.map(|test| test.test_name.clone()).collect();
-    if old.is_empty() { RedBeginning::NoneFailed } else { RedBeginning::Failed { run, tests: old } }
+    match (newest, unread.filter(|_| !open.is_empty())) {
+        (Some(run), _) => RedBeginning::Failed { run, tests: old },
+        (None, Some(why)) => RedBeginning::Unknown(why.to_string()),
+        (None, None) => RedBeginning::NoneFailed,
+    }
 }
 
 /// Returns the missing tests that passed in the last green run. If that run cannot be read, the newest older green

@@ -404,6 +404,11 @@ fn policy_keys(tool: Tool) -> &'static [KeyRow] {
     }
 }
 
+/// Returns whether earlier versions had a key that has no effect any more. Commits keep it, and have to stay readable.
+pub(super) fn is_of_earlier_version(table: &str, key: &str) -> bool {
+    (table, key) == ("evidence", "archive_days")
+}
+
 /// Returns the explanation of an unknown key that people often write; `None` for any other unknown key.
 pub(super) fn strange_key(table: &str, key: &str) -> Option<WrongValue> {
     let unknown = || WrongValue::new(format!("unknown key `{key}`"));

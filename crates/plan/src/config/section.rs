@@ -113,7 +113,7 @@ impl<'d> Section<'d> {
         let known = keys::keys_of(&self.table);
         for (key, value) in written {
             let name: &str = key.get_ref();
-            if !known.contains(&name) {
+            if !known.contains(&name) && !keys::is_of_earlier_version(&self.table, name) {
                 document.report(&self.key_path(name), &key.span(), self.unknown(name, value.get_ref(), known));
             }
         }

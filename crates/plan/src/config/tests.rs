@@ -281,7 +281,7 @@ mod messages {
         proctor.toml:3:1: watch.bel: unknown key `bel`
           did you mean `bell`?
         proctor.toml:4:10: a value is missing
-        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "node-test", "cargo-test", "go-test", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "ty", "pyrefly", "pyright", "oxlint", "biome", "clippy", "pre-commit", "compile", "review", "generic"
+        proctor.toml:6:8: check[1].tool: expected one of "pytest", "jest", "vitest", "node-test", "cargo-test", "go-test", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "ty", "pyrefly", "pyright", "oxlint", "biome", "clippy", "pre-commit", "compile", "mocha", "playwright", "bun-test", "deno-test", "ava", "review", "generic"
           did you mean `pytest`?
         proctor.toml:8:8: evidence.link: the link is one visible name in the project's root
           for example `link = "evidence"`
@@ -354,15 +354,22 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
         previous = line;
     }
     let is_table = |name: &str| TABLES.iter().any(|known| known.name == name);
-    for known in TABLES.iter().filter(|known| !known.name.starts_with("check.") && known.name != "prerequisite.ready") {
+    let is_inline = |name: &str| name.starts_with("check.") || ["prerequisite.ready", "project.tests"].contains(&name);
+    for known in TABLES.iter().filter(|known| !is_inline(&known.name)) {
         for key in known.keys.iter().filter(|key| !is_table(key) && !is_table(&format!("{}.{key}", known.name))) {
             let here = (known.name.clone(), (*key).to_owned());
             assert!(explained.contains(&here), "`{key}` of [{}] is not in default.toml", known.name);
         }
     }
-    for (table, key) in [("check", "coverage"), ("check", "policy"), ("prerequisite", "ready")] {
+    for (table, key) in [("check", "coverage"), ("check", "policy"), ("prerequisite", "ready"), ("project", "tests")] {
         assert!(explained.contains(&(table.to_owned(), key.to_owned())), "`{key}`");
     }
+}
+
+#[test]
+fn a_key_of_an_earlier_version_is_read_without_effect() {
+    let with = read("[evidence]\narchive_days = 30\n", "proctor.toml").expect("commits have such files");
+    assert_eq!(with.evidence, Configuration::default().evidence);
 }
 
 #[test]

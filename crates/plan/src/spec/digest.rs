@@ -21,7 +21,12 @@ pub fn plan_digest(plan: &Plan) -> Digest {
 }
 
 fn digest_without_approval(plan: &Plan) -> Digest {
-    let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
+    let mut cleanup = essence(&plan.cleanup);
+    // A clean-up of `proctor.toml` cannot be told to be continued after. Its digest is the one of the first plans.
+    if plan.specification.is_none() {
+        cleanup.iter_mut().for_each(|action| action.continue_on_failure = true);
+    }
+    let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), cleanup);
     let flow = (&plan.order, plan.parallel, plan.timeout);
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
@@ -83,6 +88,13 @@ mod tests {
         };
         assert_eq!([with(""), with("parallel = \"auto\"")], [with("parallel = false"); 2]);
         assert_ne!(with("parallel = true"), with("parallel = false"));
+        // A clean-up of `proctor.toml` has the digest that it had when it was continued after by default.
+        let configuration =
+            crate::config::read("[[check]]\nname = \"a\"\ncommand = \"b\"\n[[cleanup]]\nname = \"c\"\ncommand = \"d\"\n", "");
+        let mut cleaned = crate::spec::plan(&configuration.expect("it is right"), &files, "shop").expect("there is a plan");
+        let digest = plan_digest(&cleaned);
+        cleaned.cleanup[0].continue_on_failure = true;
+        assert_eq!(plan_digest(&cleaned), digest);
         let ordered = Plan { parallel: true, ..plan.clone() };
         assert_ne!(plan_digest(&ordered), canonical(&of_actions));
     }

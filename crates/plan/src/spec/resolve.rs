@@ -175,8 +175,10 @@ impl<'c> Resolver<'c> {
         let line = command.place.map_or(0, |place| place.line);
         let place = format!("{}:{line}", self.configuration.file);
         let recognised = recognised(&command.value, self.files, directory, &place);
-        // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation.
-        let is_plain = recognised.tool.gives_way() && settings.expected_exit_codes.is_some();
+        // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation, and so is a tool that may have a report
+        // of its own.
+        let gives_way = recognised.tool.gives_way() || recognised.tool.allows_report();
+        let is_plain = gives_way && settings.expected_exit_codes.is_some();
         let seen = if is_plain { Tool::default() } else { recognised.tool };
         let of_report = self.of_report(check, seen);
         let tool = of_report.or(said).unwrap_or(seen);

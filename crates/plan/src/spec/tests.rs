@@ -392,6 +392,19 @@ fn what_a_tool_cannot_use_is_refused_and_everything_is_said_at_once() {
 }
 
 #[test]
+fn a_tool_that_may_have_a_report_gives_way_to_a_report_and_to_expected_exit_codes() {
+    let files = FakeFiles::of(&[]);
+    let tool = |lines: &str| resolved(&format!("[[check]]\nname = \"one\"\n{lines}\n"), &files).steps[0].tool;
+    for (command, known) in [("mocha", Tool::Mocha), ("biome check", Tool::Biome), ("cargo clippy", Tool::Clippy)] {
+        let command = format!("command = \"{command}\"");
+        assert_eq!(tool(&command), known);
+        assert_eq!(tool(&format!("{command}\nexpected_exit_codes = [0, 1]")), Tool::Generic);
+        let report = "report = { file = \"r.xml\", format = \"checkstyle\" }";
+        assert_eq!(tool(&format!("{command}\n{report}")), Tool::FindingReport);
+    }
+}
+
+#[test]
 fn a_tool_in_several_places_has_to_be_told_apart() {
     let files = quotes().and("shop/tsconfig.json", "{}");
     assert_snapshot!(refused("[[check]]\nname = \"types\"\ntool = \"tsc\"\n", &files), @"

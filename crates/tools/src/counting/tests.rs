@@ -160,15 +160,16 @@ fn no_way_of_checking_nothing_is_green() {
 }
 
 fn called(tool: Tool) -> &'static str {
-    match tool {
-        Tool::Ty => "ty check",
-        Tool::Pyrefly => "pyrefly check",
-        Tool::Pyright => "basedpyright",
-        Tool::Oxlint => "npx oxlint",
-        Tool::Biome => "npx @biomejs/biome check",
-        Tool::Clippy => "cargo clippy",
-        _ => "pre-commit run --all-files",
-    }
+    let calls = [
+        (Tool::Ty, "ty check"),
+        (Tool::Pyrefly, "pyrefly check"),
+        (Tool::Pyright, "basedpyright"),
+        (Tool::Oxlint, "npx oxlint"),
+        (Tool::Biome, "npx @biomejs/biome check"),
+        (Tool::Clippy, "cargo clippy"),
+        (Tool::PreCommit, "pre-commit run --all-files"),
+    ];
+    calls.iter().find(|(called, _)| *called == tool).expect("each tool here has a call").1
 }
 
 #[test]

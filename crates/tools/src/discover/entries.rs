@@ -298,7 +298,9 @@ fn command_lines(value: &Value, program: &str) -> Vec<String> {
             let line = |one: &Value| match one {
                 Value::Array(list) => vec![words(list)],
                 Value::String(text) => vec![format!("{program}{text}")],
-                other => command_lines(other, program),
+                other @ (Value::Table(_) | Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_)) => {
+                    command_lines(other, program)
+                }
             };
             list.iter().flat_map(line).collect()
         }

@@ -82,10 +82,9 @@ fn is_listed(action: &Action, located: &Located) -> bool {
 /// Returns the command that lists the files which an action checks, if something may leave files out.
 pub fn prepare_listing(action: &Action, configured: ConfiguredFiles) -> Option<Vec<String>> {
     let located = locate(&action.command.argv);
-    let (narrowing, list) = match action.tool {
-        Tool::Prettier => (PRETTIER_IGNORE_OPTION, PRETTIER_DEBUG),
-        _ => (NARROWING_OPTIONS, "--show-files"),
-    };
+    let is_prettier = action.tool == Tool::Prettier;
+    let (narrowing, list) =
+        if is_prettier { (PRETTIER_IGNORE_OPTION, PRETTIER_DEBUG) } else { (NARROWING_OPTIONS, "--show-files") };
     let is_narrowed = configured == ConfiguredFiles::Narrowed || option_value(&located.arguments, narrowing).is_some();
     if !is_listed(action, &located) || !is_narrowed {
         return None;

@@ -130,7 +130,7 @@ fn a_refusal_names_the_place_and_what_to_write() {
     `STEP.1. === 0`
       column 8, at `===`: the name of a field or part should stand here
     `STEP.1.stdout.match(/x/)`
-      column 15, at `match`: `.match(…)` cannot be asked; there are `.includes("…")` and `.length`
+      column 15, at `match`: `.match(…)` cannot be asked; there are `.includes("…")`, `.startsWith("…")` and `.length`
     `STEP.1.stdout.includes(x)`
       column 24, at `x`: a text in quotes should stand here
     `STEP.1.stdout.includes('x'`

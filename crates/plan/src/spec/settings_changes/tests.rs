@@ -139,6 +139,7 @@ const ROWS: &[Row] = &[
     Row("tdd.max_attempts", CHECK, "", "[tdd]\nmax_attempts = 1000"),
     Row("tdd.max_retests", CHECK, "", "[tdd]\nmax_retests = 100"),
     Row("tdd.expected_missing", CHECK, "", "[tdd]\nexpected_missing = [\"shop\"]"),
+    Row("tdd.expected_failing", CHECK, "", "[tdd]\nexpected_failing = [\"tests/test_new.py\"]"),
     Row("routing.collection_error", CHECK, "", "[routing]\ncollection_error = \"red-if-missing\""),
     Row("approval.protect", CHECK, "[approval]\nprotect = [\"tests/**\"]", ""),
     Row("approval.on_protected_change", CHECK, "[approval]\non_protected_change = \"human-review\"", ""),

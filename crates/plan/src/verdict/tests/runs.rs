@@ -200,8 +200,11 @@ fn a_valid_red_proceeds_when_nothing_else_blocks() {
     assert_eq!(command_exit(&steps(&[red()]), Some(&valid), CyclePosition::InCycle), CommandExit::Proceed);
     assert_eq!(command_exit(&steps(&[red(), warned()]), Some(&valid), CyclePosition::InCycle), CommandExit::Proceed);
     let new_red = ActionJudgement { blocking: Blocking::Allowed, ..red() };
-    assert_eq!(command_exit(&steps(&[new_red.clone()]), Some(&valid), CyclePosition::InCycle), CommandExit::Proceed);
-    assert_eq!(command_exit(&steps(&[new_red.clone()]), Some(&valid), CyclePosition::OutsideCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(std::slice::from_ref(&new_red)), Some(&valid), CyclePosition::InCycle), CommandExit::Proceed);
+    assert_eq!(
+        command_exit(&steps(std::slice::from_ref(&new_red)), Some(&valid), CyclePosition::OutsideCycle),
+        CommandExit::CodeNeedsWork
+    );
     assert_eq!(command_exit(&steps(&[new_red, failed()]), Some(&valid), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
     let not_red_yet = route(NextNode::N2, RouteKind::NotRedYet);
     assert_eq!(command_exit(&steps(&[passed()]), Some(&not_red_yet), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
