@@ -71,6 +71,54 @@ fn fewer_tests_than_an_ancestor_had_are_said_and_those_of_another_branch_are_not
 }
 
 #[test]
+fn tests_that_are_gone_are_said_until_they_are_back_or_something_is_committed() {
+    let project = counted();
+    commit(&project, "a.txt", "one\n");
+    assert!(!last_line(&project).contains("before"));
+    project.save("tests.txt", &tests(1));
+    let line = last_line(&project);
+    assert!(line.starts_with("PASSED · 1 test, 9 before: 8 are gone"), "{line}");
+    let since = project.proctor(["run"]).success().report()["fewerTests"]["since"].clone();
+    // Another file is saved: the run before had too few tests itself.
+    for text in ["two\n", "three\n"] {
+        project.save("a.txt", text);
+        let line = last_line(&project);
+        assert!(line.starts_with("PASSED · 1 test, 9 before: 8 are gone"), "{line}");
+    }
+    // A run in which the tests do not run to the end changes nothing.
+    project.save("run.sh", "exit 3\n");
+    assert!(last_line(&project).starts_with("FAILED"));
+    project.save("run.sh", RUN);
+    project.save("tests.txt", &tests(6));
+    let run = project.proctor(["run"]).success();
+    let fewer = &run.report()["fewerTests"];
+    assert_eq!(fewer, &json!({ "since": since, "before": 9, "now": 6 }));
+
+    project.save("tests.txt", &tests(9));
+    assert!(!last_line(&project).contains("before"));
+    project.save("a.txt", "four\n");
+    assert!(!last_line(&project).contains("before"));
+    project.save("tests.txt", &tests(8));
+    let line = last_line(&project);
+    assert!(line.starts_with("PASSED · 8 tests, 9 before: 1 is gone"), "{line}");
+    project.save("a.txt", "five\n");
+    assert!(last_line(&project).contains("9 before: 1 is gone"));
+    commit(&project, "a.txt", "six\n");
+    let line = last_line(&project);
+    assert!(line.starts_with("PASSED") && !line.contains("before"), "{line}");
+}
+
+#[test]
+fn tests_that_are_gone_are_named_after_an_amended_commit() {
+    let project = counted();
+    assert!(last_line(&project).starts_with("PASSED"));
+    project.save("tests.txt", &tests(5));
+    git(&project, &["commit", "--quiet", "--amend", "--all", "-m", "another change"]);
+    let said = project.proctor(["run"]).success().report()["notes"].to_string();
+    assert!(said.contains("4 test(s) that passed in exec-") && said.contains("are not there any more"), "{said}");
+}
+
+#[test]
 fn tests_that_failed_and_were_taken_away_are_gone_all_the_same() {
     let project = counted();
     project.save("tests.txt", &format!("{}!bad\n", tests(4)));

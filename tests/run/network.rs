@@ -4,12 +4,13 @@
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
 use std::thread;
 
 use proctor_sandbox::process::restricts_tcp;
 use serde_json::Value;
 
-use crate::common::{Output, Project, free_port};
+use crate::common::{Output, Project, free_port, proctor};
 use crate::run::result;
 
 /// Tries the ways out of a network and prints a line for each. Its arguments are a port and an abstract name of the machine.
@@ -116,6 +117,35 @@ fn a_level_without_namespaces_closes_what_it_can_and_says_the_rest() {
         .env("PROCTOR_TEST_ISOLATION", "landlock")
         .toml("[[check]]\nname = \"never\"\ncommand = [\"true\"]\n[sandbox]\nmode = \"require\"\nnetwork = \"loopback\"\n");
     project.proctor(["run"]).status(1);
+}
+
+/// Runs the checks where no network namespace can be made and all others can.
+fn without_networks(project: &Project) -> Output {
+    let script = "echo 0 > /proc/sys/user/max_net_namespaces && exec \"$0\" run --json";
+    let program = proctor().to_str().expect("the build directory is UTF-8");
+    project.command(Path::new("unshare"), ["-Ur", "sh", "-euc", script, program]).any_status()
+}
+
+#[test]
+fn a_network_that_cannot_be_made_is_missing_to_its_action_alone_in_either_order() {
+    let check = |network: &str| format!("[[check]]\nname = \"{network}\"\ncommand = [\"true\"]\nnetwork = \"{network}\"\n");
+    for order in [["loopback", "open"], ["open", "loopback"]] {
+        let checks = order.map(check).concat();
+        let project = Project::new().toml(&checks);
+        let output = without_networks(&project);
+        assert_eq!(output.status, 0, "{order:?}: {}", output.snapshot());
+        let isolation = &report(&project)["isolation"];
+        assert_eq!(isolation["level"], "namespace", "{order:?}: {isolation:#}");
+        let of_loopback = |channel: &String| {
+            channel.contains("`loopback`") && channel.contains("no network of the run's own can be made: a network namespace")
+        };
+        assert!(networks(&project).iter().any(of_loopback), "{order:?}: {isolation:#}");
+        let project = Project::new().toml(&format!("{checks}[sandbox]\nmode = \"require\"\n"));
+        let output = without_networks(&project);
+        assert_eq!(output.status, 1, "{order:?}: {}", output.snapshot());
+        let report = report(&project).to_string();
+        assert!(report.contains("wants `network = \\\"loopback\\\"`"), "{order:?}: {report}");
+    }
 }
 
 /// A server on a port that the machine has given to somebody else, and a check that asks it.
@@ -228,4 +258,12 @@ fn a_wider_network_is_asked_for_before_anything_runs_and_a_narrower_one_is_not()
         "{}",
         output.snapshot()
     );
+}
+
+#[test]
+fn a_service_in_no_network_that_is_ready_by_its_port_is_refused_before_it_is_waited_for() {
+    let toml = with_server("4173", "port = 4173").replace("network = \"loopback\"", "network = \"off\"");
+    let output = Project::new().toml(&toml).proctor(["run"]).any_status();
+    let said = format!("{}{}", output.stdout, output.stderr);
+    assert!(output.status != 0 && said.contains("`server` is ready when port 4173 answers"), "{said}");
 }

@@ -171,17 +171,23 @@ impl GitStorage {
     /// Returns whether a commit is `tip` or comes before it. At most 10,000 commits are searched, the nearest ones first; what was not
     /// found among them, or cannot be read, does not come before it.
     pub fn is_ancestor(&self, wanted: ObjectId, tip: ObjectId) -> bool {
-        let (mut waiting, mut seen) = (VecDeque::from([tip]), BTreeSet::new());
-        while let Some(commit) = waiting.pop_front() {
-            if commit == wanted {
-                return true;
+        !self.find_ancestors(&BTreeSet::from([wanted]), tip, MOST_COMMITS).is_empty()
+    }
+
+    /// Returns which of the commits are `tip` or come before it. At most this many commits are searched, the nearest ones first, and no
+    /// more once all are found.
+    pub fn find_ancestors(&self, wanted: &BTreeSet<ObjectId>, tip: ObjectId, most: usize) -> BTreeSet<ObjectId> {
+        let (mut waiting, mut seen, mut found) = (VecDeque::from([tip]), BTreeSet::new(), BTreeSet::new());
+        while let Some(commit) = waiting.pop_front().filter(|_| found.len() < wanted.len()) {
+            if wanted.contains(&commit) {
+                found.insert(commit);
             }
-            if seen.len() < MOST_COMMITS && seen.insert(commit) {
+            if found.len() < wanted.len() && seen.len() < most && seen.insert(commit) {
                 let parents = self.objects.read(commit).ok().and_then(|object| object.commit_parents());
                 waiting.extend(parents.unwrap_or_default());
             }
         }
-        false
+        found
     }
 
     /// Returns the full name of the reference that has what was last seen of a reference of a remote repository, such as

@@ -2,7 +2,7 @@
 //! the ledger, as claims.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::approval::{CONFIGURATION_FILE, unapproved_in};
@@ -21,6 +21,8 @@ use proctor_plan::spec::plan_digest;
 
 /// The most lines of a ledger that are read for the inputs that its runs had.
 const MOST_LINES_FOR_INPUTS: usize = 500;
+/// The most commits that a run looks through for those of earlier runs.
+const MOST_COMMITS_BEFORE: usize = 1000;
 
 /// The repository that contains a project, and the project's place in it.
 #[derive(Debug)]
@@ -304,13 +306,14 @@ pub fn checked_out_commit(root: &Path) -> Option<String> {
     Some(repository.storage.resolve("HEAD").ok()?.hex())
 }
 
-/// Returns whether a commit is `tip` or comes before it.
-pub fn is_commit_before(root: &Path, commit: &str, tip: &str) -> bool {
-    let is_before = || {
+/// Returns which of the commits are `tip` or come before it, among the commits nearest to it. The history is walked once.
+pub fn commits_before(root: &Path, commits: &BTreeSet<String>, tip: &str) -> BTreeSet<String> {
+    let wanted = commits.iter().filter_map(|commit| ObjectId::parse(commit)).collect();
+    let found = || {
         let storage = ProjectRepository::open(root).ok()??.storage;
-        Some(storage.is_ancestor(storage.resolve(commit).ok()?, storage.resolve(tip).ok()?))
+        Some(storage.find_ancestors(&wanted, ObjectId::parse(tip)?, MOST_COMMITS_BEFORE))
     };
-    commit == tip || is_before() == Some(true)
+    found().unwrap_or_default().into_iter().map(ObjectId::hex).collect()
 }
 
 /// Returns what the ledger claims of a run. `runs` are the runs of the same project on the same tree: the origin of a reused result is

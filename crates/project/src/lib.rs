@@ -106,7 +106,7 @@ pub use former_identity::checkouts_directory;
 pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
-pub use gate::{checked_out_commit, directory_in_repository, is_commit_before};
+pub use gate::{checked_out_commit, commits_before, directory_in_repository};
 pub use gate_signers::GateSigners;
 pub use ignored_files::ignored_in_project;
 pub use inputs::{InputRefusal, InputSearch};

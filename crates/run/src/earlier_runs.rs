@@ -2,19 +2,20 @@
 //! tests, changed programs. These notes do not change the verdict, because each of the differences can have a good
 //! reason.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::environment::TOOLCHAIN;
 use crate::other_results::other_results;
 use crate::test_history::{EarlierTest, report_of, tests_of};
 use proctor_evidence::LedgerLookup;
-use proctor_evidence::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
+use proctor_evidence::report::{ActionResult, DispositionV2, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
 use proctor_index::{IndexedRun, RunsJudgedBy};
 use proctor_model::{
     CheckCoverage, Digest, FewerTests, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, ResultType, RunId, RunLine, TestCase,
     TestOutcome,
 };
-use proctor_project::{Evidence, LastRuns, RunRequest, is_as_in_ledger, is_commit_before};
+use proctor_project::{Evidence, LastRuns, RunRequest, commits_before, is_as_in_ledger};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
@@ -48,55 +49,100 @@ impl<'a> CheckedRows<'a> {
         self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
     }
 
-    /// Returns whether a run was made on the commit that is checked out now, or on one before it. Without a commit every run counts.
-    fn is_ancestor(&self, request: &RunRequest<'_>, run: &IndexedRun, head: Option<&str>) -> bool {
-        let Some(head) = head else { return true };
+    /// Returns where a run stands in the history; nothing of it if the ledger does not say it.
+    fn standing(&self, run: &IndexedRun) -> Standing {
         let line = self.ledger.and_then(|ledger| ledger.find(run.sequence).ok()?);
-        let Some(RunLine::Sealed(record)) = line.as_ref().and_then(|line| line.body.about_runs()) else { return false };
-        let then = record.conditions.as_ref().and_then(|conditions| conditions.head.as_deref());
-        then.is_some_and(|then| is_commit_before(&request.scope.root, then, head))
+        let Some(RunLine::Sealed(record)) = line.as_ref().and_then(|line| line.body.about_runs()) else {
+            return Standing::default();
+        };
+        let Some(conditions) = &record.conditions else { return Standing::default() };
+        Standing { head: conditions.head.clone(), fewer: conditions.fewer_tests.clone() }
     }
 }
 
-/// Returns how many tests the run has less than the last whole run of an ancestor of its tree in which the same checks ran their tests to
-/// the end.
+/// Where an earlier run stands in the history.
+#[derive(Debug, Default)]
+struct Standing {
+    /// The commit that was checked out.
+    head: Option<String>,
+    /// That the run had fewer tests than one before it.
+    fewer: Option<FewerTests>,
+}
+
+/// Returns how many tests the run has less than it should have; `None` if it has as many, or nothing is comparable.
+///
+/// It is compared with the newest whole run of another tree on the commit that is checked out or on one before it. If checks of this run
+/// did not run their tests to the end there, with the newest of the last few such runs in which the most of them did. A run on the same
+/// commit can have lacked tests itself: what it lacked is added, so that tests which went away are said until they are back or something
+/// is committed. Where no commit is checked out, every run is compared with, and nothing is added, because nothing would end it.
 fn fewer_tests(
     evidence: &Evidence,
     request: &RunRequest<'_>,
     facts: &RunFacts,
     runs: &CheckedRows<'_>,
-    is_ancestor: &dyn Fn(&IndexedRun) -> bool,
+    head: Option<&str>,
 ) -> Option<FewerTests> {
-    let ran_tests = |status: ResultType| matches!(status, ResultType::Success | ResultType::TestFailure);
-    let now: BTreeMap<&str, u64> = facts
-        .actions
-        .iter()
-        .filter(|action| action.status().is_some_and(ran_tests))
-        .filter_map(|action| {
-            let results = action.executed()?.interpretation.test_results.as_ref()?;
-            Some((action.action.name.as_str(), results.total))
-        })
-        .collect();
+    let of_action = |action: &ActionResult| Some(action.executed()?.interpretation.test_results.as_ref()?.total);
+    let ran_to_end = facts.actions.iter().filter(|action| action.status().is_some_and(ran_tests));
+    let now: TestTotals<'_> = ran_to_end.filter_map(|action| Some((action.action.name.as_str(), of_action(action)?))).collect();
     let is_whole = |run: &IndexedRun| {
-        run.status.counts()
-            && run.coverage != Some(CheckCoverage::Partial)
-            && run.tree_digest != Some(facts.tree.before)
-            && is_ancestor(run)
+        run.status.counts() && run.coverage != Some(CheckCoverage::Partial) && run.tree_digest != Some(facts.tree.before)
     };
-    let counted = runs.matching(is_whole).take(READ).find_map(|run| {
-        let report = report_of(&evidence.store, request, run)?;
-        let of_both = report.step_execution.results.iter().filter(|result| result.status.is_some_and(ran_tests));
-        let of_both = of_both
-            .filter_map(|result| Some((result.result.as_ref()?.test_results.as_ref()?.total, *now.get(result.name.as_str())?)));
-        let counts: Vec<(u64, u64)> = of_both.collect();
-        let sum = |(before, now): (u64, u64), (one, other): &(u64, u64)| (before + one, now + other);
-        (!counts.is_empty()).then(|| (run.run_id.clone(), counts.iter().fold((0, 0), sum)))
+    // The history is walked once, and only if a run on another commit is met.
+    let before_head = LazyCell::new(|| {
+        let others = runs.rows.iter().filter(|run| is_whole(run)).filter_map(|run| runs.standing(run).head).collect();
+        head.map(|head| commits_before(&request.scope.root, &others, head)).unwrap_or_default()
     });
-    counted.filter(|(_, (before, now))| now < before).map(|(since, (before, now))| FewerTests { since, before, now })
+    let is_ancestor = |then: Option<&str>| match head {
+        None => true,
+        Some(head) => then.is_some_and(|then| then == head || before_head.contains(then)),
+    };
+    let standings = runs.matching(is_whole).map(|run| (run, runs.standing(run)));
+    let mut nearest: Option<(usize, FewerTests)> = None;
+    for (run, standing) in standings.filter(|(_, standing)| is_ancestor(standing.head.as_deref())).take(READ) {
+        let Some(report) = report_of(&evidence.store, request, run) else { continue };
+        let is_on_head = head.is_some() && standing.head.as_deref() == head;
+        let lacked = standing.fewer.as_ref().filter(|_| is_on_head);
+        let compared = compare(&run.run_id, &totals(&report), lacked, &now);
+        if compared.0 > nearest.as_ref().map_or(0, |(checks, _)| *checks) {
+            nearest = Some(compared);
+        }
+        if nearest.as_ref().is_some_and(|(checks, _)| *checks == now.len()) {
+            break;
+        }
+    }
+    nearest.map(|(_, compared)| compared).filter(|compared| compared.now < compared.before)
+}
+
+/// How many tests each check has, by the name of the check.
+type TestTotals<'a> = BTreeMap<&'a str, u64>;
+
+/// Returns whether a check with this result ran its tests to the end.
+fn ran_tests(status: ResultType) -> bool {
+    matches!(status, ResultType::Success | ResultType::TestFailure)
+}
+
+/// Returns how many tests the checks had that an earlier run carried out itself and whose tests ran to the end.
+fn totals(report: &ExecutionReportV2) -> TestTotals<'_> {
+    let carried_out = report.step_execution.results.iter().filter(|result| result.disposition == DispositionV2::Executed);
+    let to_end = carried_out.filter(|result| result.status.is_some_and(ran_tests));
+    to_end.filter_map(|result| Some((result.name.as_str(), result.result.as_ref()?.test_results.as_ref()?.total))).collect()
+}
+
+/// Returns in how many checks the tests of two runs can be compared, and how many tests they had. `lacked` says what the earlier run
+/// lacked itself. It is added only if this run has all checks of the earlier one, because otherwise it may be about the others.
+fn compare(run: &RunId, then: &TestTotals<'_>, lacked: Option<&FewerTests>, now: &TestTotals<'_>) -> (usize, FewerTests) {
+    let both: Vec<(u64, u64)> = then.iter().filter_map(|(name, then)| Some((*then, *now.get(name)?))).collect();
+    let lacked = lacked.filter(|_| both.len() == then.len());
+    let more = lacked.map_or(0, |lacked| lacked.before.saturating_sub(lacked.now));
+    let before = both.iter().map(|(then, _)| then).sum::<u64>().saturating_add(more);
+    let since = lacked.map_or(run, |lacked| &lacked.since).clone();
+    (both.len(), FewerTests { since, before, now: both.iter().map(|(_, now)| now).sum() })
 }
 
 /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
-/// not depend on it. `head` is the commit that is checked out: runs of other branches have other tests for a good reason.
+/// not depend on it. `head` is the commit that is checked out. The number of tests is not compared with runs of other branches, which have
+/// other tests for a good reason. The names of tests are compared with the last green run, whatever was checked out in it.
 pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts: &RunFacts, head: Option<&str>) -> EarlierRuns {
     let (project, task) = (&request.scope.project, &request.plan.task);
     let rows = evidence.index.runs(project, Some(task), RunsJudgedBy::ApprovedRules, RUNS).unwrap_or_default();
@@ -119,9 +165,8 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
         let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
         note(&action.action.name, message)
     }));
-    let is_ancestor = |run: &IndexedRun| runs.is_ancestor(request, run, head);
-    let fewer = if of_both.is_empty() { None } else { fewer_tests(evidence, request, facts, &runs, &is_ancestor) };
-    let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed) && is_ancestor(run);
+    let fewer = if of_both.is_empty() { None } else { fewer_tests(evidence, request, facts, &runs, head) };
+    let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
     let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
     let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
     if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
@@ -242,11 +287,34 @@ fn note(subject: &str, message: String) -> PlanNote {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proctor_model::Timestamp;
 
     #[test]
     fn a_note_names_some_and_counts_the_rest() {
         let names: Vec<String> = (0..7).map(|number| number.to_string()).collect();
         assert_eq!(named(&names), "0, 1, 2, 3, 4 and 2 more");
         assert_eq!(named(&names[..5]), "0, 1, 2, 3, 4");
+    }
+
+    fn run(number: u64) -> RunId {
+        RunId::new(Timestamp::from_millis(0), number)
+    }
+
+    fn compared(then: &[(&str, u64)], lacked: Option<&FewerTests>, now: &[(&str, u64)]) -> (usize, RunId, u64, u64) {
+        let (then, now) = (then.iter().copied().collect(), now.iter().copied().collect());
+        let (checks, FewerTests { since, before, now }) = compare(&run(1), &then, lacked, &now);
+        (checks, since, before, now)
+    }
+
+    #[test]
+    fn what_the_earlier_run_of_the_same_commit_lacked_is_added() {
+        let lacked = FewerTests { since: run(0), before: 9, now: 5 };
+        assert_eq!(compared(&[("unit", 5)], None, &[("unit", 5)]), (1, run(1), 5, 5));
+        assert_eq!(compared(&[("unit", 5)], Some(&lacked), &[("unit", 5)]), (1, run(0), 9, 5));
+        assert_eq!(compared(&[("unit", 5)], Some(&lacked), &[("unit", 3), ("new", 7)]), (1, run(0), 9, 3));
+        assert_eq!(compared(&[("unit", 5)], Some(&lacked), &[("unit", 9)]), (1, run(0), 9, 9));
+        assert_eq!(compared(&[("unit", 5), ("web", 8)], Some(&lacked), &[("unit", 5), ("web", 6)]), (2, run(0), 17, 11));
+        // The tests that are gone can be those of the check that this run has not.
+        assert_eq!(compared(&[("unit", 5), ("web", 8)], Some(&lacked), &[("web", 8)]), (1, run(1), 8, 8));
     }
 }

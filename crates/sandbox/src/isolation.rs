@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::process::{Isolation, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp};
+use crate::process::{
+    Isolation, NO_OWN_NETWORK, filter_obstacle, restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp,
+};
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
     HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
@@ -71,6 +73,7 @@ pub fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: Isolati
         dropped: None,
         output: Some(output),
         network: NetworkAccess::Open,
+        needs_network: settings.mode == ProtectionMode::Require,
         network_obstacle: None,
         resources,
         filter: settings.system_call_filter,
@@ -123,7 +126,7 @@ pub fn facts<'a>(
 fn open_networks(started: &[StartedAction<'_>]) -> Vec<String> {
     let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for one in started {
-        if let Some(why) = why_network_is_open(one.kept.reached.level, one.network) {
+        if let Some(why) = why_network_is_open(&one.kept.reached, one.network) {
             names.entry(why).or_default().insert(one.name);
         }
     }
@@ -137,17 +140,21 @@ fn open_networks(started: &[StartedAction<'_>]) -> Vec<String> {
 }
 
 /// Returns why an action has the machine's network, as words behind "network"; `None` if it has not.
-fn why_network_is_open(level: IsolationLevel, network: NetworkAccess) -> Option<String> {
-    match (level, network) {
-        (_, NetworkAccess::Open) => Some(String::new()),
-        (IsolationLevel::Namespace, NetworkAccess::Loopback | NetworkAccess::Off) => None,
-        (IsolationLevel::Cgroup | IsolationLevel::Landlock, NetworkAccess::Off) if restricts_tcp() => {
-            Some(" but TCP (`network = \"off\"` needs namespaces)".to_owned())
+fn why_network_is_open(reached: &ReachedLevel, network: NetworkAccess) -> Option<String> {
+    let why = match (reached.level, network) {
+        (_, NetworkAccess::Open) => return Some(String::new()),
+        (IsolationLevel::Namespace, NetworkAccess::Loopback | NetworkAccess::Off) => {
+            let mut obstacles = reached.obstacles.iter();
+            format!(": {}", obstacles.find(|obstacle| obstacle.starts_with(NO_OWN_NETWORK))?)
         }
-        (_, NetworkAccess::Loopback | NetworkAccess::Off) => {
-            Some(format!(" (`network = \"{}\"` needs namespaces)", network.word()))
-        }
-    }
+        (
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup,
+            NetworkAccess::Loopback | NetworkAccess::Off,
+        ) => " needs namespaces".to_owned(),
+    };
+    let is_tcp_closed = network == NetworkAccess::Off && reached.level != IsolationLevel::ProcessGroup && restricts_tcp();
+    let but = if is_tcp_closed { " but TCP" } else { "" };
+    Some(format!("{but} (`network = \"{}\"`{why})", network.word()))
 }
 
 fn open_channels(
@@ -321,6 +328,25 @@ mod tests {
                 actions.iter().zip(&kept).map(|((name, _, network), kept)| StartedAction { name, network: *network, kept });
             assert_eq!(open_networks(&started.collect::<Vec<_>>()), expected, "{actions:?}");
         }
+    }
+
+    #[test]
+    fn a_network_that_could_not_be_made_is_named_as_open_with_the_reason() {
+        use NetworkAccess::{Loopback, Off, Open};
+        let why = format!("{NO_OWN_NETWORK}no space");
+        let (with, without) = (kept(IsolationLevel::Namespace, true, ""), kept(IsolationLevel::Namespace, true, &why));
+        let tcp = if restricts_tcp() { " but TCP" } else { "" };
+        for (network, kept, expected) in [
+            (Loopback, &with, vec![]),
+            (Loopback, &without, vec![format!("network (`network = \"loopback\"`: {why})")]),
+            (Off, &without, vec![format!("network{tcp} (`network = \"off\"`: {why})")]),
+            (Open, &without, vec!["network".to_owned()]),
+        ] {
+            assert_eq!(open_networks(&[StartedAction { name: "a", network, kept }]), expected);
+        }
+        let started = [StartedAction { name: "a", network: Loopback, kept: &without }];
+        let facts = facts(started.into_iter(), &settings(), TestedPlace::Snapshot).expect("something ran");
+        assert_eq!((facts.kept.reached.level, facts.kept.reached.obstacles), (IsolationLevel::Namespace, vec![why]));
     }
 
     #[test]

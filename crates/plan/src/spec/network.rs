@@ -85,7 +85,10 @@ mod tests {
             problem.map(|problem| problem.to_string())
         };
         let (port, off) = ("port = 4173", "network = \"off\"");
-        insta::assert_snapshot!(refused(port, "", off).expect("it is refused"), @r#""#);
+        insta::assert_snapshot!(refused(port, "", off).expect("it is refused"), @r#"
+        proctor.toml: sandbox.network: `shop` is ready when port 4173 answers, and with `network = "off"` nothing answers there
+          let it have `network = "loopback"`, which reaches nothing outside of the run, or let a command say when it is ready
+        "#);
         assert!(refused("url = \"http://localhost:4173/\"", off, "").is_some(), "its own word holds");
         for (ready, own, sandbox) in [
             (port, "network = \"loopback\"", off),

@@ -7,7 +7,7 @@ use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::{approval_terms, plan_settings};
 use crate::spec::circle::circular;
 use crate::spec::made::FilesAfterPrerequisites;
-use crate::spec::network::with_network;
+use crate::spec::network::{unready_service, with_network};
 use crate::spec::no_checks::without_checks;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
@@ -397,6 +397,10 @@ impl<'c> Resolver<'c> {
                 configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::default(), command(&settings.command));
             with_network(as_said(plain, prerequisite), Some(settings), self.configuration)
         });
+        let prerequisites: Vec<Action> = prerequisites.collect();
+        if let Some(problem) = unready_service(&prerequisites, self.configuration) {
+            return Err(vec![problem]);
+        }
         let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {
             let plain = configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command));
             with_network(plain, Some(settings), self.configuration)
@@ -407,7 +411,7 @@ impl<'c> Resolver<'c> {
             project_name: self.configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
             origin,
             specification: None,
-            prerequisites: prerequisites.collect(),
+            prerequisites,
             steps,
             cleanup: cleanup.collect(),
             criteria: None,

@@ -23,7 +23,7 @@ use proctor_model::{
 };
 use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::clock::{self, Monotonic};
-use proctor_sandbox::process::{RunNetwork, Sinks, SuperviseError, read_port_holders, supervise};
+use proctor_sandbox::process::{LaunchRequest, RunNetwork, Sinks, SuperviseError, read_port_holders, supervise};
 use proctor_tools::{self as tools, ServiceInput, ServiceLife};
 
 /// The time limit for checking, before a service starts, whether its port is already in use. It can be short, because a
@@ -60,7 +60,8 @@ impl Performer<'_, '_> {
         let sinks = self.sinks_of(&scene)?;
         let request =
             self.launch_request(action, action.command.argv.clone(), &Attempts::default(), &scene.environment, &output)?;
-        let request = request.and_then(|request| match held_port(&scene.service, request.network.as_deref()) {
+        let network = |request: &LaunchRequest| request.network.clone().filter(|network| !network.is_passed_by());
+        let request = request.and_then(|request| match held_port(&scene.service, network(&request).as_deref()) {
             Some(failure) => Err(failure),
             None => Ok(request),
         });
@@ -322,7 +323,8 @@ fn is_late(begun: Monotonic, service: &Service) -> bool {
     clock::monotonic().since(begun) >= service.timeout
 }
 
-/// Returns why a service may not be started: another process listens at its address and would answer instead.
+/// Returns why a service may not be started: another process listens at its address and would answer instead. `network` is that of the run,
+/// unless an earlier action has shown that actions are not in it. Before the level is known, nobody asks the service in the machine's network.
 fn held_port(service: &Service, network: Option<&RunNetwork>) -> Option<SpawnFailure> {
     let port = service.ready.port()?;
     // In a network of the run's own only the run's own processes listen.

@@ -48,6 +48,8 @@ pub(super) struct ActiveAction {
     group: Option<Cgroup>,
     /// The limits that were asked for and are not enforced. They are moved into the `Started` event when it is made.
     unenforced: Vec<UnenforcedLimit>,
+    /// Why the action has not the network that it asked for. It is moved into the `Started` event too.
+    network_obstacle: Option<String>,
     /// The `Started` event, if it was not sent yet. The supervisor does not wait for this event, so it is sent together
     /// with the next event: waking the supervisor only for this event would cost the action time.
     started: Option<LauncherEvent>,
@@ -163,7 +165,12 @@ fn silent(what: &str) -> Obstacle {
 impl ActiveAction {
     /// Returns an action whose keeper is about to start it, or has started it.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>, unenforced: Vec<UnenforcedLimit>) -> Self {
-        Self { keeper, told: SentState::Started, group, unenforced, started: None }
+        Self { keeper, told: SentState::Started, group, unenforced, network_obstacle: None, started: None }
+    }
+
+    /// Returns the action with the obstacle that says why it has not the network that it asked for.
+    pub(super) fn without_network(self, obstacle: Option<String>) -> Self {
+        Self { network_obstacle: obstacle, ..self }
     }
 
     /// Returns whether the keeper (the process that watches the action) may still send events.
@@ -220,7 +227,8 @@ impl ActiveAction {
             KeeperEvent::Ready => None,
             KeeperEvent::LeaderStarted => {
                 let unenforced = std::mem::take(&mut self.unenforced);
-                self.started = Some(LauncherEvent::Started { number, level, obstacles: levels.obstacles(level), unenforced });
+                let obstacles = levels.obstacles(level).into_iter().chain(self.network_obstacle.take()).collect();
+                self.started = Some(LauncherEvent::Started { number, level, obstacles, unenforced });
                 None
             }
             KeeperEvent::LeaderNotStarted(failure) => {

@@ -53,14 +53,14 @@ pub(super) enum ConfineError {
 }
 
 /// Restricts this process inside its namespaces. It keeps its own capabilities for now, because mounting needs them.
-/// Mounts protect the files; Landlock only forbids signals and abstract sockets. No program that is executed from here
-/// on gets a capability.
-pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
+/// Mounts protect the files; Landlock only forbids signals and abstract sockets, and what it can of a network that is not to be reached. No
+/// program that is executed from here on gets a capability.
+pub(super) fn confine_in_namespaces(network: NetworkAccess) -> Result<(), ConfineError> {
     drop_bounding_set().map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
     // A kernel without Landlock scopes leaves abstract sockets open, and the report says so. This ruleset does not
     // restrict files, so mounts can still be made.
-    let _best_effort = scopes()?.create()?.restrict_self()?;
+    let _best_effort = scopes_and_network(network)?.create()?.restrict_self()?;
     Ok(())
 }
 
@@ -74,11 +74,7 @@ pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
 pub(super) fn confine_by_landlock(isolation: &Isolation) -> Result<(), ConfineError> {
     drop_bounding_set().and_then(|()| drop_capabilities()).map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
-    // Landlock knows ports and no addresses, so it can forbid all of TCP and cannot tell this machine from others.
-    let ruleset = match isolation.network {
-        NetworkAccess::Off => scopes()?.handle_access(AccessNet::from_all(KNOWN))?,
-        NetworkAccess::Loopback | NetworkAccess::Open => scopes()?,
-    };
+    let ruleset = scopes_and_network(isolation.network)?;
     let Some(sandbox) = &isolation.sandbox else {
         return enforced(ruleset.create()?.restrict_self()?.ruleset);
     };
@@ -131,6 +127,14 @@ pub fn restricts_tcp() -> bool {
 fn scopes() -> Result<Ruleset, RulesetError> {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     ruleset.scope(Scope::AbstractUnixSocket)?.scope(Scope::Signal)
+}
+
+/// Landlock knows ports and no addresses, so it can forbid all of TCP and cannot tell this machine from others.
+fn scopes_and_network(network: NetworkAccess) -> Result<Ruleset, RulesetError> {
+    match network {
+        NetworkAccess::Off => scopes()?.handle_access(AccessNet::from_all(KNOWN)),
+        NetworkAccess::Loopback | NetworkAccess::Open => scopes(),
+    }
 }
 
 fn enforced(status: RulesetStatus) -> Result<(), ConfineError> {

@@ -8,7 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgrp};
 
-use crate::process::process_table::{LiveProcess, find_descendants, has_children, read_process};
+use crate::process::process_table::{LiveProcess, find_descendants, handles_signals, has_children, read_process};
 use crate::process::system_calls::HeldProcess;
 use proctor_model::StopStage;
 
@@ -46,18 +46,32 @@ impl ProcessGroup {
         self.0
     }
 
-    /// Sends the signal of a stage to every process of the group. An empty group is not an error.
+    /// Sends the signal of a stage to every process of the group. An empty group is not an error. At the stage SIGABRT, a process that
+    /// would end by it without cleaning up gets SIGTERM in its place.
+    ///
+    /// The process that calls this is the keeper: all processes of the group descend from it.
     pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
-        let signal = match stage {
-            StopStage::Sigint => Signal::SIGINT,
-            StopStage::Sigabrt => Signal::SIGABRT,
-            StopStage::Sigterm => Signal::SIGTERM,
-            StopStage::Sigkill => Signal::SIGKILL,
+        let sent = match stage {
+            StopStage::Sigint => killpg(self.0, Signal::SIGINT),
+            StopStage::Sigabrt => self.abort(),
+            StopStage::Sigterm => killpg(self.0, Signal::SIGTERM),
+            StopStage::Sigkill => killpg(self.0, Signal::SIGKILL),
         };
-        match killpg(self.0, signal) {
+        match sent {
             Ok(()) | Err(Errno::ESRCH) => Ok(()),
             Err(errno) => Err(errno),
         }
+    }
+
+    /// Sends SIGABRT to the leader, and to the other processes of the group that show their stacks at it: Python under a `uv run` and the
+    /// workers of pytest-xdist. The rest, such as servers that tests have started, get SIGTERM, so that they can clean up. A process that
+    /// is not found, because it has just been forked, gets SIGKILL at the end of the stop.
+    fn abort(self) -> Result<(), Errno> {
+        for process in find_descendants(&[]).iter().filter(|process| process.group == self.0 && process.pid != self.0) {
+            signal_process(process, if shows_its_stacks(process.pid) { Signal::SIGABRT } else { Signal::SIGTERM });
+        }
+        // The leader comes last: it may be a `uv run`, with whose end others may end too.
+        kill(self.0, Signal::SIGABRT)
     }
 
     /// Sends SIGCONT, so that stopped processes of the group continue.
@@ -85,6 +99,12 @@ pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnM
 pub(super) fn terminate_descendants_outside(group: ProcessGroup) {
     let found = find_descendants(&[group.id()]);
     found.iter().filter(|process| process.group != group.id()).for_each(|process| signal_process(process, Signal::SIGTERM));
+}
+
+/// Returns whether a process has a handler for SIGABRT, as Python's `faulthandler` installs it, and none for SIGTERM. One that handles
+/// SIGTERM cleans up by it: a helper that pytest has forked has inherited the handler for SIGABRT.
+fn shows_its_stacks(process: Pid) -> bool {
+    handles_signals(process, [Signal::SIGABRT, Signal::SIGTERM]) == [true, false]
 }
 
 /// Sends a signal to one process. The process is held by a pidfd and then read again: an id that was reused meanwhile
@@ -158,6 +178,42 @@ mod tests {
         kill_child(id);
         assert!(await_end(id, 10_000));
         assert_eq!(child.wait().expect("it was not reaped").code(), None, "it was killed");
+    }
+
+    /// Starts a program in a group of its own, or in that of `leader`, and waits until it has printed a line.
+    fn started(program: &str, arguments: &[&str], leader: i32) -> std::process::Child {
+        use std::io::Read as _;
+        use std::os::unix::process::CommandExt as _;
+        let mut command = std::process::Command::new(program);
+        let piped = std::process::Stdio::piped();
+        let mut child = command.args(arguments).process_group(leader).stdout(piped).spawn().expect("it is there");
+        child.stdout.as_mut().expect("a pipe").read_exact(&mut [0]).expect("a byte");
+        child
+    }
+
+    #[test]
+    fn at_sigabrt_only_the_leader_and_what_shows_its_stacks_are_aborted() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let mut leader = started("/bin/sh", &["-c", "echo; exec sleep 60"], 0);
+        let group = ProcessGroup::try_from_id(leader.id().cast_signed()).expect("its own group");
+        let id = group.id().as_raw();
+        let mut others = [
+            ("trap 'exit 7' TERM; echo; while :; do sleep 0.01; done", (Some(7), None)),
+            ("trap 'exit 6' ABRT; echo; while :; do sleep 0.01; done", (Some(6), None)),
+            ("trap 'exit 6' ABRT; trap 'exit 7' TERM; echo; while :; do sleep 0.01; done", (Some(7), None)),
+            ("echo; exec sleep 60", (None, Some(Signal::SIGTERM as i32))),
+        ]
+        .map(|(script, expected)| (started("/bin/sh", &["-c", script], id), expected));
+        let mut outside = started("/bin/sh", &["-c", "echo; exec sleep 60"], 0);
+        group.signal(StopStage::Sigabrt).expect("it is there");
+        assert_eq!(leader.wait().expect("it ends").signal(), Some(Signal::SIGABRT as i32));
+        for (child, expected) in &mut others {
+            let ended = child.wait().expect("it ends");
+            assert_eq!((ended.code(), ended.signal()), *expected);
+        }
+        assert_eq!(outside.try_wait().expect("it is ours"), None, "it is in another group");
+        outside.kill().expect("it runs");
+        outside.wait().expect("it ends");
     }
 
     #[test]

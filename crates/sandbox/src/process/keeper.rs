@@ -16,6 +16,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, setsid};
@@ -33,7 +34,7 @@ use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, ha
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, join_own_session_keyring, reap_ended_children, wait_child};
-use proctor_model::{Access, IsolationLevel, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
+use proctor_model::{Access, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
 
 /// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
 /// faster than it is found is killed without being named.
@@ -61,6 +62,8 @@ pub(super) struct KeeperSetup<'a> {
     pub(super) isolation: KeeperIsolation<'a>,
     /// The user and group of the launcher, as the launcher's namespace names them.
     pub(super) identity: UserAndGroup,
+    /// Whether the keeper has joined a network of the run's own.
+    pub(super) has_network: bool,
     pub(super) socket: UnixStream,
     /// The action to start. `None` for a parked keeper, which is forked before its action is known and receives the
     /// action later.
@@ -101,7 +104,7 @@ pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
 }
 
 fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
-    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, socket, start } = commission;
+    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, has_network, socket, start } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(ServingError::Prepare)?;
@@ -114,7 +117,9 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
         return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
     }
     if level == IsolationLevel::Namespace {
-        let confine = || confine_in_namespaces().map_err(|error| Obstacle::Place(to_line(&error)));
+        // In a network of the run's own there is nothing to forbid.
+        let forbidden = if has_network { NetworkAccess::Open } else { isolation.network };
+        let confine = || confine_in_namespaces(forbidden).map_err(|error| Obstacle::Place(to_line(&error)));
         match stage(identity, isolation.sandbox.as_ref(), isolation.output.as_deref())
             .and_then(|staged| confine().map(|()| staged))
         {
@@ -138,6 +143,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
 impl Keeper {
     fn prepare(level: IsolationLevel, socket: UnixStream) -> io::Result<Self> {
         mark_this_process()?;
+        forbid_core_files()?;
         if level == IsolationLevel::Namespace {
             setsid()?;
             // The keeper normally ends because the socket closes. At this level it may also be killed with its parent: the kernel
@@ -386,6 +392,13 @@ impl Keeper {
     }
 }
 
+/// Lets this process and all processes that it starts write no core files when a signal ends them: one in the project would be a change of the
+/// tree that is tested. A process that wants one can still raise the limit.
+fn forbid_core_files() -> io::Result<()> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_CORE)?;
+    Ok(setrlimit(Resource::RLIMIT_CORE, 0, hard)?)
+}
+
 fn not_isolated(error: &dyn std::error::Error) -> SpawnFailure {
     SpawnFailure::NotIsolated { why: to_line(error) }
 }
@@ -409,4 +422,16 @@ fn with_empty_git_settings(start: &StartAction, sandbox: Option<&Sandbox>) -> St
         start.child.environment.push((SETTINGS.into(), "/dev/null".into()));
     }
     start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn core_files_are_forbidden_and_can_be_allowed_again() {
+        let (_, before) = getrlimit(Resource::RLIMIT_CORE).expect("our limits");
+        forbid_core_files().expect("a soft limit can be lowered");
+        assert_eq!(getrlimit(Resource::RLIMIT_CORE).expect("our limits"), (0, before));
+    }
 }

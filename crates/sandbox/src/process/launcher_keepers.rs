@@ -14,7 +14,7 @@ use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::launcher::{Launcher, WAKING};
 use crate::process::process_table::read_own_children;
-use crate::process::protocol::{DescriptorRole, Isolation, Obstacle, StartAction};
+use crate::process::protocol::{DescriptorRole, Isolation, NO_OWN_NETWORK, Obstacle, StartAction};
 use crate::process::system_calls::{
     Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, fork_into_namespaces_of,
     wait_child,
@@ -68,9 +68,16 @@ impl JoinedNetwork {
     }
 }
 
+/// Returns the obstacle that says why an action at the namespace level has not the network that it asks for; `None` if it has it.
+fn missing_network(level: IsolationLevel, wanted: &Isolation, joined: Option<&JoinedNetwork>) -> Option<String> {
+    let is_missing = level == IsolationLevel::Namespace && !wanted.network.is_open() && joined.is_none();
+    let why = wanted.network_obstacle.as_deref().unwrap_or("none came with the request");
+    is_missing.then(|| format!("{NO_OWN_NETWORK}{why}"))
+}
+
 impl Launcher {
     /// Forks a keeper (the process that watches one action), which starts the action as soon as its isolation is set
-    /// up.
+    /// up. A network that cannot be had is never an obstacle of the level: other actions have the same isolation before and afterwards.
     pub(super) fn start_fresh(
         &mut self,
         level: IsolationLevel,
@@ -78,11 +85,40 @@ impl Launcher {
         descriptors: &[OwnedFd],
         network: Option<&JoinedNetwork>,
     ) -> Result<ActiveAction, Obstacle> {
-        let wanted = &start.child.isolation;
-        if level == IsolationLevel::Namespace && !wanted.network.is_open() && network.is_none() {
-            let why = wanted.network_obstacle.as_deref().unwrap_or("none came with the request");
-            return Err(Obstacle::Level(format!("cannot make a network of the run's own: {why}")));
+        let missing = missing_network(level, &start.child.isolation, network);
+        if let Some(missing) = missing.as_ref().filter(|_| start.child.isolation.needs_network) {
+            let word = start.child.isolation.network.word();
+            return Err(Obstacle::Network(format!("`sandbox.mode = \"require\"` wants `network = \"{word}\"`, and {missing}")));
         }
+        match self.start_at(level, start, descriptors, network) {
+            Ok(action) => Ok(action.without_network(missing)),
+            Err(Obstacle::Level(why)) if network.is_some() && self.is_offered_without_network(level, &start.child.isolation) => {
+                Err(Obstacle::Network(format!("a command cannot be started in the network of the run: {why}")))
+            }
+            Err(obstacle) => Err(obstacle),
+        }
+    }
+
+    /// Returns whether a level at which actions have networks is there after all: a keeper without the network of the run comes up.
+    fn is_offered_without_network(&mut self, level: IsolationLevel, isolation: &Isolation) -> bool {
+        if level != IsolationLevel::Namespace {
+            return false;
+        }
+        let Ok(mut keeper) = self.fork_keeper(KeeperIsolation { level, isolation, group: None }, None, None) else {
+            return false;
+        };
+        let is_ready = keeper.await_ready().is_ok();
+        self.end_keeper(&keeper);
+        is_ready
+    }
+
+    fn start_at(
+        &mut self,
+        level: IsolationLevel,
+        start: &StartAction,
+        descriptors: &[OwnedFd],
+        network: Option<&JoinedNetwork>,
+    ) -> Result<ActiveAction, Obstacle> {
         let group = self.make_group(start);
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
@@ -139,7 +175,7 @@ impl Launcher {
                 self.give_up(&keeper, group);
                 Some(Err(why))
             }
-            Some(Err(Obstacle::Level(_) | Obstacle::Place(_) | Obstacle::Stale)) | None => {
+            Some(Err(Obstacle::Level(_) | Obstacle::Place(_) | Obstacle::Network(_) | Obstacle::Stale)) | None => {
                 self.give_up(&keeper, group);
                 None
             }
@@ -244,7 +280,8 @@ impl Launcher {
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, socket: theirs, start }))
+                let has_network = network.is_some();
+                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, has_network, socket: theirs, start }))
             }
         }
     }
@@ -267,6 +304,25 @@ impl Launcher {
         if strays().next().is_some() {
             let _bounded =
                 kill_descendants(|| keepers.clone(), || strays().for_each(|stray| drop(wait_child(stray, Reaping::Reap))));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_model::NetworkAccess;
+
+    #[test]
+    fn only_a_narrower_network_in_namespaces_can_be_missing() {
+        let isolation = |network| Isolation { network, network_obstacle: Some("no".to_owned()), ..Isolation::strongest() };
+        for (level, network, expected) in [
+            (IsolationLevel::Namespace, NetworkAccess::Loopback, Some(format!("{NO_OWN_NETWORK}no"))),
+            (IsolationLevel::Namespace, NetworkAccess::Off, Some(format!("{NO_OWN_NETWORK}no"))),
+            (IsolationLevel::Namespace, NetworkAccess::Open, None),
+            (IsolationLevel::Landlock, NetworkAccess::Loopback, None),
+        ] {
+            assert_eq!(missing_network(level, &isolation(network), None), expected, "{level:?} {network:?}");
         }
     }
 }

@@ -97,6 +97,7 @@ pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};
+pub(crate) use protocol::NO_OWN_NETWORK;
 pub use protocol::{Isolation, LaunchedChild};
 pub use restart::{PassedSocket, replace_program};
 pub use run_network::{NETWORK_ARGUMENT, RunNetwork, network_main};

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 
+use nix::sys::signal::Signal;
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use proctor_model::{DurationMs, Survivor};
@@ -55,6 +56,19 @@ pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
 /// threads still run and start children. `None` if `/proc` does not show the process.
 pub(super) fn read_process_or_zombie(process: Pid) -> Option<LiveProcess> {
     parse_any_stat(&fs::read(format!("/proc/{process}/stat")).ok()?).map(|(process, _)| process)
+}
+
+/// Returns for each of these signals whether a process has a handler for it. A process that cannot be read has none.
+pub(super) fn handles_signals<const COUNT: usize>(process: Pid, signals: [Signal; COUNT]) -> [bool; COUNT] {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let handled = parse_handled_signals(&status).unwrap_or(0);
+    signals.map(|signal| handled & (1 << (signal as i32 - 1)) != 0)
+}
+
+/// Parses the set of signals with a handler from `/proc/PID/status`: the lowest bit is signal 1.
+fn parse_handled_signals(status: &str) -> Option<u64> {
+    let set = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
 }
 
 /// Returns whether this process has a child, zombies included, that is not in `spared`. Without such a child it has no
@@ -208,6 +222,13 @@ mod tests {
         let mut found: Vec<i32> = descendants(Pid::from_raw(2), &among).iter().map(|one| one.pid.as_raw()).collect();
         found.sort_unstable();
         assert_eq!(found, [3, 4, 8]);
+    }
+
+    #[test]
+    fn the_signals_with_a_handler_are_read_from_the_status() {
+        assert_eq!(parse_handled_signals("SigIgn:\t0000000000000001\nSigCgt:\t0000000000004020\n"), Some((1 << 5) | (1 << 14)));
+        assert_eq!(parse_handled_signals("SigIgn:\t0000000000000001\n"), None);
+        assert_eq!(handles_signals(Pid::this(), [Signal::SIGKILL]), [false], "nobody can handle it");
     }
 
     #[test]

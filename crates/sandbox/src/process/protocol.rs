@@ -36,6 +36,10 @@ pub(super) enum DescriptorRole {
     Network,
 }
 
+/// The beginning of the obstacle that says that an action has the machine's network in place of one of the run's own, although it runs in
+/// namespaces. The reason follows.
+pub(crate) const NO_OWN_NETWORK: &str = "no network of the run's own can be made: ";
+
 /// A child that is to be started.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchedChild {
@@ -93,9 +97,11 @@ pub struct Isolation {
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
-    /// The child's network. One of the run's own comes with the request as descriptors. Without them, a child that asks for one does not
-    /// start at the namespace level.
+    /// The child's network. One of the run's own comes with the request as descriptors. Without them, a child that asks for one has the
+    /// machine's network at every level, and the report says so.
     pub network: NetworkAccess,
+    /// Whether a child that cannot have its network is not started, instead.
+    pub needs_network: bool,
     /// Why the run could not be given the network that the child asks for.
     pub network_obstacle: Option<String>,
     /// Limits on the resources that the child uses. They are enforced only if the child has a cgroup.
@@ -186,6 +192,7 @@ impl Isolation {
             dropped: None,
             output: None,
             network: NetworkAccess::Open,
+            needs_network: false,
             network_obstacle: None,
             resources: ResourceLimits::default(),
             filter: SystemCallFilter::WherePossible,
@@ -255,6 +262,9 @@ pub(super) enum Obstacle {
     /// A path of the action's sandbox cannot be set up.
     #[error("{0}")]
     Place(String),
+    /// The action cannot have the network that it asks for. It says nothing about the level.
+    #[error("{0}")]
+    Network(String),
     /// A path of the sandbox was replaced by another file or directory after the sandbox was described.
     #[error("a directory was replaced while a command was made ready for it")]
     Stale,
