@@ -24,6 +24,9 @@ const CONFIGURING: &str = "import os, sys, pytest\n\n\ndef pytest_configure(conf
 /// The same without the arguments of the command, in a child process, and ended by pytest itself.
 const CONFIGURING_CHILD: &str = "import os, subprocess, sys, pytest\n\n\ndef pytest_sessionstart(session):\n    if not os.environ.get('INNER'):\n        os.environ['INNER'] = '1'\n        report = '--junitxml=' + session.config.option.xmlpath\n        subprocess.run([sys.executable, '-m', 'pytest', '-k', 'ok', report])\n        pytest.exit('done', returncode=0)\n";
 
+/// Starts another session without the failing test while pytest reads this file, and ends as that session does.
+const WITHOUT_ONE: &str = "import os, subprocess, sys\nif not os.environ.get('INNER'):\n    os.environ['INNER'] = '1'\n    sys.exit(subprocess.call([sys.executable, '-m', 'pytest', *sys.argv[1:], '--deselect', 'test_a.py::test_bad']))\n";
+
 /// Starts another session in a fixture, in a child process, and ends the process.
 const IN_FIXTURE: &str = "import os, subprocess, sys, pytest\n\n\n@pytest.fixture(autouse=True, scope='session')\ndef inner():\n    if not os.environ.get('INNER'):\n        os.environ['INNER'] = '1'\n        subprocess.run([sys.executable, '-m', 'pytest', *sys.argv[1:], '-k', 'ok'])\n        os._exit(0)\n\n\ndef test_ok():\n    pass\n\n\ndef test_bad():\n    assert 1 == 2\n";
 
@@ -85,6 +88,38 @@ fn t20_v7_a_session_that_begins_while_pytest_configures_itself_never_decides() {
     }
     let goes_on = CONFIGURING.replace("        os._exit(0)\n", "");
     assert_eq!(code(&started(&["-q"], &goes_on)), "TESTS_FAILED", "the outer session ends, and its report decides");
+}
+
+#[test]
+fn t20_v7_a_session_before_the_tests_is_seen_wherever_its_code_is() {
+    let rows: [(&str, &[(&str, &str)]); 4] = [
+        ("", &[("conftest.py", WITHOUT_ONE)]),
+        ("", &[("conftest.py", "from helper import *\n"), ("helper.py", CONFIGURING)]),
+        ("environment = { PYTEST_PLUGINS = \"plug\" }\n", &[("plug.py", CONFIGURING)]),
+        ("environment = { PYTEST_ADDOPTS = \"-p plug\" }\n", &[("plug.py", CONFIGURING)]),
+    ];
+    let python = python_plain().to_string_lossy().into_owned();
+    for (lines, files) in rows {
+        let project = command(&format!("[{python:?}, \"-m\", \"pytest\", \"-q\"]"), lines).file("test_a.py", TESTS);
+        let project = files.iter().fold(project, |project, (path, text)| project.file(path, text));
+        let report = project.proctor(["run"]).failure().report();
+        assert_eq!(code(&report), "INCONSISTENT", "{lines} {files:?}: {}", reason(&report));
+        assert!(reason(&report).contains("The control does not hold"), "{lines} {files:?}: {}", reason(&report));
+    }
+}
+
+#[test]
+fn t20_v7_behind_another_program_such_code_is_named_and_nothing_is_taken_back() {
+    let python = python_plain().to_string_lossy().into_owned();
+    let wrapped = |conftest: &str| {
+        let script = "#!/bin/sh\nexec \"$1\" -m pytest -q\n";
+        let project = command(&format!("[\"sh\", \"tests.sh\", {python:?}]"), "tool = \"pytest\"\n").file("tests.sh", script);
+        let project = project.file("test_a.py", GREEN).file("conftest.py", conftest);
+        project.proctor(["run"]).report().to_string()
+    };
+    let told = "the command is not pytest itself";
+    assert!(wrapped("import pytest\nimport os\n\n\ndef never():\n    os._exit(0)\n").contains(told));
+    assert!(!wrapped("import pytest\nfrom os.path import join\n").contains(told));
 }
 
 #[test]

@@ -16,10 +16,12 @@ struct KnownRunner {
     report: &'static str,
     /// What a person has to do so that the runner writes that report; empty if it always does.
     writes_it_with: &'static str,
-    /// The words of a line that says that nothing ran.
+    /// Words of which the command needs one to ask for tests, whole or behind a colon; empty if each of its commands does. What a build says
+    /// of tests that nobody asked for decides nothing.
+    asks: &'static [&'static str],
+    /// The words of a line that says that nothing ran. A letter or digit beside them makes them other words; `\n` is the end of the line.
     nothing: &'static [&'static str],
-    /// The words of a line that says that something ran, now or before on the same input; `\n` is the end of the line. A runner of several
-    /// parts may say both.
+    /// The words of a line that says that something ran, now or before on the same input. A runner of several parts may say both.
     something: &'static [&'static str],
 }
 
@@ -29,6 +31,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "tmp/rspec.xml", format = "junit" }"#,
         writes_it_with: "the gem `rspec_junit_formatter` and `--format progress --format RspecJunitFormatter --out tmp/rspec.xml`",
+        asks: &[],
         nothing: &["0 examples, 0 failures"],
         something: &[],
     },
@@ -37,6 +40,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "build/junit.xml", format = "junit" }"#,
         writes_it_with: "`--log-junit build/junit.xml`",
+        asks: &[],
         nothing: &["No tests executed!"],
         something: &[],
     },
@@ -45,6 +49,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "test",
         report: r#"{ file = "TestResults/*.trx", format = "trx" }"#,
         writes_it_with: "`--logger trx --results-directory TestResults`",
+        asks: &[],
         nothing: &["No test is available in", "Zero tests ran", "No test matches the given testcase filter"],
         something: &["Passed!  -", "Failed!  -"],
     },
@@ -53,6 +58,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "build/test-results/test/*.xml", format = "junit" }"#,
         writes_it_with: "",
+        asks: &["test", "check"],
         nothing: &[":test NO-SOURCE", ":test SKIPPED"],
         something: &[":test\n", ":test UP-TO-DATE", ":test FROM-CACHE"],
     },
@@ -61,6 +67,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "target/surefire-reports/TEST-*.xml", format = "junit" }"#,
         writes_it_with: "",
+        asks: &["test", "integration-test", "verify"],
         nothing: &["No tests to run.", "Tests are skipped."],
         something: &["Tests run: "],
     },
@@ -69,6 +76,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "build/junit.xml", format = "junit" }"#,
         writes_it_with: "`--test-dir build --output-junit junit.xml`",
+        asks: &[],
         nothing: &["No tests were found!!!"],
         something: &["tests passed"],
     },
@@ -77,7 +85,9 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "junit.xml", format = "junit" }"#,
         writes_it_with: "`--junitxml=junit.xml` for the pytest that tox runs",
-        nothing: &["SKIP"],
+        asks: &[],
+        // tox puts the time behind it.
+        nothing: &[": SKIP\n", ": SKIP ("],
         something: &["OK", "congratulations"],
     },
     KnownRunner {
@@ -85,6 +95,7 @@ const RUNNERS: &[KnownRunner] = &[
         subcommand: "",
         report: r#"{ file = "junit.xml", format = "junit" }"#,
         writes_it_with: "`--junitxml=junit.xml` for the pytest that nox runs",
+        asks: &[],
         nothing: &[" skipped:"],
         something: &[" was successful", ": success"],
     },
@@ -103,13 +114,37 @@ pub(super) struct RanUnread {
 
 /// Returns the runner that a command starts, and what it printed.
 pub(super) fn find(exited: &Exited<'_>) -> Option<RanUnread> {
-    let (program, runner) = runner_of(&exited.action.command.argv)?;
+    let (call, runner) = runner_of(&exited.action.command.argv)?;
+    let (program, arguments) = call.split_first()?;
+    if leaves_tests_out(arguments) {
+        return None;
+    }
     let says = |words: &[&str]| {
         let mut lines = exited.stdout.lines().chain(exited.stderr.lines()).map(str::trim);
-        lines.find(|line| words.iter().any(|words| format!("{line}\n").contains(words))).map(str::to_owned)
+        lines.find(|line| words.iter().any(|words| has_words(&format!("{line}\n"), words))).map(str::to_owned)
     };
-    let nothing = says(runner.nothing).filter(|_| says(runner.something).is_none());
+    let last_part = |word: &String| word.rsplit(':').next().is_some_and(|part| runner.asks.contains(&part));
+    let asks = runner.asks.is_empty() || arguments.iter().any(last_part);
+    let nothing = says(runner.nothing).filter(|_| asks && says(runner.something).is_none());
+    let program = program.clone();
     Some(RanUnread { program, advice: advice(runner), nothing })
+}
+
+/// Returns whether a line has words that no letter or digit beside them makes other ones: `10 examples` has no `0 examples`.
+fn has_words(line: &str, words: &str) -> bool {
+    line.match_indices(words).any(|(start, _)| {
+        let (before, after) = (line[..start].chars().next_back(), line[start + words.len()..].chars().next());
+        let joins = |one: Option<char>, other: Option<char>| [one, other].iter().all(|it| it.is_some_and(char::is_alphanumeric));
+        !joins(before, words.chars().next()) && !joins(words.chars().next_back(), after)
+    })
+}
+
+/// Returns whether the arguments of Gradle or Maven leave the tests out.
+fn leaves_tests_out(arguments: &[String]) -> bool {
+    const OFF: &[&str] = &["-DskipTests", "-DskipTests=true", "-Dmaven.test.skip", "-Dmaven.test.skip=true"];
+    let is_test = |task: &str| task.rsplit(':').next() == Some("test");
+    let excludes = |pair: &[String]| ["-x", "--exclude-task"].contains(&pair[0].as_str()) && is_test(&pair[1]);
+    arguments.iter().any(|word| OFF.contains(&word.as_str())) || arguments.windows(2).any(excludes)
 }
 
 /// Returns the line that a person may write into the check of a command that starts a known runner, as a comment behind what has to be
@@ -120,7 +155,7 @@ pub(super) fn report_line(argv: &[String]) -> Option<String> {
     Some(format!("report = {}{with}", runner.report))
 }
 
-fn runner_of(argv: &[String]) -> Option<(String, &'static KnownRunner)> {
+fn runner_of(argv: &[String]) -> Option<(Vec<String>, &'static KnownRunner)> {
     let mut found = None;
     visit_programs(argv, &mut |call| {
         let Some((program, arguments)) = call.split_first() else { return };
@@ -129,7 +164,7 @@ fn runner_of(argv: &[String]) -> Option<(String, &'static KnownRunner)> {
                 && (runner.subcommand.is_empty() || arguments.iter().any(|word| word == runner.subcommand))
         };
         if let (None, Some(runner)) = (&found, RUNNERS.iter().find(is_call)) {
-            found = Some((program.clone(), runner));
+            found = Some((call.to_vec(), runner));
         }
     });
     found
@@ -150,6 +185,7 @@ mod tests {
     const RAN: &[(&str, &str, CategoryCode)] = &[
         ("bundle exec rspec", "Finished in 0.001 seconds\n2 examples, 0 failures\n", CategoryCode::ExpectedExit),
         ("rspec", "No examples found.\n\n0 examples, 0 failures\n", CategoryCode::NothingChecked),
+        ("rspec", "Finished in 0.001 seconds\n10 examples, 0 failures\n", CategoryCode::ExpectedExit),
         ("vendor/bin/phpunit", "OK (2 tests, 2 assertions)\n", CategoryCode::ExpectedExit),
         ("phpunit --filter zz", "No tests executed!\n", CategoryCode::NothingChecked),
         ("dotnet test", "Passed!  - Failed:     0, Passed:     2, Skipped:     0, Total:     2\n", CategoryCode::ExpectedExit),
@@ -158,6 +194,13 @@ mod tests {
         ("./gradlew check", "> Task :test\nBUILD SUCCESSFUL in 1s\n", CategoryCode::ExpectedExit),
         ("./gradlew check", "> Task :test NO-SOURCE\nBUILD SUCCESSFUL in 1s\n", CategoryCode::NothingChecked),
         ("./gradlew check", "> Task :a:test NO-SOURCE\n> Task :b:test\nBUILD SUCCESSFUL in 1s\n", CategoryCode::ExpectedExit),
+        ("gradle build", "> Task :test NO-SOURCE\nBUILD SUCCESSFUL in 1s\n", CategoryCode::ExpectedExit),
+        ("gradle check -x :test", "> Task :a:test SKIPPED\n", CategoryCode::ExpectedExit),
+        ("gradle :a:test", "> Task :a:test NO-SOURCE\n", CategoryCode::NothingChecked),
+        ("mvn -B package -DskipTests", "[INFO] Tests are skipped.\n", CategoryCode::ExpectedExit),
+        ("mvn verify -DskipTests=true", "[INFO] Tests are skipped.\n", CategoryCode::ExpectedExit),
+        ("mvn package", "[INFO] No tests to run.\n", CategoryCode::ExpectedExit),
+        ("mvn -B verify", "[INFO] Tests are skipped.\n", CategoryCode::NothingChecked),
         ("mvn -q test", "", CategoryCode::ExpectedExit),
         ("mvn test", "[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", CategoryCode::NothingChecked),
         ("mvn test", "[INFO] No tests to run.\n[INFO] Tests run: 2, Failures: 0\n", CategoryCode::ExpectedExit),
@@ -165,6 +208,8 @@ mod tests {
         ("sh -c 'cmake --build build && ctest --test-dir build'", "No tests were found!!!\n", CategoryCode::NothingChecked),
         ("ctest", "100% tests passed out of 1\n", CategoryCode::ExpectedExit),
         ("tox", "  py: OK (0.27 seconds)\n  congratulations :) (0.35 seconds)\n", CategoryCode::ExpectedExit),
+        ("tox -qq", "SKIPPED [1] test_a.py:3: no network\n1 passed, 1 skipped\n", CategoryCode::ExpectedExit),
+        ("tox", "  py39: SKIP (0.01 seconds)\n", CategoryCode::NothingChecked),
         ("nox", "nox > Running session tests\nnox > Session tests skipped: no.\n", CategoryCode::NothingChecked),
         ("nox", "nox > Running session tests\nnox > Session tests was successful in 0 seconds.\n", CategoryCode::ExpectedExit),
     ];
@@ -175,7 +220,8 @@ mod tests {
             let seen = Returned::exited(Tool::Generic, command, 0).saying(printed, "").interpret();
             assert_eq!(seen.category, *expected, "{command}: {}", seen.reason);
             let is_told = seen.reason.contains("`report = {");
-            assert_eq!(is_told, !command.starts_with("dotnet build"), "{command}: {}", seen.reason);
+            let has_tests = !["dotnet build", "-DskipTests", "-x :test"].iter().any(|part| command.contains(part));
+            assert_eq!(is_told, has_tests, "{command}: {}", seen.reason);
         }
         let seen = Returned::exited(Tool::Generic, "mvn test", 0).saying("[INFO] Tests run: 2\n", "").interpret();
         assert_eq!(

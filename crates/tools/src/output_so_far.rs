@@ -125,13 +125,18 @@ impl OutputSoFar {
 }
 
 /// Returns what of a line tells people how far an action is: nothing of a rule such as `=====`, of data such as a list in JSON, and of a
-/// line that says where a report was written.
+/// line that says where a report was written or is to be written.
 fn told_to_people(line: &str) -> Option<&str> {
     let text = line.trim().trim_matches(['=', '─', '━']).trim();
     let is_data = text.starts_with("{\"") || text.starts_with("[{") || text == "[" || text == "{";
     let is_rule = text.chars().all(|character| matches!(character, '-' | '_' | '*' | '#' | '~'));
     let is_report = |word: &str| word.starts_with('/') && [".xml", ".json", ".tap"].iter().any(|end| word.ends_with(end));
-    (!is_data && !is_rule && !text.split_whitespace().any(is_report)).then_some(text)
+    // A script that starts the tool prints the options that were added to it, with paths of the store.
+    let is_added = |word: &str| {
+        let value = word.trim_matches(['"', '\'']).strip_prefix("--").and_then(|option| option.split_once('='));
+        value.is_some_and(|(_, value)| value.trim_start_matches(['"', '\'']).starts_with('/') && value.contains("/out/"))
+    };
+    (!is_data && !is_rule && !text.split_whitespace().any(|word| is_report(word) || is_added(word))).then_some(text)
 }
 
 /// Returns whether a line begins a summary in which tests that failed are named again: nextest's `Summary [   0.1s] 5 tests run`, and
@@ -420,6 +425,10 @@ mod tests {
             ("2 passed\n- generated xml file: /store/out/p/r/STEP.1/junit.xml -\n", "2 passed"),
             ("Tests\nJSON report written to /store/out/report.json\n", "Tests"),
             ("Looking\n[{\"filePath\":\"/project/a.js\",\"messages\":[]}]", "Looking"),
+            ("Tests\n> mocha --require=/store/out/p/r/STEP.1/mocha-report.cjs\n", "Tests"),
+            ("Tests\n> deno test '--junit-path=/store/out/p/r/STEP.1/junit.xml' a.ts\n", "Tests"),
+            ("Tests\n$ bun test --reporter-outfile=\"/store/out/p/r/STEP.1/junit.xml\" a\n", "Tests"),
+            ("> mocha --require=./setup.js\n", "> mocha --require=./setup.js"),
             ("....F...", "....F..."),
             ("[ 50%] Building\n", "[ 50%] Building"),
             ("{\"Action\":\"output\",\"Output\":\"shop\\n\"}\n{\"Action\":\"pass\"}\n", "shop"),

@@ -268,7 +268,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow { ask: reports::ask, ..row(Tool::FindingReport, &[], reports::interpret) },
     ToolRow {
         no_work: NoWork {
-            options: &["--version", "-V", "--help", "-h", "--list-reporters", "--list-interfaces", "--dry-run", "-n"],
+            options: &["--version", "-V", "--help", "-h", "--list-reporters", "--list-interfaces", "--dry-run"],
             subcommands: &["init"],
             ..no_work::NONE
         },

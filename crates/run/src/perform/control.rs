@@ -4,6 +4,7 @@
 //! The control uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but
 //! no other check starts, and no end of a check is reported, until the control is over.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::perform::process::with_command_environment;
@@ -11,13 +12,17 @@ use crate::perform::reports::{read_source, take_report, without_secrets};
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
 use proctor_evidence::report::ActionFiles;
 use proctor_evidence::{OutputDirectory, mint_nonce};
-use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, EvidenceFile, Interpretation, Plan, TreePath};
+use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, EvidenceFile, Interpretation, Plan, Tool, TreePath};
 use proctor_project::ProjectError;
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
 
-/// The name of the files with code that pytest loads before the tests.
-const CONFTEST: &[u8] = b"conftest.py";
+/// The names of the files with code that pytest or Python loads before the tests.
+const LOADED_ALWAYS: &[&[u8]] = &[b"conftest.py", b"sitecustomize.py", b"usercustomize.py"];
+
+/// At most so many modules are read for words, and about so many bytes of them.
+const MOST_FILES: usize = 2000;
+const MOST_BYTES: usize = 4 << 20;
 
 /// The result of a control, and its files.
 pub(super) struct ControlOutcome {
@@ -26,28 +31,81 @@ pub(super) struct ControlOutcome {
 }
 
 /// Returns whether code of the tree that pytest loads before the tests has words by which it can put another session in the place of
-/// the one that a check starts. The checks of pytest then have a control, whether they ask for one or not.
+/// the one that a check starts. The checks whose command is pytest itself then have a control, whether they ask for one or not.
+///
+/// That code is each `conftest.py`, what Python loads by itself, the plugins that a command, its environment or a settings file names, and
+/// every module of the tree whose name stands in code or settings that were read, except modules of tests.
 pub(crate) fn may_replace_session(plan: &Plan, root: &Path, index: &TreeIndex) -> bool {
-    let commands = plan.steps.iter().filter(|action| !action.control);
-    let commands = commands.filter(|action| tools::may_have_control(action.tool, &action.command.argv));
-    let commands: Vec<String> = commands.map(|action| action.command.argv.join(" ")).collect();
-    if commands.is_empty() {
+    let mut found = Found::default();
+    for action in plan.steps.iter().filter(|action| action.tool == Tool::Pytest && !action.control) {
+        found.texts.push(action.command.argv.join(" "));
+        found.texts.extend(action.environment.get("PYTEST_ADDOPTS").cloned());
+        found.texts.extend(action.environment.get("PYTEST_PLUGINS").map(|names| format!("pytest_plugins {names}")));
+    }
+    if found.texts.is_empty() {
         return false;
     }
     let read = |path: &TreePath| read_source(root, path.as_path()).unwrap_or_default();
-    let mut named: Vec<String> = commands.iter().flat_map(|command| tools::named_plugins(command)).collect();
+    let mut modules: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
     for entry in index.entries() {
         let name = entry.path.name();
-        if name == CONFTEST || tools::PYTEST_SETTINGS_FILES.contains(&name) {
-            let text = read(&entry.path);
-            if name == CONFTEST && tools::may_replace_session(&text) {
-                return true;
-            }
-            named.extend(tools::named_plugins(&text));
+        if LOADED_ALWAYS.contains(&name) {
+            found.code.push((read(&entry.path), Code::Loaded));
+        } else if tools::PYTEST_SETTINGS_FILES.contains(&name) {
+            found.texts.push(read(&entry.path));
+        } else if let Some(module) = module_of(entry.path.as_path()) {
+            modules.entry(module.to_owned()).or_default().push(entry.path.clone());
         }
     }
-    let is_named = |path: &TreePath| named.iter().any(|plugin| path.as_path().ends_with(plugin));
-    index.entries().any(|entry| !named.is_empty() && is_named(&entry.path) && tools::may_replace_session(&read(&entry.path)))
+    let named = found.texts.iter().chain(found.code.iter().map(|(text, _)| text)).flat_map(|text| tools::named_plugins(text));
+    let named: Vec<String> = named.collect();
+    found.code.extend(std::mem::take(&mut found.texts).into_iter().map(|text| (text, Code::None)));
+    let (mut files, mut bytes) = (0, 0);
+    while let Some((text, code)) = found.code.pop() {
+        let counts = match code {
+            Code::None => false,
+            // Such a module of the project has to say that it is about pytest.
+            Code::MayBeLoaded => text.contains("pytest"),
+            Code::Loaded => true,
+        };
+        if counts && tools::may_replace_session(&text) {
+            return true;
+        }
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        for path in words.filter_map(|word| modules.remove(word)).flatten() {
+            if files < MOST_FILES && bytes < MOST_BYTES {
+                let text = read(&path);
+                (files, bytes) = (files + 1, bytes + text.len());
+                let is_named = named.iter().any(|plugin| path.as_path().ends_with(plugin));
+                found.code.push((text, if is_named { Code::Loaded } else { Code::MayBeLoaded }));
+            }
+        }
+    }
+    false
+}
+
+/// Whether a text is code that runs before the tests.
+enum Code {
+    /// It is a command or a settings file, which only names code.
+    None,
+    MayBeLoaded,
+    Loaded,
+}
+
+/// The texts that may name code, and what was read and not looked at yet.
+#[derive(Default)]
+struct Found {
+    texts: Vec<String>,
+    code: Vec<(String, Code)>,
+}
+
+/// Returns the name by which code imports a file of Python that is no module of tests; of a package, that of its directory.
+fn module_of(path: &Path) -> Option<&str> {
+    let stem = path.file_name()?.to_str()?.strip_suffix(".py")?;
+    if stem.starts_with("test_") || stem.ends_with("_test") {
+        return None;
+    }
+    if stem == "__init__" { path.parent()?.file_name()?.to_str() } else { Some(stem) }
 }
 
 impl Performer<'_, '_> {
@@ -59,9 +117,12 @@ impl Performer<'_, '_> {
         time_budget: TimeBudget,
         attempts: &Attempts,
     ) -> Result<Option<ControlOutcome>, ProjectError> {
-        let is_needed = self.context.may_replace_session && action.phase == ActionPhase::Step;
+        let is_needed = self.context.may_replace_session && action.phase == ActionPhase::Step && action.tool == Tool::Pytest;
         if !action.control && !is_needed {
             return Ok(None);
+        }
+        if !tools::may_have_control(action.tool, &action.command.argv) {
+            return Ok(is_needed.then(|| ControlOutcome { seen: not_possible(), files: Vec::new() }));
         }
         let attempt = attempts.number();
         let names = ActionFiles::for_control(action, attempt);
@@ -82,11 +143,18 @@ impl Performer<'_, '_> {
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
         let report = take_report(&request, &output, &self.working_directory(action), &self.context.request.scope.root, None);
         let report = without_secrets(report, &self.secrets(), output.path());
-        let seen = tools::interpret_control(&ended.end, &report, &nonce);
+        let seen = tools::interpret_control(&ended.end, &report, &nonce, action.control);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         Ok(Some(ControlOutcome { seen, files }))
     }
+}
+
+/// What is known of a check that starts pytest by another program, where code of the tree can put another session in its place.
+fn not_possible() -> ControlObservation {
+    let reason = "code of the tree can start another pytest session in the place of this one, and the command is not pytest itself; name \
+                  pytest's own command in the check";
+    ControlObservation { held: false, applicable: Some(false), reason: reason.to_owned() }
 }
 
 /// Returns the action's result in the light of its control: if the runner did not report the failures of the control, a

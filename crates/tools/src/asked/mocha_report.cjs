@@ -6,6 +6,8 @@ const loaded = Object.values(require.cache).find((module) => /[\\/]lib[\\/]mocha
 const Mocha = loaded && loaded.exports;
 const run = Mocha && Mocha.prototype && Mocha.prototype.run;
 let isTaken = isWorker;
+// The instance that the command line made: the first one after this file was loaded. A spec may make others and run them, at any time.
+let own;
 
 // A hook of another process has no path of titles.
 function names(runnable) {
@@ -38,6 +40,8 @@ function listen(runner, isDryRun) {
   runner.on('pending', (test) => add(test, 'skipped'));
   runner.on('fail', (test, error) => add(test, 'failed', error === undefined ? 'it failed' : error));
   runner.on('end', () => {
+    // A later run of the process that is not inside of this one writes its own report in the place of this one.
+    isTaken = false;
     const all = [...tests.values()];
     const count = (status) => all.filter((test) => test.status === status).length;
     const summary = { tests: all.length, passed: count('passed'), failed: count('failed'), skipped: count('skipped'), pending: 0, other: 0 };
@@ -46,9 +50,14 @@ function listen(runner, isDryRun) {
 }
 
 if (run) {
+  const ui = Mocha.prototype.ui;
+  Mocha.prototype.ui = function (...words) {
+    own = own || this;
+    return ui.apply(this, words);
+  };
   Mocha.prototype.run = function (...words) {
     const Own = this._reporter;
-    if (!isTaken && typeof Own === 'function') {
+    if (!isTaken && (own || this) === this && typeof Own === 'function') {
       isTaken = true;
       const isDryRun = Boolean(this.options && this.options.dryRun);
       this._reporter = function (runner, options) {

@@ -19,6 +19,8 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
     let (mut done, mut skipped, mut failed) = (0, Vec::new(), None);
     for line in lines(&exited.stdout).map(str::trim_end) {
         let result = ["Passed", "Failed", "Skipped"].into_iter().find_map(|word| Some((name_before(line, word)?, word)));
+        // Where the program ended with 0, no hook failed: such a line is one that a hook printed itself.
+        let result = result.filter(|(_, word)| exited.code != 0 || *word != "Failed");
         if result.is_some() {
             failed.take().into_iter().for_each(|found| said.findings.push(whole(found)));
         }

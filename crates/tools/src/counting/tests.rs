@@ -328,3 +328,13 @@ fn a_configuration_and_an_installed_program_make_a_check() {
         assert_eq!(found(files), expected, "{files:?}");
     }
 }
+
+#[test]
+fn a_line_that_a_hook_printed_itself_decides_nothing_where_pre_commit_ended_with_0() {
+    let printed = "ui............Passed\n- hook id: ui\n- duration: 0.1s\n\nLogin test ......Failed\n\n";
+    let said = |code| {
+        let call = "pre-commit run --all-files --verbose";
+        Returned::exited(Tool::PreCommit, call, code).saying(printed, "").interpret().category
+    };
+    assert_eq!([0, 1].map(said), [CategoryCode::Clean, CategoryCode::Findings]);
+}

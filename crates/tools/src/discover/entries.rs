@@ -3,7 +3,7 @@
 //!
 //! The readers know the usual form of each file and not its whole language. What they cannot read is no command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 
@@ -21,25 +21,206 @@ pub(super) struct NamedCommand {
 
 /// A program that runs the named commands of one kind of file.
 pub(super) struct TaskRunner {
-    programs: &'static [&'static str],
+    pub(super) programs: &'static [&'static str],
     /// The words of a call before the name of a command.
     pub(super) call: &'static [&'static str],
     /// Returns all named commands in the files of a directory.
     pub(super) read: fn(&dyn ProjectFiles, &str) -> Vec<NamedCommand>,
     /// Whether it runs all of them where none is named.
     pub(super) runs_all: bool,
+    named_by: NamedBy,
+    /// What it runs for a name that its files do not have.
+    pub(super) otherwise: Option<&'static str>,
+    /// Options whose value is the directory of the file.
+    directory: &'static [&'static str],
+    /// Options whose value is the path of the file.
+    file: &'static [&'static str],
+    /// Options with which it chooses commands in a way that is not read, or runs none.
+    unclear: &'static [&'static str],
+    /// Other options that take the next word as their value.
+    valued: &'static [&'static str],
 }
 
+/// Which words of a call are names of commands. A word with `=` is none.
+#[derive(Debug, Clone, Copy)]
+enum NamedBy {
+    Words,
+    /// What stands behind it are the command's own arguments. `run` may stand before it.
+    FirstWord,
+    /// `run ENVIRONMENT:NAME`.
+    WordBehindRun,
+    /// The value of these options, with commas between names.
+    ValueOf(&'static [&'static str]),
+    /// All words behind one of these options, up to the next option.
+    ValuesOf(&'static [&'static str]),
+}
+
+const RUNNER: TaskRunner = TaskRunner {
+    programs: &[],
+    call: &[],
+    read: |_, _| Vec::new(),
+    runs_all: false,
+    named_by: NamedBy::Words,
+    otherwise: None,
+    directory: &[],
+    file: &[],
+    unclear: &[],
+    valued: &[],
+};
+
 pub(super) const TASK_RUNNERS: &[TaskRunner] = &[
-    TaskRunner { programs: &["tox"], call: &["tox", "-e"], read: tox, runs_all: true },
-    TaskRunner { programs: &["nox"], call: &["nox", "-s"], read: nox, runs_all: true },
-    TaskRunner { programs: &["hatch"], call: &["hatch", "run"], read: hatch, runs_all: false },
-    TaskRunner { programs: &["pdm"], call: &["pdm", "run"], read: pdm, runs_all: false },
-    TaskRunner { programs: &["poe"], call: &["poe"], read: poe, runs_all: false },
-    TaskRunner { programs: &["make", "gmake"], call: &["make"], read: makefile, runs_all: false },
-    TaskRunner { programs: &["just"], call: &["just"], read: justfile, runs_all: false },
-    TaskRunner { programs: &["task"], call: &["task"], read: taskfile, runs_all: false },
+    TaskRunner {
+        programs: &["tox"],
+        call: &["tox", "-e"],
+        read: tox,
+        runs_all: true,
+        named_by: NamedBy::ValueOf(&["-e"]),
+        otherwise: Some(BASE),
+        directory: &["--root"],
+        file: &["-c", "--conf"],
+        unclear: &["-f", "-m", "--skip-env", "-n", "--notest"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["nox"],
+        call: &["nox", "-s"],
+        read: nox,
+        runs_all: true,
+        named_by: NamedBy::ValuesOf(&["-s", "-e", "--session", "--sessions"]),
+        file: &["-f", "--noxfile"],
+        unclear: &["-k", "--keywords", "-t", "--tags", "-p", "--python", "--pythons", "-l", "--list", "--install-only"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["hatch"],
+        call: &["hatch", "run"],
+        read: hatch,
+        named_by: NamedBy::WordBehindRun,
+        unclear: &["-p", "--project"],
+        valued: &["-e", "--env"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["pdm"],
+        call: &["pdm", "run"],
+        read: pdm,
+        named_by: NamedBy::FirstWord,
+        directory: &["-p", "--project"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["poe"],
+        call: &["poe"],
+        read: poe,
+        named_by: NamedBy::FirstWord,
+        directory: &["-C", "--directory", "--root"],
+        unclear: &["-d", "--dry-run"],
+        valued: &["-e", "--executor"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["make", "gmake"],
+        call: &["make"],
+        read: makefile,
+        directory: &["-C", "--directory"],
+        file: &["-f", "--file", "--makefile"],
+        unclear: &["-n", "--dry-run", "--just-print", "--recon", "-q", "--question", "-t", "--touch"],
+        valued: &["-I", "-o", "-W"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["just"],
+        call: &["just"],
+        read: justfile,
+        directory: &["-d", "--working-directory"],
+        file: &["-f", "--justfile"],
+        unclear: &["-n", "--dry-run", "-s", "--show"],
+        ..RUNNER
+    },
+    TaskRunner {
+        programs: &["task"],
+        call: &["task"],
+        read: taskfile,
+        directory: &["-d", "--dir"],
+        file: &["-t", "--taskfile"],
+        unclear: &["-n", "--dry", "-g", "--global", "--status"],
+        ..RUNNER
+    },
 ];
+
+/// What a call asks of a task runner.
+#[derive(Debug, Default)]
+pub(super) struct TaskCall<'c> {
+    /// Each relative to the one before.
+    pub(super) directories: Vec<&'c str>,
+    pub(super) file: Option<&'c str>,
+    pub(super) names: Vec<&'c str>,
+    /// Whether it chooses commands in a way that is not read.
+    pub(super) is_unclear: bool,
+}
+
+impl TaskRunner {
+    /// Reads the words behind the program's name, up to `--`.
+    pub(super) fn called_with<'c>(&self, words: &'c [String]) -> TaskCall<'c> {
+        let words = &words[..words.iter().position(|word| word == "--").unwrap_or(words.len())];
+        let mut call = TaskCall::default();
+        let mut plain: Vec<&str> = Vec::new();
+        let mut at = 0;
+        let (valued, many) = match self.named_by {
+            NamedBy::ValueOf(options) => (options, false),
+            NamedBy::ValuesOf(options) => (options, true),
+            NamedBy::Words | NamedBy::FirstWord | NamedBy::WordBehindRun => (&[][..], false),
+        };
+        while let Some(word) = words.get(at).map(String::as_str) {
+            if let Some((value, taken)) = value_of(words, at, self.directory) {
+                call.directories.push(value);
+                at += taken;
+            } else if let Some((value, taken)) = value_of(words, at, self.file) {
+                call.file = Some(value);
+                at += taken;
+            } else if let Some((value, taken)) = value_of(words, at, valued) {
+                call.names.extend(value.split(','));
+                at += taken;
+                let more = words[at.min(words.len())..].iter().take_while(|word| many && !word.starts_with('-'));
+                let more: Vec<&str> = more.map(String::as_str).collect();
+                at += more.len();
+                call.names.extend(more);
+            } else {
+                call.is_unclear |= self.unclear.contains(&word.split('=').next().unwrap_or(word));
+                at += if self.valued.contains(&word) { 2 } else { 1 };
+                plain.extend(Some(word).filter(|word| !word.starts_with(['-', '+']) && !word.contains('=')));
+            }
+        }
+        let is_behind_run = plain.first() == Some(&"run");
+        match self.named_by {
+            NamedBy::Words => call.names = plain,
+            NamedBy::FirstWord => call.names.extend(plain.get(usize::from(is_behind_run))),
+            NamedBy::WordBehindRun => {
+                let name = plain.get(1).filter(|_| is_behind_run);
+                call.names.extend(name.and_then(|name| name.rsplit(':').next()));
+            }
+            NamedBy::ValueOf(_) | NamedBy::ValuesOf(_) => {}
+        }
+        call
+    }
+}
+
+/// Returns the value of the option at a place in a call, and how many words the option takes; `None` if none of these options is there.
+/// A value may stand behind `=`, and that of a single letter directly behind it. Other letters may stand before the letter: `-sC web`.
+pub(super) fn value_of<'c>(words: &'c [String], at: usize, options: &[&str]) -> Option<(&'c str, usize)> {
+    let word = words[at].as_str();
+    let joined = |option: &&str| match option.strip_prefix("--") {
+        Some(_) if word == *option => Some(""),
+        Some(_) => word.strip_prefix(option)?.strip_prefix('=').filter(|value| !value.is_empty()),
+        None => {
+            let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+            let (before, value) = letters.split_once(&option[1..])?;
+            before.chars().all(|letter| letter.is_ascii_lowercase()).then(|| value.strip_prefix('=').unwrap_or(value))
+        }
+    };
+    let value = options.iter().find_map(joined)?;
+    if value.is_empty() { Some((words.get(at + 1)?, 2)) } else { Some((value, 1)) }
+}
 
 /// The names of makefiles, in the order in which GNU make looks for them.
 const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
@@ -107,7 +288,7 @@ fn recipes(file: &str, text: &str, program: &str, most: usize, expand: &dyn Fn(&
         }
         open = begin..found.len();
     }
-    let known: Vec<String> = found.iter().map(|(command, _)| command.name.clone()).collect();
+    let known: BTreeSet<String> = found.iter().map(|(command, _)| command.name.clone()).collect();
     let with_needed = |(command, needed): (NamedCommand, Vec<String>)| {
         let needed = needed.into_iter().filter(|name| known.contains(name)).map(|name| format!("{program} {name}"));
         NamedCommand { lines: needed.chain(command.lines).collect(), ..command }

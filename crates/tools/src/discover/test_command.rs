@@ -39,6 +39,7 @@ fn test_commands(files: &dyn ProjectFiles) -> Vec<TestCommand<'_>> {
         let entry = (file.clone(), TEST.to_owned());
         followed.entered.insert(entry.clone());
         lines.iter().for_each(|line| followed.follow_script(line, ""));
+        let followed = followed.or_unread();
         let place = format!("\"{TEST}\" of {file}");
         // A text that runs nothing, as the one that `npm init` writes, is no test command.
         (!followed.calls.is_empty()).then_some(TestCommand { place, entry, followed })
@@ -193,6 +194,236 @@ mod tests {
         let node = ("package.json", r#"{"scripts": {"test": "mocha"}}"#);
         assert_eq!(said(&[make, tox, node], &[": make test"]), Some("\"test\" of package.json (mocha)".to_owned()));
         assert_eq!(said(&[("Makefile", "all:\n\tcc a.c\n"), ("tox.ini", "[testenv]\ncommands = pytest\n")], &[]), None);
+    }
+
+    #[test]
+    fn a_check_of_another_directory_or_member_does_not_run_the_roots_tests() {
+        let root = |test: &str| serde_json::json!({"workspaces": ["packages/*"], "scripts": {"test": test}}).to_string();
+        let (mocha, every) = (root("mocha"), root("npm test --workspaces"));
+        let files = |root: &str| {
+            let others = [
+                ("web/package.json", r#"{"scripts": {"test": "vitest run"}}"#),
+                ("packages/a/package.json", r#"{"name": "@x/a", "scripts": {"test": "vitest run"}}"#),
+                ("packages/b/package.json", r#"{"scripts": {"test": "ava"}}"#),
+            ];
+            others.iter().fold(FakeFiles::of(&[("package.json", root)]), |files, (path, text)| files.and(path, text))
+        };
+        let missing = |root: &str, check: &str| {
+            let (directory, command) = check.split_once(": ").expect("a directory and a command");
+            let argv = split_words(command).expect("words");
+            tests_not_run(&files(root), &[RunCommand { argv: &argv, directory, tool: Tool::Generic }])
+                .map(|text| text.replace("\"test\" of package.json ", ""))
+        };
+        for check in [
+            ": npm --prefix web test",
+            ": npm test --prefix=web",
+            ": pnpm -C web test",
+            ": pnpm --dir web test",
+            ": yarn --cwd web test",
+            ": bun --cwd=web run test",
+            ": npm --prefix .. test",
+            ": npm --prefix /srv test",
+            ": bun test",
+            ": sh -c 'cd web && npm test'",
+            ": npm test -w packages/b",
+            ": pnpm -r test",
+            "web: npm test",
+        ] {
+            assert_eq!(missing(&mocha, check), Some("(mocha)".to_owned()), "{check}");
+        }
+        for check in [
+            ": npm test -- -r ./r.js",
+            ": npm test -- -w 2",
+            ": npm run --silent test -- --prefix web",
+            ": pnpm test -- -r x",
+            ": pnpm run test -r x",
+            ": yarn test -w 2",
+            "web: npm --prefix .. test",
+            "packages/a: pnpm -w test",
+            "web: sh -ec 'cd .. && npm test'",
+            ": npm test --loglevel silent",
+            ": npm test -r ./r.js",
+            ": env CI=1 npm test",
+        ] {
+            assert_eq!(missing(&mocha, check), None, "{check}");
+        }
+        for (check, lacks) in [
+            (": npm test -w packages/a", Some("(ava)")),
+            (": npm test -w @x/a", Some("(ava)")),
+            (": npm test --workspace=./packages/b", Some("(vitest)")),
+            (": npm test -w b -w @x/a", None),
+            (": pnpm --filter '@x/*' test", Some("(ava)")),
+            (": pnpm --filter './packages/*' test", None),
+            (": pnpm -F '!b' test", Some("(ava)")),
+            (": pnpm --filter ...b test", Some("(vitest)")),
+            (": pnpm --filter '[origin/main]' test", Some("(ava, vitest)")),
+            (": npm test -w none", Some("(ava, vitest)")),
+            (": yarn workspace b test", Some("(vitest)")),
+            (": yarn workspaces foreach --since run test", Some("(ava, vitest)")),
+            (": turbo run test --filter=b", Some("(vitest)")),
+            (": turbo run test", None),
+            (": turbo run test --affected", Some("(ava, vitest)")),
+            (": lerna run test --scope b", Some("(vitest)")),
+            (": nx test b", Some("(vitest)")),
+            (": nx run b:test", Some("(vitest)")),
+            (": nx run-many -t test -p b,@x/a", None),
+            (": nx affected --target=test", Some("(ava, vitest)")),
+            (": npm test -ws", None),
+        ] {
+            assert_eq!(missing(&every, check), lacks.map(str::to_owned), "{check}");
+        }
+        // What a text chooses without being read leads to all members; what leads to no script has to be run as it is.
+        assert_eq!(missing(&root("nx affected -t test"), ": npx ava"), Some("(vitest)".to_owned()));
+        assert_eq!(missing(&root("npm --prefix none test"), ": npx ava"), Some("(npm --prefix none test)".to_owned()));
+        assert_eq!(missing(&root("npm --prefix none test"), ": npm --prefix none test"), None);
+    }
+
+    #[test]
+    fn a_task_runner_is_followed_into_the_directory_and_names_of_its_call() {
+        let web = ("web/Makefile", "test:\n\tvitest run\n");
+        let make = ("Makefile", "test: \n\tpytest\nbuild:\n\tcc a.c\n");
+        let missing = |file: &str, what: &str| Some(format!("\"test\" of {file} ({what})"));
+        for check in [
+            ": make -C web test",
+            ": make -sC web test",
+            ": make -Cweb test",
+            ": make --directory=web test",
+            ": make build TARGET=test",
+            ": make -f other.mk test",
+            ": make -n test",
+            ": sh -c 'make -C web test'",
+            ": env -C web make test",
+            ": uv run --directory web make test",
+            ": poetry -C web run make test",
+        ] {
+            assert_eq!(said(&[make, web], &[check]), missing("Makefile", "pytest"), "{check}");
+        }
+        for check in
+            ["web: make -C .. test", ": make -j 2 -f Makefile X=1 test", ": make -C web -C .. test", ": make -k test build"]
+        {
+            assert_eq!(said(&[make, web], &[check]), None, "{check}");
+        }
+        for test in ["$(MAKE) -C web test", "cd web && $(MAKE) test", "@make --directory web X=test test"] {
+            let text = format!("test:\n\t{test}\n");
+            assert_eq!(said(&[("Makefile", &text), web], &[": ruff check"]), missing("Makefile", "vitest"), "{test}");
+            assert_eq!(said(&[("Makefile", &text), web], &["web: npx vitest run"]), None, "{test}");
+        }
+        let text = "test:\n\t$(MAKE) -C none test\n";
+        assert_eq!(said(&[("Makefile", text)], &[": ruff check"]), missing("Makefile", "make -C none test"));
+
+        let tox =
+            ("tox.ini", "[testenv]\ncommands = ruff check\n[testenv:test]\ncommands = pytest\n[testenv:lint]\ncommands = x\n");
+        let nox = ("noxfile.py", "@nox.session\ndef test(session):\n    session.run(\"pytest\")\n");
+        let hatch = ("hatch.toml", "[envs.ci.scripts]\ntest = \"pytest\"\n");
+        let poe = ("pyproject.toml", "[tool.poe.tasks]\ntest = \"pytest\"\nlint = \"ruff\"\n");
+        let task = ("Taskfile.yml", "tasks:\n  test:\n    cmds:\n      - pytest\n");
+        for (file, check, is_run) in [
+            (tox, "tox -e py312", false),
+            (tox, "tox -qe lint -- test", false),
+            (tox, "tox -e=lint,test", true),
+            (nox, "nox -s lint", false),
+            (nox, "nox -k lint", false),
+            (nox, "nox --session=test", true),
+            (nox, "nox -s lint test", true),
+            (hatch, "hatch test", false),
+            (hatch, "hatch run lint test", false),
+            (hatch, "hatch run +py=3.12 ci:test -x", true),
+            (poe, "poe lint test", false),
+            (poe, "poe test lint", true),
+            (task, "task web:test", false),
+            (task, "task -d web test", false),
+            (task, "task test -- x", true),
+        ] {
+            let lacks = (!is_run).then(|| format!("\"test\" of {} (pytest)", file.0));
+            assert_eq!(said(&[file], &[&format!(": {check}")]), lacks, "{check}");
+        }
+    }
+
+    #[test]
+    fn a_programs_own_path_is_compared_also_behind_a_shell() {
+        let make = ("Makefile", "test:\n\t./scripts/test.sh\n");
+        for check in [
+            ": bash scripts/test.sh",
+            ": sh -eu -o pipefail ./scripts/test.sh --fast",
+            ": ./scripts/test.sh",
+            ": scripts/../scripts/test.sh",
+            "scripts: bash test.sh",
+            ": sh -c 'cd scripts && ./test.sh'",
+        ] {
+            assert_eq!(said(&[make], &[check]), None, "{check}");
+        }
+        for check in [": bash other/test.sh", ": test.sh", ": bash test.sh", ": sh -c 'echo scripts/test.sh'", ": sh -n"] {
+            let lacks = Some("\"test\" of Makefile (scripts/test.sh)".to_owned());
+            assert_eq!(said(&[make], &[check]), lacks, "{check}");
+        }
+        assert_eq!(said(&[("Makefile", "test:\n\tstestr run\n")], &[": .venv/bin/stestr run"]), None);
+    }
+
+    #[test]
+    fn a_known_runner_in_a_container_is_named() {
+        for test in [
+            "docker compose run --rm web pytest -q",
+            "docker compose -f ci.yml exec -T web python -m pytest",
+            "docker run --rm -v .:/app -e CI=1 python:3 sh -c 'cd /app && pytest'",
+            "podman exec -it web .venv/bin/pytest",
+            "docker-compose run web poetry run pytest",
+        ] {
+            let text = format!("test:\n\t{test}\n");
+            let missing = Some("\"test\" of Makefile (pytest)".to_owned());
+            assert_eq!(said(&[("Makefile", &text)], &[": ruff check"]), missing, "{test}");
+            assert_eq!(said(&[("Makefile", &text)], &[": pytest"]), None, "{test}");
+            assert_eq!(said(&[("Makefile", "test:\n\tpytest\n")], &[&format!(": {test}")]), None, "{test}");
+        }
+        // An image or a service is no program, and what else runs in a container is not read.
+        for test in [
+            "docker compose run --rm pytest",
+            "docker run -e pytest web",
+            "docker compose run web ./test.sh",
+            "docker build pytest",
+        ] {
+            let text = format!("test:\n\t{test}\n");
+            assert_eq!(
+                said(&[("Makefile", "test:\n\tpytest\n")], &[&format!(": {test}")]).as_deref(),
+                Some("\"test\" of Makefile (pytest)")
+            );
+            assert_eq!(said(&[("Makefile", &text)], &[": pytest"]), Some(format!("\"test\" of Makefile ({test})")));
+        }
+    }
+
+    #[test]
+    fn a_long_chain_is_read_once_and_followed_to_a_bound() {
+        struct Counted(FakeFiles, std::cell::Cell<usize>);
+        impl ProjectFiles for Counted {
+            fn read(&self, path: &str) -> Option<Vec<u8>> {
+                self.1.set(self.1.get() + 1);
+                self.0.read(path)
+            }
+            fn exists(&self, path: &str) -> bool {
+                self.0.exists(path)
+            }
+            fn is_directory(&self, path: &str) -> bool {
+                self.0.is_directory(path)
+            }
+            fn names(&self, directory: &str) -> Vec<String> {
+                self.0.names(directory)
+            }
+        }
+        let chain = |length: usize| {
+            let targets: String = (0..length).map(|at| format!("t{at}: t{}\n", at + 1)).collect();
+            format!("test: t0\n{targets}t{length}:\n\tpytest\n")
+        };
+        for (length, lacks) in [(300, "pytest"), (5_000, "make t399")] {
+            let files = Counted(FakeFiles::of(&[("Makefile", &chain(length))]), std::cell::Cell::default());
+            let call = |words: &str| split_words(words).expect("words");
+            let (lint, make) = (call("make t0 t1 t2"), call("make test"));
+            let run = |argv: &[String]| tests_not_run(&files, &[RunCommand { argv, directory: "", tool: Tool::Generic }]);
+            let said = run(&call("ruff check"));
+            assert_eq!(said, Some(format!("\"test\" of Makefile ({lacks})")));
+            assert_eq!(run(&make), None);
+            files.1.set(0);
+            run(&lint);
+            assert!(files.1.get() < 20, "{} reads", files.1.get());
+        }
     }
 
     #[test]

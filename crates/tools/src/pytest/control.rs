@@ -28,10 +28,19 @@ const NAMED_PLUGINS: usize = 32;
 /// pytest's exit code for a run in which tests failed.
 const TESTS_FAILED: i32 = 1;
 
+/// pytest's exit codes for a run that was refused or broken off, or that had no test.
+const NOTHING_RAN: std::ops::RangeInclusive<i32> = 3..=5;
+
 /// The words of code that can end the process of pytest, or start another session in it: a `conftest.py` with such code can put
 /// another session in the place of the one that was started.
-const REPLACING_WORDS: &[&str] =
-    &["os._exit", "import _exit", "os.exec", "pytest.main", "import main", "console_main", "cmdline.main"];
+const REPLACING_WORDS: &[&str] = &["os._exit", "import _exit", "os.exec", "pytest.main", "console_main", "cmdline.main"];
+
+/// The words of code that can start another program.
+const STARTING_WORDS: &[&str] = &["subprocess", "os.system", "os.popen", "os.spawn", "os.posix_spawn", "runpy"];
+
+/// The words of code that says which program it starts, if that is pytest, or the same command again.
+const STARTED_WORDS: &[&str] =
+    &["\"pytest\"", "'pytest'", "\"pytest ", "'pytest ", "-m pytest", "py.test", "sys.argv", "orig_argv"];
 
 /// The command and files of a control, the run of tests that must fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,11 +62,23 @@ pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     tool == Tool::Pytest && is_direct(&located)
 }
 
-/// Returns whether the text of a `conftest.py` or plugin has words by which it can put another session in the place of the one that
-/// was started. The report and the output of such a session agree, so only a control shows it.
+/// Returns whether the text of a `conftest.py`, of a plugin, or of a module of them has words by which it can put another session in the
+/// place of the one that was started. The report and the output of such a session agree, so only a control shows it.
 pub fn may_replace_session(text: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let ends_green = text.contains("pytest.exit") && text.contains("returncode");
-    ends_green || REPLACING_WORDS.iter().any(|word| text.contains(word))
+    let calls_main = imports_main(text) || text.contains("import pytest as ") && text.contains(".main(");
+    ends_green || calls_main || has(REPLACING_WORDS) || has(STARTING_WORDS) && has(STARTED_WORDS)
+}
+
+/// Returns whether a text imports pytest's own `main`: `from pytest import main`, and not `from app import main`.
+fn imports_main(text: &str) -> bool {
+    let mut imports = ["from pytest", "from _pytest"].into_iter().flat_map(|from| text.split(from).skip(1));
+    imports.any(|rest| {
+        let line = rest.lines().next().unwrap_or_default();
+        let names = if line.contains('(') { rest.split(')').next().unwrap_or_default() } else { line };
+        names.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == "main")
+    })
 }
 
 /// Returns the paths, from the end, of the plugins that a command, a settings file or a `conftest.py` names: the values of `-p` and
@@ -111,8 +132,9 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     })
 }
 
-/// Returns whether all tests of the control failed as required.
-pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlObservation {
+/// Returns whether all tests of the control failed as required. Where nobody asked for the control, a run of it in which nothing ran
+/// proves nothing: the project may not let such tests in.
+pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str, is_asked_for: bool) -> ControlObservation {
     let ActionEnd::Exited { code } = end else {
         return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());
     };
@@ -134,6 +156,13 @@ pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> C
         ToolReport::Missing | ToolReport::NotRequested => Err("there is none".to_owned()),
         ToolReport::Refused(why) => Err(why.clone()),
     };
+    if controls.is_empty() && !is_asked_for && NOTHING_RAN.contains(code) {
+        return ControlObservation {
+            held: false,
+            applicable: Some(false),
+            reason: format!("none of the tests that must fail ran, and the control ended with exit code {code}; see its log"),
+        };
+    }
     match read {
         Ok(_) => judge(*code, &controls, nonce),
         Err(why) => {
@@ -209,7 +238,7 @@ mod tests {
     }
 
     fn seen(code: i32, cases: &str) -> ControlObservation {
-        interpret_control(&ActionEnd::Exited { code }, &report(cases), NONCE)
+        interpret_control(&ActionEnd::Exited { code }, &report(cases), NONCE, true)
     }
 
     const FAILED: &str = r#"<testcase classname="tests.test_a" name="test_c0ffee"><failure message="c0ffee must fail">assert</failure></testcase>"#;
@@ -236,14 +265,34 @@ mod tests {
         assert_eq!((partly.held, partly.applicable), (true, None), "{}", partly.reason);
         let mixed = format!(r#"{FAILED}<testcase classname="u" name="test_c0ffee"/>"#);
         assert!(!seen(1, &mixed).held, "one that is green is enough");
+        let unasked = |code| interpret_control(&ActionEnd::Exited { code }, &report(""), NONCE, false).applicable;
+        assert_eq!([0, 1, 3, 4, 5].map(unasked), [None, None, Some(false), Some(false), Some(false)]);
     }
 
     #[test]
     fn code_that_can_replace_the_session_is_known_by_its_words() {
-        for text in ["pytest.main(sys.argv)", "os._exit(0)", "from os import _exit", "pytest.exit('x', returncode=0)"] {
+        for text in [
+            "pytest.main(sys.argv)",
+            "os._exit(0)",
+            "from os import _exit",
+            "pytest.exit('x', returncode=0)",
+            "from pytest import fixture, main",
+            "from _pytest.config import (\n    main as start,\n)",
+            "import pytest as p\np.main()",
+            "subprocess.call([sys.executable, \"-m\", \"pytest\", *rest])",
+            "import subprocess, sys\nsubprocess.run([sys.executable, *sys.argv])",
+            "os.system('python -m pytest -k ok')",
+        ] {
             assert!(may_replace_session(text), "{text}");
         }
-        for text in ["import pytest", "pytest.exit('no database')", "self.on_exit(1)"] {
+        for text in [
+            "import pytest",
+            "pytest.exit('no database')",
+            "self.on_exit(1)",
+            "import pytest\nfrom app import main",
+            "import pytest\nfrom app.cli import main\n\nmain()",
+            "import pytest, subprocess\nsubprocess.run(['docker', 'compose', 'up'])",
+        ] {
             assert!(!may_replace_session(text), "{text}");
         }
         for (text, expected) in [
@@ -259,9 +308,9 @@ mod tests {
     #[test]
     fn without_an_end_and_a_report_of_its_own_nothing_is_known() {
         let signalled = ActionEnd::Signalled { signal: 9 };
-        assert!(!interpret_control(&signalled, &report(FAILED), NONCE).held);
+        assert!(!interpret_control(&signalled, &report(FAILED), NONCE, true).held);
         for report in [ToolReport::Missing, ToolReport::Refused("a link".to_owned()), ToolReport::Fresh(b"<".to_vec())] {
-            assert!(!interpret_control(&ActionEnd::Exited { code: 1 }, &report, NONCE).held);
+            assert!(!interpret_control(&ActionEnd::Exited { code: 1 }, &report, NONCE, true).held);
         }
     }
 

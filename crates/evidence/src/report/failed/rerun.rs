@@ -56,6 +56,9 @@ fn arguments(one_test: OneTest, program: &str, directory: &str, failure: &TestFa
             let file = failure.test_file.as_deref()?;
             // The browser of a project of Playwright stands in brackets. It is no part of the test's name.
             let names = failure.stable_name().split(" > ").filter(|name| !(name.starts_with('[') && name.ends_with(']')));
+            if names.clone().any(is_hook_of_mocha) {
+                return Some(vec![from_directory(file, directory)]);
+            }
             let names: Vec<String> = names.map(escaped_pattern).collect();
             let pattern = match is_outermost {
                 true => format!("/^{}$/", names.first()?.replace('/', r"\/")),
@@ -75,6 +78,13 @@ fn arguments(one_test: OneTest, program: &str, directory: &str, failure: &TestFa
             ["-run".to_owned(), parts.join("/"), package.to_owned()].to_vec()
         }
     })
+}
+
+/// Returns whether a name is that of a hook of mocha, such as `"before all" hook for "adds"`. No test has it, so a pattern of it runs nothing.
+fn is_hook_of_mocha(name: &str) -> bool {
+    [r#""before all" hook"#, r#""after all" hook"#, r#""before each" hook"#, r#""after each" hook"#]
+        .iter()
+        .any(|hook| name.starts_with(hook))
 }
 
 /// Returns whether an argument is one of the options that this file adds.
@@ -268,6 +278,7 @@ mod tests {
             ("node --test", "refuses (7)", r"node --test --test-name-pattern=^refuses \(7\)$ a.test.js"),
             ("node --test", "a.test.js", "node --test a.test.js"),
             ("npx mocha", "quotes > answers 200", "npx mocha --grep quotes answers 200$ a.test.js"),
+            ("npx mocha", r#"quotes > "before all" hook for "adds""#, "npx mocha a.test.js"),
             ("npx playwright test", "[chromium] > quotes > adds", "npx playwright test --grep quotes adds$ a.test.js"),
             ("bun test --coverage", "quotes > adds", "bun test --test-name-pattern quotes adds$ a.test.js"),
             ("deno test -A tests", "quotes > adds", "deno test -A --filter /^quotes$/ a.test.js"),
