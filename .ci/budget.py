@@ -14,20 +14,20 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 2_000,
-    "app": 7_410,
-    "evidence": 17_850,
+    "api": 2_040,
+    "app": 7_500,
+    "evidence": 17_340,
     "git": 1_910,
     "govern": 2_400,
     "index": 3_470,
-    "model": 7_010,
-    "plan": 15_570,
-    "proctor": 11_120,
-    "project": 11_830,
-    "run": 10_080,
-    "sandbox": 11_590,
-    "service": 8_910,
-    "tools": 15_830,
+    "model": 7_270,
+    "plan": 15_860,
+    "proctor": 11_000,
+    "project": 11_790,
+    "run": 10_330,
+    "sandbox": 11_750,
+    "service": 8_950,
+    "tools": 16_730,
     "tree": 6_250,
 }
 

@@ -116,7 +116,7 @@ pub(super) fn run_task(
     Ok(match sealed_of(environment, &loaded.plan.task, carried)? {
         Some(sealed) => {
             let asked = wish.phase.filter(|_| output == RunOutput::Screen);
-            asked.and_then(|phase| screen::asked_route(&sealed.report, phase)).iter().for_each(|line| render::line(line));
+            asked.and_then(|phase| screen::asked_route(&sealed.report, phase)).iter().for_each(render::line);
             let path = show_sealed(loaded, &opened.settings, &sealed, (output, style));
             if !sealed.report.rules_changed.is_empty() && output == RunOutput::Screen {
                 let RunResources { workspace, scope, settings } = opened;
