@@ -12,7 +12,7 @@ use crate::perform::reports::{read_source, take_report, without_secrets};
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
 use proctor_evidence::report::ActionFiles;
 use proctor_evidence::{OutputDirectory, mint_nonce};
-use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, EvidenceFile, Interpretation, Plan, Tool, TreePath};
+use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, EvidenceFile, Interpretation, Plan, TreePath};
 use proctor_project::ProjectError;
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
@@ -37,7 +37,7 @@ pub(super) struct ControlOutcome {
 /// every module of the tree whose name stands in code or settings that were read, except modules of tests.
 pub(crate) fn may_replace_session(plan: &Plan, root: &Path, index: &TreeIndex) -> bool {
     let mut found = Found::default();
-    for action in plan.steps.iter().filter(|action| action.tool == Tool::Pytest && !action.control) {
+    for action in plan.steps.iter().filter(|action| tools::may_be_replaced(action.tool) && !action.control) {
         found.texts.push(action.command.argv.join(" "));
         found.texts.extend(action.environment.get("PYTEST_ADDOPTS").cloned());
         found.texts.extend(action.environment.get("PYTEST_PLUGINS").map(|names| format!("pytest_plugins {names}")));
@@ -117,7 +117,8 @@ impl Performer<'_, '_> {
         time_budget: TimeBudget,
         attempts: &Attempts,
     ) -> Result<Option<ControlOutcome>, ProjectError> {
-        let is_needed = self.context.may_replace_session && action.phase == ActionPhase::Step && action.tool == Tool::Pytest;
+        let is_needed =
+            self.context.may_replace_session && action.phase == ActionPhase::Step && tools::may_be_replaced(action.tool);
         if !action.control && !is_needed {
             return Ok(None);
         }

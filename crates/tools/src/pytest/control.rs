@@ -56,6 +56,11 @@ pub struct ControlPreparation {
     pub report_file: PathBuf,
 }
 
+/// Returns whether code that the tool loads before the tests can put another session in the place of the one that was started.
+pub fn may_be_replaced(tool: Tool) -> bool {
+    tool == Tool::Pytest
+}
+
 /// Returns whether a command can have a control. It can if arguments that are added to it reach pytest.
 pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     let located = locate(argv);

@@ -30,7 +30,9 @@ mod rule_tests;
 use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
-pub use control::{ControlPreparation, interpret_control, may_have_control, may_replace_session, named_plugins, prepare_control};
+pub use control::{
+    ControlPreparation, interpret_control, may_be_replaced, may_have_control, may_replace_session, named_plugins, prepare_control,
+};
 pub(super) use discover::find;
 pub use hiding::{hiding_module, judge_hidden};
 use node_ids::NodeIds;
