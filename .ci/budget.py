@@ -27,7 +27,7 @@ LIMITS = {
     "run": 10_330,
     "sandbox": 11_750,
     "service": 8_950,
-    "tools": 16_730,
+    "tools": 16_740,
     "tree": 6_250,
 }
 
