@@ -96,8 +96,8 @@ pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;
 pub use pytest::{
     ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, command_may_rewrite_otherwise, hiding_module,
-    interpret_control, judge_hidden, may_be_replaced, may_have_control, may_replace_session, named_plugins, not_found,
-    prepare_control, settings_may_rewrite_otherwise,
+    interpret_control, judge_hidden, may_be_replaced, may_have_control, may_replace_session, named_plugins, names_session,
+    not_found, prepare_control, settings_may_rewrite_otherwise,
 };
 pub use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};

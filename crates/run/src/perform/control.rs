@@ -65,7 +65,7 @@ pub(crate) fn may_replace_session(plan: &Plan, root: &Path, index: &TreeIndex) -
         let counts = match code {
             Code::None => false,
             // Such a module of the project has to say that it is about pytest.
-            Code::MayBeLoaded => text.contains("pytest"),
+            Code::MayBeLoaded => tools::names_session(&text),
             Code::Loaded => true,
         };
         if counts && tools::may_replace_session(&text) {

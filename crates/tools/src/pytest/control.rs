@@ -61,6 +61,11 @@ pub fn may_be_replaced(tool: Tool) -> bool {
     tool == Tool::Pytest
 }
 
+/// Returns whether code says that it is about sessions of pytest.
+pub fn names_session(text: &str) -> bool {
+    text.contains("pytest")
+}
+
 /// Returns whether a command can have a control. It can if arguments that are added to it reach pytest.
 pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     let located = locate(argv);
