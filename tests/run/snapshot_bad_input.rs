@@ -15,19 +15,18 @@ use crate::common::{Output, Project, User, proctor};
 type Maker = fn(&Path);
 
 fn checking(script: &str) -> Project {
-    with_check(Project::new(), script)
+    let script = serde_json::to_string(script).expect("a string can be written");
+    let check = format!("[[check]]\nname = \"x\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n");
+    Project::new().toml(&check).file("a.txt", "hi")
 }
 
 /// Makes the project of [`checking`] in a directory that every user can reach: the directory for temporary files may be private to
 /// the user who runs the tests.
 fn checking_for_every_user(script: &str) -> Project {
     let directory = tempfile::Builder::new().prefix("proctor-").tempdir_in("/var/tmp").expect("`/var/tmp` is for everybody");
-    with_check(Project::of(directory), script)
-}
-
-fn with_check(project: Project, script: &str) -> Project {
-    let script = serde_json::to_string(script).expect("a string can be written");
-    project.toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"fake-tool\", \"--script\", {script}]\n")).file("a.txt", "hi")
+    // The program of the tests may lie where not every user can reach it.
+    let check = "[[check]]\nname = \"x\"\ncommand = [\"sh\", \"check.sh\"]\n";
+    Project::of(directory).toml(check).file("check.sh", script).file("a.txt", "hi")
 }
 
 /// Returns where the checks ran, and why there.
