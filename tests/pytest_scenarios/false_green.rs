@@ -19,10 +19,6 @@ const REMOVER: &[u8] = b"import atexit\nimport os\nimport re\nimport sys\n\n\nde
 const NESTED: &[u8] = b"import os\nimport subprocess\nimport sys\n\n\ndef test_x():\n    subprocess.run([sys.executable, '-m', 'pytest', 'inner/check_inner.py'])\n    os._exit(0)\n";
 const INNER: &[u8] = b"def test_inner():\n    pass\n";
 
-/// Behind a shell the nested pytest inherits the request for a report, so it leaves a green report. proctor does not
-/// claim to notice that (E5).
-pub(super) const KNOWN_LIMIT: &str = "G17b nested pytest and os._exit(0), behind a shell";
-
 const fn green(name: &'static str, expected: &'static [&'static str], files: Files) -> Scenario {
     Scenario { name, files, expected, exit: Some(0), ..PLAIN }
 }
@@ -124,6 +120,6 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     green("G17 nested pytest and os._exit(0)", &["REPORT_MISSING"], &[("test_a.py", NESTED), ("inner/check_inner.py", INNER)]),
     Scenario {
         form: Form::Shell,
-        ..green(KNOWN_LIMIT, &["TESTS_PASSED"], &[("test_a.py", NESTED), ("inner/check_inner.py", INNER)])
+        ..green("G17b nested pytest and os._exit(0), behind a shell", &["REPORT_MISSING"], &[("test_a.py", NESTED), ("inner/check_inner.py", INNER)])
     },
 ];
