@@ -24,10 +24,10 @@ LIMITS = {
     "plan": 15_860,
     "proctor": 11_000,
     "project": 11_790,
-    "run": 10_330,
+    "run": 10_340,
     "sandbox": 11_750,
     "service": 8_950,
-    "tools": 16_740,
+    "tools": 16_780,
     "tree": 6_250,
 }
 

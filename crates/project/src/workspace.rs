@@ -17,9 +17,10 @@ use crate::specifications::Specifications;
 use crate::task_error::TaskError;
 use crate::trees::Trees;
 use proctor_evidence::{Store, agents_directory};
-use proctor_model::{Plan, PlanNote, ProjectId, RetentionLimits, TaskId, TreeDigest, TreeIssue};
+use proctor_model::{Digest, Plan, PlanNote, ProjectId, RetentionLimits, TaskId, TreeDigest, TreeIssue};
 use proctor_plan::config::Configuration;
 use proctor_sandbox::process::LauncherHandle;
+use proctor_tools::SessionCode;
 use proctor_tree::TreeHints;
 
 /// Everything that a run needs and that stays for the next run.
@@ -39,6 +40,8 @@ pub struct LastRuns {
     pub before_stopped_run: BTreeMap<ProjectId, DecidingFilesBefore>,
     /// The notes of each task's last plan.
     pub notes: BTreeMap<(ProjectId, TaskId), Vec<PlanNote>>,
+    /// What files of Python said of sessions of pytest, by their content.
+    pub session_code: BTreeMap<Digest, Arc<SessionCode>>,
     /// The project of the last sealed run, and the limits for its evidence, for [`Workspace::keep_to_limits`].
     pub to_prune: Option<(ProjectScope, RetentionLimits)>,
 }

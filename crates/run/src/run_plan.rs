@@ -204,7 +204,7 @@ fn context_of_run<'a>(
         guarded: GuardedFiles::default(),
         changed_rules,
         configured_files: configured_files(request.plan, &request.scope.root, &look.index),
-        may_replace_session: may_replace_session(request.plan, &request.scope.root, &look.index),
+        may_replace_session: false,
     })
 }
 
@@ -222,6 +222,8 @@ fn begin<'a>(
     // A run by rules that nobody approved finds no caches of other runs, and leaves none.
     let caches = if context.changed_rules.is_some() { CachesMode::Fresh } else { request.settings.sandbox.caches };
     let place = place_of_checks(store, runner, request, look.copies, caches)?;
+    context.may_replace_session =
+        may_replace_session(request.plan, &request.scope.root, &look.index, &mut last_runs.session_code);
     let guarded = GuardedFiles::find(request, &look.index, &place);
     context.guarded = guarded.since(last_runs.before_stopped_run.remove(&request.scope.project));
     Ok(BegunRun { context, place, index: look.index })

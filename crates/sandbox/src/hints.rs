@@ -284,7 +284,7 @@ mod tests {
         for (line, expected) in [
             ("curl: (6) Could not resolve host: example.org", Some("a name could not be resolved")),
             ("socket.gaierror: [Errno -3] Temporary failure in name resolution", Some("a name could not be resolved")),
-            ("Error: getaddrinfo EAI_AGAIN registry.npmjs.org", Some("a name could not be resolved")),
+            ("Error: getaddrinfo EAI_AGAIN packages.example.org", Some("a name could not be resolved")),
             ("OSError: [Errno 101] Network is unreachable", Some("the network is unreachable")),
             ("dial tcp: lookup example.org: no such host", Some("a name could not be resolved")),
             ("connect ECONNREFUSED 127.0.0.1:5432", Some("a connection was refused")),

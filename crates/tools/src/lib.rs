@@ -95,9 +95,9 @@ pub use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;
 pub use pytest::{
-    ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, command_may_rewrite_otherwise, hiding_module,
-    interpret_control, judge_hidden, may_be_replaced, may_have_control, may_replace_session, named_plugins, names_session,
-    not_found, prepare_control, settings_may_rewrite_otherwise,
+    ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, SessionCode, command_may_rewrite_otherwise,
+    hiding_module, interpret_control, judge_hidden, may_be_replaced, may_have_control, modules_named, named_plugins, not_found,
+    prepare_control, settings_may_rewrite_otherwise,
 };
 pub use recognise::remark;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};

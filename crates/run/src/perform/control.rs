@@ -4,25 +4,25 @@
 //! The control uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but
 //! no other check starts, and no end of a check is reported, until the control is over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::perform::process::with_command_environment;
 use crate::perform::reports::{read_source, take_report, without_secrets};
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, limits_of};
 use proctor_evidence::report::ActionFiles;
 use proctor_evidence::{OutputDirectory, mint_nonce};
-use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, EvidenceFile, Interpretation, Plan, TreePath};
+use proctor_model::{Action, ActionPhase, CategoryCode, ControlObservation, Digest, EvidenceFile, Interpretation, Plan};
 use proctor_project::ProjectError;
-use proctor_tools::{self as tools, ReportRequest};
-use proctor_tree::TreeIndex;
+use proctor_tools::{self as tools, ReportRequest, SessionCode};
+use proctor_tree::{TreeEntry, TreeIndex};
 
 /// The names of the files with code that pytest or Python loads before the tests.
 const LOADED_ALWAYS: &[&[u8]] = &[b"conftest.py", b"sitecustomize.py", b"usercustomize.py"];
 
-/// At most so many modules are read for words, and about so many bytes of them.
-const MOST_FILES: usize = 2000;
-const MOST_BYTES: usize = 4 << 20;
+/// At most so many modules that others import are looked at.
+const MOST_MODULES: usize = 200;
 
 /// The result of a control, and its files.
 pub(super) struct ControlOutcome {
@@ -34,69 +34,66 @@ pub(super) struct ControlOutcome {
 /// the one that a check starts. The checks whose command is pytest itself then have a control, whether they ask for one or not.
 ///
 /// That code is each `conftest.py`, what Python loads by itself, the plugins that a command, its environment or a settings file names, and
-/// every module of the tree whose name stands in code or settings that were read, except modules of tests.
-pub(crate) fn may_replace_session(plan: &Plan, root: &Path, index: &TreeIndex) -> bool {
-    let mut found = Found::default();
-    for action in plan.steps.iter().filter(|action| tools::may_be_replaced(action.tool) && !action.control) {
-        found.texts.push(action.command.argv.join(" "));
-        found.texts.extend(action.environment.get("PYTEST_ADDOPTS").cloned());
-        found.texts.extend(action.environment.get("PYTEST_PLUGINS").map(|names| format!("pytest_plugins {names}")));
-    }
-    if found.texts.is_empty() {
+/// the modules of the tree that these import, and so on, except modules of tests. `known` has what files said before, by their content, so
+/// that a save reads what changed.
+pub(crate) fn may_replace_session(
+    plan: &Plan,
+    root: &Path,
+    index: &TreeIndex,
+    known: &mut BTreeMap<Digest, Arc<SessionCode>>,
+) -> bool {
+    let of_pytest = || plan.steps.iter().filter(|action| tools::may_be_replaced(action.tool) && !action.control);
+    if of_pytest().next().is_none() {
         return false;
     }
-    let read = |path: &TreePath| read_source(root, path.as_path()).unwrap_or_default();
-    let mut modules: BTreeMap<String, Vec<TreePath>> = BTreeMap::new();
+    let mut texts: Vec<String> = of_pytest().map(|action| action.command.argv.join(" ")).collect();
+    texts.extend(of_pytest().filter_map(|action| action.environment.get("PYTEST_ADDOPTS").cloned()));
+    let plugins = of_pytest().filter_map(|action| action.environment.get("PYTEST_PLUGINS"));
+    texts.extend(plugins.map(|names| format!("pytest_plugins {names}")));
+    let read = |entry: &TreeEntry| read_source(root, entry.path.as_path()).unwrap_or_default();
+    let mut used = BTreeMap::new();
+    let mut code_of = |entry: &TreeEntry| {
+        let code = entry.digest.and_then(|digest| known.get(&digest).cloned());
+        let code = code.unwrap_or_else(|| Arc::new(SessionCode::read(&read(entry))));
+        used.extend(entry.digest.map(|digest| (digest, code.clone())));
+        code
+    };
+    let mut modules: BTreeMap<String, Vec<TreeEntry>> = BTreeMap::new();
+    let mut waiting = VecDeque::new();
     for entry in index.entries() {
         let name = entry.path.name();
         if LOADED_ALWAYS.contains(&name) {
-            found.code.push((read(&entry.path), Code::Loaded));
+            waiting.push_back((code_of(&entry), true));
         } else if tools::PYTEST_SETTINGS_FILES.contains(&name) {
-            found.texts.push(read(&entry.path));
+            texts.push(read(&entry));
         } else if let Some(module) = module_of(entry.path.as_path()) {
-            modules.entry(module.to_owned()).or_default().push(entry.path.clone());
+            modules.entry(module.to_owned()).or_default().push(entry.clone());
         }
     }
-    let named = found.texts.iter().chain(found.code.iter().map(|(text, _)| text)).flat_map(|text| tools::named_plugins(text));
-    let named: Vec<String> = named.collect();
-    found.code.extend(std::mem::take(&mut found.texts).into_iter().map(|text| (text, Code::None)));
-    let (mut files, mut bytes) = (0, 0);
-    while let Some((text, code)) = found.code.pop() {
-        let counts = match code {
-            Code::None => false,
-            // Such a module of the project has to say that it is about pytest.
-            Code::MayBeLoaded => tools::names_session(&text),
-            Code::Loaded => true,
-        };
-        if counts && tools::may_replace_session(&text) {
-            return true;
-        }
-        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        for path in words.filter_map(|word| modules.remove(word)).flatten() {
-            if files < MOST_FILES && bytes < MOST_BYTES {
-                let text = read(&path);
-                (files, bytes) = (files + 1, bytes + text.len());
-                let is_named = named.iter().any(|plugin| path.as_path().ends_with(plugin));
-                found.code.push((text, if is_named { Code::Loaded } else { Code::MayBeLoaded }));
+    let mut plugins: Vec<String> = texts.iter().flat_map(|text| tools::named_plugins(text)).collect();
+    let mut words: VecDeque<String> = texts.iter().flat_map(|text| tools::modules_named(text)).collect();
+    let mut looked_at = 0;
+    let found = loop {
+        if let Some((code, is_loaded)) = waiting.pop_front() {
+            // A module of the project has to say that it is about pytest.
+            if code.may_replace && (is_loaded || code.names_session) {
+                break true;
             }
+            words.extend(code.imported.iter().cloned());
+            words.extend(code.plugins.iter().filter_map(|path| Some(Path::new(path).file_stem()?.to_str()?.to_owned())));
+            plugins.extend(code.plugins.iter().cloned());
+        } else if let Some(word) = words.pop_front() {
+            for entry in modules.remove(&word).into_iter().flatten().take(MOST_MODULES - looked_at) {
+                looked_at += 1;
+                let is_plugin = plugins.iter().any(|plugin| entry.path.as_path().ends_with(plugin));
+                waiting.push_back((code_of(&entry), is_plugin));
+            }
+        } else {
+            break false;
         }
-    }
-    false
-}
-
-/// Whether a text is code that runs before the tests.
-enum Code {
-    /// It is a command or a settings file, which only names code.
-    None,
-    MayBeLoaded,
-    Loaded,
-}
-
-/// The texts that may name code, and what was read and not looked at yet.
-#[derive(Default)]
-struct Found {
-    texts: Vec<String>,
-    code: Vec<(String, Code)>,
+    };
+    *known = used;
+    found
 }
 
 /// Returns the name by which code imports a file of Python that is no module of tests; of a package, that of its directory.

@@ -61,20 +61,64 @@ pub fn may_be_replaced(tool: Tool) -> bool {
     tool == Tool::Pytest
 }
 
-/// Returns whether code says that it is about sessions of pytest.
-pub fn names_session(text: &str) -> bool {
-    text.contains("pytest")
-}
-
 /// Returns whether a command can have a control. It can if arguments that are added to it reach pytest.
 pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     let located = locate(argv);
     tool == Tool::Pytest && is_direct(&located)
 }
 
-/// Returns whether the text of a `conftest.py`, of a plugin, or of a module of them has words by which it can put another session in the
-/// place of the one that was started. The report and the output of such a session agree, so only a control shows it.
-pub fn may_replace_session(text: &str) -> bool {
+/// What a file of Python says that may be loaded before the tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCode {
+    /// Whether it has words by which it can put another session in the place of the one that was started. The report and the output of such
+    /// a session agree, so only a control shows it.
+    pub may_replace: bool,
+    /// Whether it is about pytest at all. A module of the project may start other programs for other reasons.
+    pub names_session: bool,
+    /// The words of its imports: some are names of modules.
+    pub imported: Vec<String>,
+    /// The paths, from the end, of the plugins that it names.
+    pub plugins: Vec<String>,
+}
+
+impl SessionCode {
+    pub fn read(text: &str) -> Self {
+        let imported = import_words(text).map(str::to_owned).collect();
+        Self {
+            may_replace: may_replace_session(text),
+            names_session: text.contains("pytest"),
+            imported,
+            plugins: named_plugins(text),
+        }
+    }
+}
+
+/// Returns the words of the lines of a text that import something, also of a list that goes on over further lines.
+fn import_words(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_list = false;
+    let lines = text.lines().filter(move |line| {
+        let begins = line.contains("import");
+        let belongs = begins || is_list;
+        is_list = belongs && !line.contains(')') && (is_list || line.contains('('));
+        belongs
+    });
+    lines.flat_map(words_of)
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}
+
+/// Returns the names of modules that a command or a settings file may load before the tests: the last part of each plugin's name, and
+/// each word of a file that declares plugins of its own for pytest.
+pub fn modules_named(text: &str) -> Vec<String> {
+    let plugins = named_plugins(text).into_iter();
+    let stems = plugins.filter_map(|path| Some(Path::new(&path).file_stem()?.to_str()?.to_owned()));
+    let declared = words_of(text).filter(|_| text.contains("pytest11")).map(str::to_owned);
+    stems.chain(declared).collect()
+}
+
+fn may_replace_session(text: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let ends_green = text.contains("pytest.exit") && text.contains("returncode");
     let calls_main = imports_main(text) || text.contains("import pytest as ") && text.contains(".main(");
@@ -87,7 +131,7 @@ fn imports_main(text: &str) -> bool {
     imports.any(|rest| {
         let line = rest.lines().next().unwrap_or_default();
         let names = if line.contains('(') { rest.split(')').next().unwrap_or_default() } else { line };
-        names.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == "main")
+        words_of(names).any(|word| word == "main")
     })
 }
 
@@ -277,6 +321,20 @@ mod tests {
         assert!(!seen(1, &mixed).held, "one that is green is enough");
         let unasked = |code| interpret_control(&ActionEnd::Exited { code }, &report(""), NONCE, false).applicable;
         assert_eq!([0, 1, 3, 4, 5].map(unasked), [None, None, Some(false), Some(false), Some(false)]);
+    }
+
+    #[test]
+    fn modules_are_those_of_imports_and_of_plugins_that_are_named() {
+        let code = SessionCode::read(
+            "import a\nfrom b.c import (\n    d,\n    e)\nf = 1\nimportlib.import_module('g')\npytest_plugins = 'h.i'\n",
+        );
+        for (word, is_there) in [("a", true), ("c", true), ("d", true), ("e", true), ("f", false), ("g", true)] {
+            assert_eq!(code.imported.iter().any(|imported| imported == word), is_there, "{word}");
+        }
+        assert_eq!((code.plugins, code.names_session, code.may_replace), (vec!["h/i.py".to_owned()], true, false));
+        assert_eq!(modules_named("pytest -p shop.plug -q"), ["plug"]);
+        assert_eq!(modules_named("[project]\nname = \"shop\"\n"), [""; 0], "a settings file that names no plugin");
+        assert!(modules_named("[project.entry-points.pytest11]\nshop = \"shop.plug\"\n").contains(&"plug".to_owned()));
     }
 
     #[test]

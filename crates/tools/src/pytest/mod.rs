@@ -31,7 +31,7 @@ use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
 pub use control::{
-    ControlPreparation, interpret_control, may_be_replaced, may_have_control, may_replace_session, named_plugins, names_session,
+    ControlPreparation, SessionCode, interpret_control, may_be_replaced, may_have_control, modules_named, named_plugins,
     prepare_control,
 };
 pub(super) use discover::find;
