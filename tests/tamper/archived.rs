@@ -163,7 +163,9 @@ pub(super) const ROWS: &[Row] = &[
         }
         Act::Done
     }),
-    row("an archive is packed anew with the same files", FaultKind::ArchiveChanged, ".tar.zst", |it| pack_again(it, |_| ())),
+    row("an archive is packed anew with the same files", FaultKind::ArchiveChanged, ".tar.zst", |it| {
+        pack_again(it, |files| files.reverse())
+    }),
     row("an archive is packed anew with another log", FaultKind::FileChanged, LOG, |it| {
         pack_again(it, |files| {
             let log = files.iter_mut().find(|(name, _)| name.ends_with(LOG)).expect("there is a log");
