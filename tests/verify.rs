@@ -197,7 +197,7 @@ fn nobody_is_accused_while_eight_processes_write() {
 }
 
 #[test]
-#[ignore = "long tier"]
+#[ignore = "wide tier"]
 fn nobody_is_accused_while_eight_processes_write_for_long() {
     verify_beside_eight_processes(Duration::from_secs(60));
 }

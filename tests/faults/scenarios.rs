@@ -7,7 +7,6 @@ use std::path::Path;
 use super::places::{SAMPLE, Scenario, Wrong, check};
 use crate::approval::LINT;
 use crate::approval::signed::{SETTINGS, allowed, key, sign};
-use crate::common::Extent;
 
 /// A run after somebody has changed a box of the task list. The run records that, restores the list and writes it again.
 const RUN_WITH_A_TASK_LIST: Scenario = Scenario {
@@ -33,33 +32,41 @@ const EXPORT: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// Commands that write outside of the store, and how many of their operations may go wrong in one project.
-const OUTSIDE_OF_THE_STORE: [(Scenario, usize); 2] = [(ANCHOR_IN_A_FILE, 10), (EXPORT, 10)];
+const INSIDE_OF_THE_STORE: [Scenario; 3] = [RUN_WITH_A_TASK_LIST, APPROVAL, ATTESTATION];
+const OUTSIDE_OF_THE_STORE: [Scenario; 2] = [ANCHOR_IN_A_FILE, EXPORT];
 
 #[test]
 fn each_command_that_writes_to_the_store_may_die_and_fail_at_some_of_its_operations() {
-    let inside = [(RUN_WITH_A_TASK_LIST, 10), (APPROVAL, 10), (ATTESTATION, 10)];
-    for (scenario, lives) in inside.into_iter().chain(OUTSIDE_OF_THE_STORE) {
-        scenario.go_wrong_in_projects(SAMPLE, Wrong::Dies, lives);
-        scenario.go_wrong_in_projects(SAMPLE, Wrong::Fails("EIO"), lives);
+    for scenario in INSIDE_OF_THE_STORE.iter().chain(&OUTSIDE_OF_THE_STORE) {
+        scenario.go_wrong_in_projects(SAMPLE, Wrong::Dies);
+        scenario.go_wrong_in_projects(SAMPLE, Wrong::Fails("EIO"));
     }
 }
 
 #[test]
 #[ignore = "long tier"]
-fn a_run_that_puts_the_task_list_back_may_die_and_fail_at_every_operation() {
-    RUN_WITH_A_TASK_LIST.go_wrong_everywhere(Wrong::Dies);
-    RUN_WITH_A_TASK_LIST.go_wrong_everywhere(Wrong::Fails("EIO"));
+fn a_run_that_puts_the_task_list_back_may_die_and_fail_at_many_operations() {
+    RUN_WITH_A_TASK_LIST.go_wrong_often(Wrong::Dies);
+    RUN_WITH_A_TASK_LIST.go_wrong_often(Wrong::Fails("EIO"));
 }
 
 #[test]
 #[ignore = "long tier"]
-fn an_anchor_and_an_export_may_die_and_fail_at_every_operation() {
-    for (scenario, lives) in OUTSIDE_OF_THE_STORE {
-        scenario.go_wrong_in_projects(Extent::All, Wrong::Dies, lives);
-        scenario.go_wrong_in_projects(Extent::All, Wrong::Fails("ENOSPC"), lives);
+fn an_anchor_and_an_export_may_die_and_fail_at_many_operations() {
+    for scenario in OUTSIDE_OF_THE_STORE {
+        scenario.go_wrong_often(Wrong::Dies);
+        scenario.go_wrong_often(Wrong::Fails("ENOSPC"));
     }
 }
+
+#[test]
+#[ignore = "wide tier"]
+fn each_command_that_writes_to_the_store_may_die_and_fail_at_every_operation() {
+    for scenario in INSIDE_OF_THE_STORE.iter().chain(&OUTSIDE_OF_THE_STORE) {
+        scenario.go_wrong_everywhere();
+    }
+}
+
 /// An approval by signature: somebody who may approve has signed a change that weakens the checks.
 const APPROVAL: Scenario = Scenario {
     command: &["approve", "--signature", "../shared/approval.json.sig"],
@@ -95,14 +102,14 @@ const ATTESTATION: Scenario = Scenario {
 
 #[test]
 #[ignore = "long tier"]
-fn an_approval_may_die_and_fail_at_every_operation() {
-    APPROVAL.go_wrong_everywhere(Wrong::Dies);
-    APPROVAL.go_wrong_everywhere(Wrong::Fails("EIO"));
+fn an_approval_may_die_and_fail_at_many_operations() {
+    APPROVAL.go_wrong_often(Wrong::Dies);
+    APPROVAL.go_wrong_often(Wrong::Fails("EIO"));
 }
 
 #[test]
 #[ignore = "long tier"]
-fn a_note_in_git_may_die_and_fail_at_every_operation() {
-    ATTESTATION.go_wrong_everywhere(Wrong::Dies);
-    ATTESTATION.go_wrong_everywhere(Wrong::Fails("ENOSPC"));
+fn a_note_in_git_may_die_and_fail_at_many_operations() {
+    ATTESTATION.go_wrong_often(Wrong::Dies);
+    ATTESTATION.go_wrong_often(Wrong::Fails("ENOSPC"));
 }
