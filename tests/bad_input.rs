@@ -128,15 +128,14 @@ fn a_program_that_is_not_there_is_a_result() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    a                    tool not found <time> blocks · HIGH
+      ✗ a                    tool not found <time>
            There is no program `no-such-linter` in /usr/bin:/bin:<home>/.local/bin:<home>/.cargo/bin; install it or correct the check's command
-      ✗ STEP.2    b                    tool not found <time> blocks · HIGH
+      ✗ b                    tool not found <time>
            There is no program `./scripts/check` in <project>/scripts; install it or correct the check's command
     FAILED · 2 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let step = output.report()["stepExecution"]["results"][0].clone();
     assert_eq!((&step["status"], &step["classification"]["code"]), (&"EXECUTION_ERROR".into(), &"TOOL_NOT_FOUND".into()));
@@ -151,15 +150,14 @@ fn an_interpreter_that_is_not_there_is_a_result() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    a                    tool not found <time> blocks · HIGH
+      ✗ a                    tool not found <time>
            `<project>/check` is there, but `/nowhere/bin/python`, which its first line names, is not; install it or, where a virtual environment was moved or removed, create that anew
-      ✗ STEP.2    b                    not started <time> blocks · HIGH
+      ✗ b                    not started <time>
            `./plain` is there and may not be executed; run `chmod +x` on it or start it through its interpreter
     FAILED · 2 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
 }
 
@@ -171,14 +169,13 @@ fn a_directory_of_a_check_that_is_not_there_is_a_result() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    a                    not started <time> blocks · HIGH
+      ✗ a                    not started <time>
            The check's directory `<project>/web` does not exist; create it or correct `directory`
       note: a: the directory `web` is not there yet
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
 }
 

@@ -31,15 +31,14 @@ fn a_command_that_prints_nothing_for_too_long_is_stopped_and_the_report_says_whi
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    check                no output for <time> <time> blocks · MEDIUM
+      ✗ check                no output for <time> <time>
            The command printed nothing for <time> and was stopped (SIGTERM); find out what it waits for, make it print while it works, or raise `idle_timeout`
            │ so far
            all of its output: `proctor show --log STEP.1`
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
     let silent = only_result(&report);
@@ -68,7 +67,7 @@ fn a_command_that_prints_too_much_is_stopped_and_its_log_ends_at_the_limit() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    check                printed over 64KiB <time> blocks · MEDIUM
+      ✗ check                printed over 64KiB <time>
            The command printed more than 64KiB and was stopped (SIGKILL); make it print less or raise `max_output`. Its log ends at that limit
            │ line
            │ line
@@ -78,9 +77,8 @@ fn a_command_that_prints_too_much_is_stopped_and_its_log_ends_at_the_limit() {
            its output up to the limit: `proctor show --log STEP.1`
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
     let flood = only_result(&report);

@@ -102,9 +102,8 @@ fn two_outputs_without_a_verdict_stop_everything_and_both_are_shown() {
     Code review failed twice with malformed output: the first attempt is missing the 'Ready to merge?' field; the retry is missing the 'Ready to merge?' field
     INDETERMINATE · evidence/review/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     note: review: Code review output missing 'Ready to merge?' field - retrying once
     hint: Review agent may not be following template - check code-reviewer skill
     "#);

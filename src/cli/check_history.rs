@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::cli::local_time::LocalTime;
 use crate::cli::screen::{self, BlockCharacters};
 use crate::cli::style::{Line, Style};
 use proctor_app::Environment;
@@ -33,8 +34,11 @@ impl CheckHistory {
     pub(crate) fn lines(&self, project: &ProjectId, task: &TaskId) -> Vec<Line> {
         let streaks = StoreReader::open(&self.state_root, self.variables.clone())
             .and_then(|mut archive| archive.check_streaks(project, task));
+        let here = LocalTime::of_now();
         match streaks {
-            Ok(streaks) => streaks.iter().filter_map(|streak| screen::streak_line(streak, self.characters, self.style)).collect(),
+            Ok(streaks) => {
+                streaks.iter().filter_map(|streak| screen::streak_line(streak, self.characters, &here, self.style)).collect()
+            }
             Err(error) => {
                 tracing::warn!("the last runs of the checks are not shown: {error}");
                 Vec::new()

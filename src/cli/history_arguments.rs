@@ -116,9 +116,12 @@ pub(crate) struct SlowOptions {
 
 /// Compare two runs: tests that newly fail, were mended, are gone, are new, or are slower by more than their durations vary
 ///
-/// One RUN is compared with the newest run of its task. A check that was left out of one of the runs says nothing about its tests.
+/// Without RUN the last two runs are compared; one RUN is compared with the newest run of its task. A check that was left out of one of
+/// the runs says nothing about its tests.
 ///
 /// Examples:
+///   proctor diff
+///   proctor diff --since-green
 ///   proctor diff 41 42
 ///   proctor diff 41 --json
 #[derive(Debug, Args)]
@@ -126,10 +129,13 @@ pub(crate) struct SlowOptions {
 pub(crate) struct DiffOptions {
     /// The earlier run, by id or number
     #[arg(value_name = "RUN")]
-    pub(crate) from: String,
+    pub(crate) from: Option<String>,
     /// The later run, by id or number; the newest run of the same task otherwise
     #[arg(value_name = "RUN")]
     pub(crate) to: Option<String>,
+    /// Compare the newest run with the last one before it that passed: what was changed between green and red
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) since_green: bool,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,

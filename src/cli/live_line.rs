@@ -131,12 +131,12 @@ mod tests {
         };
         let mut actions = ActionsOfRun::default();
         for (event, is_drawn, expected) in [
-            (started(1), true, "  … STEP.1    check 1"),
-            (started(2), true, "  … STEP.1    check 1 and 1 more"),
-            (ended(1), true, "  … STEP.2    check 2"),
-            (progress(2, 0), false, "  … STEP.2    check 2"),
-            (progress(2, 3), true, "  … STEP.2    check 2  3 tests"),
-            (progress(1, 3), false, "  … STEP.2    check 2  3 tests"),
+            (started(1), true, "  … check 1"),
+            (started(2), true, "  … check 1 and 1 more"),
+            (ended(1), true, "  … check 2"),
+            (progress(2, 0), false, "  … check 2"),
+            (progress(2, 3), true, "  … check 2  3 tests"),
+            (progress(1, 3), false, "  … check 2  3 tests"),
             (ended(2), false, ""),
         ] {
             assert_eq!(actions.note(event, &project()), is_drawn);

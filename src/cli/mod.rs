@@ -25,6 +25,7 @@ mod hook_arguments;
 mod installation;
 mod keyboard;
 mod live_line;
+mod local_time;
 mod page_opener;
 mod project_place;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]

@@ -268,7 +268,7 @@ impl RunningAction {
     }
 
     fn words(&self, elapsed: Duration, usual: Option<&DurationMs>) -> String {
-        let beginning = format!("  … {:<9} {}", self.id.as_str(), self.name);
+        let beginning = format!("  … {}", self.name);
         if elapsed < SHORT {
             return beginning;
         }

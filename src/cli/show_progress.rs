@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use crate::cli::render;
 use crate::cli::running_actions::RunningActions;
-use crate::cli::screen::{self, FailuresShown};
+use crate::cli::screen::{self, ActionLook, FailuresShown};
 use crate::cli::style::{Line, Style};
-use proctor_model::ActionId;
+use proctor_model::{ActionId, TaskId};
 use proctor_project::Progress;
 
 pub(crate) struct ProgressScreen {
-    style: Style,
-    failures: FailuresShown,
+    look: ActionLook,
     audience: Audience,
     running: RunningActions,
     /// The lines of the run under way that were shown, so that they can be shown again on a cleared screen.
@@ -31,7 +30,8 @@ pub(crate) enum Audience {
 
 impl ProgressScreen {
     pub(crate) fn new(style: Style, failures: FailuresShown, audience: Audience) -> Self {
-        Self { style, failures, audience, running: RunningActions::new(style, audience), shown: Vec::new() }
+        let look = ActionLook::of(&TaskId::default_task(), failures, style);
+        Self { look, audience, running: RunningActions::new(style, audience), shown: Vec::new() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -64,23 +64,24 @@ impl ProgressScreen {
             | Progress::Recovered { .. }
             | Progress::HelperDied { .. }
             | Progress::Note(_) => self.note(progress),
-            Progress::Begun { project_name, tree, issues, last_report, .. } => {
+            Progress::Begun { project_name, task, tree, issues, last_report, .. } => {
+                self.look = ActionLook::of(task, self.look.failures, self.look.style);
                 self.running.begin_run(last_report.clone());
                 self.shown.clear();
-                self.print(screen::header(project_name, tree, self.style));
+                self.print(screen::header(project_name, tree, self.look.style));
                 screen::issues(issues).iter().for_each(render::note);
             }
             Progress::ActionStarted(action) => self.running.start(&action.id, &action.name),
             Progress::ProcessPrepared { action_id, log } => self.running.note_log(action_id, Arc::clone(log)),
             Progress::ServiceReady { action, after } => {
                 self.running.end(&action.id);
-                self.print(screen::service_ready(action, *after, self.style));
+                self.print(screen::service_ready(action, *after, self.look));
                 self.running.resume();
             }
             Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.running.end(&result.action_id);
-                screen::action(result, self.failures, self.style).into_iter().for_each(|line| self.print(line));
+                screen::action(result, self.look).into_iter().for_each(|line| self.print(line));
                 self.running.resume();
             }
         }
@@ -131,8 +132,8 @@ impl ProgressScreen {
 
 /// Returns the text of the live line: the name of the first running action and the number of the others.
 pub(crate) fn under_way_line(under_way: &[(ActionId, String)]) -> String {
-    let Some(((id, name), others)) = under_way.split_first() else { return String::new() };
-    let first = format!("  … {:<9} {name}", id.as_str());
+    let Some(((_, name), others)) = under_way.split_first() else { return String::new() };
+    let first = format!("  … {name}");
     if others.is_empty() { first } else { format!("{first} and {} more", others.len()) }
 }
 
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn the_live_line_names_the_first_and_counts_the_others() {
         let one = |number: usize| (ActionId::numbered("STEP", number), format!("check {number}"));
-        assert_eq!(under_way_line(&[one(1)]), "  … STEP.1    check 1");
-        assert_eq!(under_way_line(&[one(2), one(1), one(7)]), "  … STEP.2    check 2 and 2 more");
+        assert_eq!(under_way_line(&[one(1)]), "  … check 1");
+        assert_eq!(under_way_line(&[one(2), one(1), one(7)]), "  … check 2 and 2 more");
     }
 }

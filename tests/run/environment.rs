@@ -91,15 +91,14 @@ fn a_failure_that_speaks_of_a_dropped_name_is_explained() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    needs it             exit 1 <time> blocks · HIGH
+      ✗ needs it             exit 1 <time>
            │ KeyError: 'DATABASE_URL'
            all of its output: `proctor show --log STEP.1`
       note: needs it: `DATABASE_URL` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(output.report()["notes"][0]["subject"], "needs it");
     // The setting that the note recommends solves the problem.

@@ -70,20 +70,19 @@ fn the_settings_of_a_check_say_what_it_comes_after_and_how_often_it_is_tried() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.2    flaky                done <time> flaky: succeeded at attempt 2
-      ✓ STEP.1    last                 done <time>
+      ✓ flaky                done <time> flaky: succeeded at attempt 2
+      ✓ last                 done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     note: flaky: attempt 1 of 2 did not succeed: The command ended with exit code 1; expected is 0; see the end of its log
     "#);
     let failing = flaky(9);
     failing.save("proctor.toml", &toml);
     let shown = failing.proctor(["run"]).failure().snapshot();
     assert!(shown.contains("blocks · HIGH · 2 attempts"), "{shown}");
-    assert!(shown.contains("- STEP.1    last                 skipped: it comes after one that failed"), "{shown}");
+    assert!(shown.contains("- last                 skipped: it comes after one that failed"), "{shown}");
 }
 
 #[test]

@@ -15,13 +15,11 @@ fn it_is_made_said_once_and_kept_out_of_git() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    a                    done <time>
+      ✓ a                    done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    `evidence` was added to .git/info/exclude
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let through_link = project.path().join("evidence/default/execution-report.json");
     assert_eq!(through_link.canonicalize().unwrap(), output.run_directory().join("execution-report.json"));
@@ -52,12 +50,12 @@ fn something_else_in_its_place_is_left_alone() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    a                    done <time>
+      ✓ a                    done <time>
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
+    registered `<project>` as <project-id>; its rules are approved by that
     `evidence` in the project is something else and was left alone: `proctor show` finds the evidence without a link
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(fs::read_dir(project.path().join("evidence")).unwrap().count(), 1);
     project.proctor(["show"]).success();
@@ -80,11 +78,11 @@ fn it_can_be_named_or_turned_off() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    a                    done <time>
+      ✓ a                    done <time>
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(fs::read_dir(off.path()).unwrap().count(), 1);
     let named = project(&(check("a", &[]) + "[evidence]\nlink = \"proofs\"\n"));

@@ -14,9 +14,8 @@ fn installing() -> Project {
 fn ran(output: &Output) -> bool {
     let report = output.report();
     let packages = result(&report, "PREREQ.1");
-    let unchanged =
-        packages["skipReason"] == "unchanged" && output.stdout.contains("  - PREREQ.1  packages             unchanged\n");
-    let executed = packages["status"] == "SUCCESS" && output.stdout.contains("  ✓ PREREQ.1  packages             done");
+    let unchanged = packages["skipReason"] == "unchanged" && output.stdout.contains("  - packages             unchanged\n");
+    let executed = packages["status"] == "SUCCESS" && output.stdout.contains("  ✓ packages             done");
     assert!(unchanged != executed, "screen and report say the same:\n{}", output.snapshot());
     executed
 }
@@ -90,18 +89,17 @@ fn a_failing_one_keeps_the_checks_from_running_and_not_the_clean_up() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ PREREQ.1  database             exit 2 <time> blocks · CRITICAL
+      ✗ database             exit 2 <time>
            │ port 5432 is in use
            all of its output: `proctor show --log PREREQ.1`
-      - PREREQ.2  packages             skipped: a prerequisite failed
-      - STEP.1    a                    skipped: a prerequisite failed
-      - STEP.2    b                    skipped: a prerequisite failed
-      ✓ CLEANUP.1 tidy up              done <time>
+      - packages             skipped: a prerequisite failed
+      - a                    skipped: a prerequisite failed
+      - b                    skipped: a prerequisite failed
+      ✓ tidy up              done <time>
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert!(exists(&cleaned));
     let report = output.report();

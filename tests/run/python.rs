@@ -29,13 +29,12 @@ fn pytest_is_found_without_a_configuration() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    pytest               1 passed <time>
+      ✓ pytest               1 passed <time>
       note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(output.report()["testSpecification"]["origin"], "discovered");
     let again = project.proctor(["run"]).success();
@@ -81,7 +80,7 @@ fn a_failing_test_is_named_with_its_place() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    pytest               1 failed <time> blocks · HIGH
+      ✗ pytest               1 failed <time>
            tests/test_cart.py::test_total  line 5  AssertionError: rounded
            │ def test_total():
            │ >       assert total([1, 2]) == 4, "rounded"
@@ -95,9 +94,8 @@ fn a_failing_test_is_named_with_its_place() {
       log of pytest: evidence/default/STEP.1-pytest.log, evidence/default/STEP.1-junit.xml
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(result(&output.report(), "STEP.1")["status"], "TEST_FAILURE");
 }
@@ -169,7 +167,7 @@ fn a_changed_configuration_is_pointed_out() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    pytest               1 passed <time>
+      ✓ pytest               1 passed <time>
       note: configuration changed since the last run: conftest.py, pyproject.toml
     PASSED · evidence/default/execution-report.json
     ");
@@ -189,13 +187,12 @@ fn coverage_below_the_tools_own_target_fails_the_check() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    tests                coverage below target <time> blocks · MEDIUM
+      ✗ tests                coverage below target <time>
            All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
     let step = result(&report, "STEP.1");
@@ -216,14 +213,13 @@ fn coverage_below_the_checks_target_fails_it_and_above_it_does_not() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    tests                coverage below target <time> blocks · MEDIUM
+      ✗ tests                coverage below target <time>
            All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
       snapshot: the checks wrote 1 thing, which never reaches the project: coverage.json (1739B); to keep: writes = ["coverage.json"]
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(result(&output.report(), "STEP.1")["classification"]["code"], "COVERAGE_BELOW_TARGET");
     project.save("proctor.toml", &toml(50));

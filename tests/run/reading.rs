@@ -57,9 +57,9 @@ fn a_run_is_shown_as_it_was() {
     --- stdout
     run <run> · task default · <date>
     proctor 0.1.0 · project · tree <digest>
-      - PREREQ.1  packages             unchanged
-      ✓ STEP.1    a                    done <time>
-      ✓ STEP.2    b                    done <time>
+      - packages             unchanged
+      ✓ a                    done <time>
+      ✓ b                    done <time>
       note: configuration changed since the last run: proctor.toml
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     ");
@@ -72,11 +72,11 @@ fn a_run_is_shown_as_it_was() {
             --- stdout
             run <run> · task default · <date>
             proctor 0.1.0 · project · tree <digest>
-              ✓ PREREQ.1  packages             done <time>
-              ✗ STEP.1    a                    exit 1 <time> blocks · HIGH
+              ✓ packages             done <time>
+              ✗ a                    exit 1 <time>
                    │ first
                    all of its output: `proctor show --log STEP.1`
-              ✓ STEP.2    b                    done <time>
+              ✓ b                    done <time>
             debt: 1 item (1 HIGH), 1 for the sprint · technical-debt-data.json
             FAILED · 1 blocking · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
             ");

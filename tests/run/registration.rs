@@ -69,11 +69,10 @@ fn a_new_project_begins_a_history_of_its_own() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · moved · tree <digest>
-      ✓ STEP.1    a                    done <time>
+      ✓ a                    done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
     registered `<root>/moved` as <project-id>; what was approved for <project-id> (`<project>`) holds here too
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
     "#);
     let link = project.root().join("moved/evidence");
     assert_eq!(

@@ -109,7 +109,7 @@ fn a_tree_that_was_tested_before_gets_the_verdict_it_had() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    a                    done                                       reused from <run>
+      ✓ a                    done                                       reused from <run>
     PASSED · 1 of 1 check (1 reused) · evidence/default/execution-report.json
     "#);
     assert_eq!(project.proctor(["show", "--log", "STEP.1"]).success().stdout, "ok\n", "its log lies where it was made");

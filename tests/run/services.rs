@@ -77,13 +77,12 @@ fn the_checks_of_a_run_reach_a_service_that_is_ready_and_its_log_is_evidence() {
         exit status: 0
         --- stdout
         proctor 0.1.0 · project · tree <digest>
-          ✓ PREREQ.1  server               ready <time>
-          ✓ STEP.1    asks                 done <time>
+          ✓ server               ready <time>
+          ✓ asks                 done <time>
         PASSED · evidence/default/execution-report.json
         --- stderr
-        registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-        `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-        evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+        registered `<project>` as <project-id>; its rules are approved by that
+        evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
         "#);
         }
     }
@@ -153,16 +152,15 @@ fn one_that_ends_before_it_is_ready_fails_the_run_whatever_its_exit_code() {
         exit status: 1
         --- stdout
         proctor 0.1.0 · project · tree <digest>
-          ✗ PREREQ.1  server               ended with exit 3 <time> blocks · CRITICAL
+          ✗ server               ended with exit 3 <time>
                The service ended by itself before it was ready: exit status 3; the last it said: no database
                │ no database
                all of its output: `proctor show --log PREREQ.1`
-          - STEP.1    never                skipped: a prerequisite failed
+          - never                skipped: a prerequisite failed
         FAILED · 1 blocking · evidence/default/execution-report.json
         --- stderr
-        registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-        `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-        evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+        registered `<project>` as <project-id>; its rules are approved by that
+        evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
         "#);
         }
     }
@@ -186,19 +184,18 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
         exit status: 1
         --- stdout
         proctor 0.1.0 · project · tree <digest>
-          ✓ PREREQ.1  server               ready <time>
-          - STEP.1    crashes it           stopped <time>
-          - STEP.2    next                 skipped: a prerequisite failed
-          ✗ PREREQ.1  server               ended with exit 3 <time> blocks · CRITICAL
+          ✓ server               ready <time>
+          - crashes it           stopped <time>
+          - next                 skipped: a prerequisite failed
+          ✗ server               ended with exit 3 <time>
                The service ended by itself while it was needed: exit status 3; the last it said: out of memory
                │ out of memory
                all of its output: `proctor show --log PREREQ.1`
-          ✓ CLEANUP.1 tidy up              done <time>
+          ✓ tidy up              done <time>
         FAILED · 2 blocking · evidence/default/execution-report.json
         --- stderr
-        registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-        `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-        evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+        registered `<project>` as <project-id>; its rules are approved by that
+        evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
         "#);
     let report = output.report();
     assert_eq!(result(&report, "PREREQ.1")["status"], "PREREQUISITE_FAILURE");

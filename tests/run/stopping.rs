@@ -22,16 +22,15 @@ fn a_check_that_takes_too_long_is_stopped_with_everything_it_started() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    slow                 timed out after <time> <time> blocks · MEDIUM
+      ✗ slow                 timed out after <time> <time>
            The command was still running after <time> and was stopped (SIGKILL); make it faster or raise `timeout`
            │ so far
            all of its output: `proctor show --log STEP.1`
-      ✓ STEP.2    quick                done <time>
+      ✓ quick                done <time>
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(processes_of(project.root()), []);
     let report = output.report();
@@ -95,8 +94,8 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
             exit status: 130
             --- stdout
             proctor 0.1.0 · project · tree <digest>
-              - STEP.1    slow                 stopped <time>
-              ✓ CLEANUP.1 tidy up              done <time>
+              - slow                 stopped <time>
+              ✓ tidy up              done <time>
               note: configuration changed since the last run: proctor.toml
             INTERRUPTED · no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
             ");
@@ -141,9 +140,9 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     exit status: 5
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    writes               done <time>
+      ✓ writes               done <time>
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    writes               done <time>
+      ✓ writes               done <time>
       note: configuration changed since the last run: proctor.toml
       in place: the checks ran in the project, not on a snapshot: `[sandbox]` has `snapshot = "off"`
     MOVED · snapshots/new.txt changed while the checks ran, no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json

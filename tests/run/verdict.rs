@@ -16,14 +16,13 @@ fn a_green_run_ends_with_zero_and_names_its_report() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ PREREQ.1  packages             done <time>
-      ✓ STEP.1    unit tests           done <time>
-      ✓ CLEANUP.1 tidy up              done <time>
+      ✓ packages             done <time>
+      ✓ unit tests           done <time>
+      ✓ tidy up              done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(output.report()["executionSummary"]["overallStatus"], "SUCCESS");
     assert_eq!(output.report()["completionCriteriaEvaluation"]["completionStatus"], "COMPLETE");
@@ -32,9 +31,9 @@ fn a_green_run_ends_with_zero_and_names_its_report() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      - PREREQ.1  packages             unchanged
-      ✓ STEP.1    unit tests           done <time>
-      ✓ CLEANUP.1 tidy up              done <time>
+      - packages             unchanged
+      ✓ unit tests           done <time>
+      ✓ tidy up              done <time>
     PASSED · evidence/default/execution-report.json
     ");
 }
@@ -55,23 +54,22 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    generic              exit 1 <time> blocks · HIGH
+      ✗ generic              exit 1 <time>
            │ 1..3
            │ ok 1
            │ ok 2
            │ not ok 3 - rounds half up
            all of its output: `proctor show --log STEP.1`
-      ✗ STEP.2    types                2 errors <time> blocks · CRITICAL
+      ✗ types                2 errors <time>
            src/cart.ts:14:7  TS2322  Type 'string' is not assignable to type 'number'.
            src/cart.ts:20:3  TS2304  Cannot find name 'totl'.
-      ! STEP.3    style                1 error <time> allowed by policy
-      ! STEP.4    house                1 error <time> allowed by policy
+      ! style                1 error <time> allowed by policy
+      ! house                1 error <time> allowed by policy
       log of types: evidence/default/STEP.2-typescript-compilation.log
     FAILED · 2 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
     assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
@@ -98,15 +96,14 @@ fn a_check_that_dies_of_a_signal_is_named_with_it() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    dies                 SIGABRT <time> blocks · HIGH
+      ✗ dies                 SIGABRT <time>
            SIGABRT (a crash in native code) ended the command, and proctor did not send it; see the end of its log
            │ about to fall
            all of its output: `proctor show --log STEP.1`
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
     let dies = result(&report, "STEP.1");
@@ -135,15 +132,14 @@ fn some_checks_are_run_and_no_more_is_claimed() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ STEP.1    a                    done <time>
-      - STEP.2    b                    skipped: not selected
-      - STEP.3    c                    skipped: not selected
-      ✓ CLEANUP.1 tidy up              done <time>
+      ✓ a                    done <time>
+      - b                    skipped: not selected
+      - c                    skipped: not selected
+      ✓ tidy up              done <time>
     PASSED · 1 of 3 checks · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report: Value = project.proctor(["show", "--json"]).success().json();
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
@@ -162,14 +158,13 @@ fn a_project_elsewhere_is_run_by_its_path() {
     exit status: 1
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✗ STEP.1    a                    exit 1 <time> blocks · HIGH
+      ✗ a                    exit 1 <time>
            │ here
            all of its output: `proctor show --log STEP.1`
     FAILED · 1 blocking · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its plan is approved by that (<digest>)
-    `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
-    evidence is kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml would limit its size
+    registered `<project>` as <project-id>; its rules are approved by that
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
 }
 

@@ -50,7 +50,7 @@ fn the_action_under_way_has_a_line_that_its_result_replaces() {
     hold(&project);
     let mut terminal = project.proctor(["watch"]).at_terminal();
     wait_for_steps(&project, 1);
-    let drawn = terminal.wait_for("  … STEP.1    check", LATE);
+    let drawn = terminal.wait_for("  … check", LATE);
     assert!(!drawn.contains('✓'), "{drawn:?}");
     release(&project);
     let drawn = terminal.wait_for("STEP.1", LATE);
@@ -66,14 +66,14 @@ fn keys_during_a_run_show_it_again_and_ask_for_the_next() {
     hold(&project);
     let mut terminal = project.proctor(["watch"]).at_terminal();
     wait_for_steps(&project, 1);
-    terminal.wait_for("  … STEP.1    check", LATE);
+    terminal.wait_for("  … check", LATE);
     terminal.press("\r");
     let drawn = terminal.wait_for("asked: when this run is over, everything runs again", LATE);
     assert!(drawn.contains("\x1b[2K\r"), "the live line is wiped first: {drawn:?}");
-    terminal.wait_for("  … STEP.1    check", LATE);
+    terminal.wait_for("  … check", LATE);
     terminal.press("c");
     terminal.wait_for("\x1b[2J\x1b[H", LATE);
-    let again = terminal.wait_for("  … STEP.1    check", LATE);
+    let again = terminal.wait_for("  … check", LATE);
     assert!(again.contains("proctor "), "the header is shown again: {again:?}");
     release(&project);
     terminal.wait_for("PASSED", LATE);

@@ -6,13 +6,16 @@ use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::project::opening::open_registered;
 use proctor_api::{ComparisonV1, TestPastV1};
-use proctor_model::{CommandExit, NamedTest, ProjectId, RunId, TaskId};
+use proctor_model::{CommandExit, NamedTest, OverallResult, ProjectId, RunId, TaskId};
 use proctor_project::{RecordedRun, RunFilter, StoreReader, TestSearch};
 
 /// At most this many tests are named where a word may mean several.
 const SHOWN: usize = 10;
 /// A note is printed if at least this many runs had to be read for the index of tests.
 const MANY: usize = 100;
+
+/// At most this many runs are looked at for the last one that passed.
+const LOOKED_BACK: u32 = 10_000;
 
 /// At most this many runs of a test are told where nobody names another number.
 pub const TOLD: usize = 20;
@@ -38,19 +41,42 @@ pub fn past(
     Ok(TestPastV1::new(project, past))
 }
 
-/// Compares two runs; the second is the newest of the same task if none is named.
+/// Which two runs are compared.
+#[derive(Debug, Clone, Copy)]
+pub enum ComparedRuns<'w> {
+    /// The newest run and the one of its task before it.
+    LastTwo,
+    /// The newest run, and the last one of its task before it that passed.
+    SinceGreen,
+    /// Two runs by id or number. Without the second, the newest run of the task of the first.
+    Named { from: &'w str, to: Option<&'w str> },
+}
+
+/// Compares two runs.
 ///
 /// # Errors
 /// When there is no such run, the runs cannot be compared, or the store cannot be read.
-pub fn compare(environment: &Environment, root: &Path, from: &str, to: Option<&str>) -> Result<ComparisonV1, CommandError> {
+pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -> Result<ComparisonV1, CommandError> {
     let (mut archive, project) = open_registered(environment, root)?;
     catch_up(environment, &mut archive, &project)?;
-    let from = find(&archive, &project, from)?;
-    let to = match to {
-        Some(to) => find(&archive, &project, to)?.run_id,
-        None => newest_of_task(&mut archive, &project, &from)?,
+    let (from, to) = match runs {
+        ComparedRuns::Named { from, to: Some(to) } => {
+            (find(&archive, &project, from)?.run_id, find(&archive, &project, to)?.run_id)
+        }
+        ComparedRuns::Named { from, to: None } => {
+            let from = find(&archive, &project, from)?;
+            let newest = runs_of_task(&mut archive, &project, Some(from.task), 1)?.into_iter().next();
+            (from.run_id.clone(), newest.map_or(from.run_id, |newest| newest.run_id))
+        }
+        ComparedRuns::LastTwo => {
+            newest_and_earlier(&mut archive, &project, |_| true, "there are no two runs of a task to compare")?
+        }
+        ComparedRuns::SinceGreen => {
+            let is_green = |run: &RecordedRun| run.result == Some(OverallResult::Passed);
+            newest_and_earlier(&mut archive, &project, is_green, "no run before the last one passed")?
+        }
     };
-    let compared = archive.about_tests(&project, |archive| archive.compare_runs(&project, &from.run_id, &to));
+    let compared = archive.about_tests(&project, |archive| archive.compare_runs(&project, &from, &to));
     let compared = compared.map_err(|error| from_run_error(&error))?;
     let comparison = compared.map_err(|error| {
         CommandError::of(CommandExit::Usage, &error).hint("`proctor log --task TASK` lists the runs of a task")
@@ -101,11 +127,31 @@ fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<Reco
 }
 
 /// Returns the newest run of the same task.
-fn newest_of_task(archive: &mut StoreReader, project: &ProjectId, run: &RecordedRun) -> Result<RunId, CommandError> {
-    let filter = RunFilter { of_task: Some(run.task.clone()), most: 1, ..RunFilter::default() };
-    let newest = archive.about_tests(project, |archive| archive.logged_runs(project, &filter));
-    let newest = newest.map_err(|error| from_run_error(&error))?;
-    Ok(newest.into_iter().next().map_or_else(|| run.run_id.clone(), |(newest, _)| newest.run_id))
+/// Returns the newest runs of a task, newest first.
+fn runs_of_task(
+    archive: &mut StoreReader,
+    project: &ProjectId,
+    task: Option<TaskId>,
+    most: u32,
+) -> Result<Vec<RecordedRun>, CommandError> {
+    let filter = RunFilter { of_task: task, most, ..RunFilter::default() };
+    let runs = archive.about_tests(project, |archive| archive.logged_runs(project, &filter));
+    Ok(runs.map_err(|error| from_run_error(&error))?.into_iter().map(|(run, _)| run).collect())
+}
+
+/// Returns the newest run, and the latest one of its task before it that is wanted.
+fn newest_and_earlier(
+    archive: &mut StoreReader,
+    project: &ProjectId,
+    is_wanted: impl Fn(&RecordedRun) -> bool,
+    otherwise: &str,
+) -> Result<(RunId, RunId), CommandError> {
+    let none = || CommandError::new(CommandExit::Usage, otherwise).hint("`proctor log` lists the runs");
+    // A run that was stopped has nothing to compare.
+    let mut runs = runs_of_task(archive, project, None, LOOKED_BACK)?.into_iter().filter(|run| run.status.counts());
+    let newest = runs.next().ok_or_else(none)?;
+    let earlier = runs.find(|run| run.task == newest.task && is_wanted(run)).ok_or_else(none)?;
+    Ok((earlier.run_id, newest.run_id))
 }
 
 #[cfg(test)]

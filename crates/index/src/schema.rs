@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9, VERSION_10, VERSION_11,
-    VERSION_12, VERSION_13, VERSION_14, VERSION_15, VERSION_16, VERSION_17, VERSION_18,
+    VERSION_12, VERSION_13, VERSION_14, VERSION_15, VERSION_16, VERSION_17, VERSION_18, VERSION_19,
 ];
 
 const VERSION_1: &str = "
@@ -413,6 +413,11 @@ CREATE TABLE checks (
 
 DELETE FROM seals;
 DELETE FROM positions;
+";
+
+/// The column of paths has the difference of two trees since. Of the runs before this version it is not known.
+const VERSION_19: &str = "
+UPDATE history_runs SET paths = NULL;
 ";
 
 const VERSION_4: &str = "

@@ -79,6 +79,7 @@ mod tool;
 mod tool_facts;
 mod tool_row;
 mod tree;
+mod tree_difference;
 mod watch;
 mod words;
 
@@ -206,5 +207,6 @@ pub use tool_facts::{
     WarningsExit,
 };
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
+pub use tree_difference::{ChangedFile, TreeDifference, join_differences};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};
 pub use words::{is_assignment, is_variable_name, join_words, quote_word, split_words};

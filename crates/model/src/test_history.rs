@@ -9,8 +9,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CheckCounts, DurationMs, OverallResult, OverallStatus, PersonAsked, RunId, TaskId, TestCounts, TestOutcome, Timestamp,
-    TreeDigest,
+    ChangedFile, CheckCounts, DurationMs, OverallResult, OverallStatus, PersonAsked, RunId, TaskId, TestCounts, TestOutcome,
+    Timestamp, TreeDigest,
 };
 
 /// A short name of a test that is the same in every run and in every index: 16 hexadecimal digits, made from the task, the check
@@ -266,9 +266,10 @@ pub struct RunComparison {
     /// Checks of which not every test was compared: one of the runs has no whole list of their tests.
     #[serde(default)]
     pub not_compared: Vec<String>,
-    /// The paths whose saves started the runs after the earlier one, up to the later one. Each run names at most 20, and a run that
-    /// nothing was saved for names none, so other paths may have changed too.
-    pub saved_paths: Vec<String>,
+    /// The files in which the trees of both runs differ, by their paths.
+    pub changed_files: Vec<ChangedFile>,
+    /// Whether these are all. They are not if a run between the two does not say in which files its tree differs from the one before.
+    pub are_all_files_known: bool,
 }
 
 /// How a test ended in the last runs of its task.

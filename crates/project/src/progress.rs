@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proctor_evidence::report::ActionResultV2;
-use proctor_model::{Action, ActionId, CommandExit, DurationMs, RunId, TreeDigest, TreeIssue};
+use proctor_model::{Action, ActionId, CommandExit, DurationMs, RunId, TaskId, TreeDigest, TreeIssue};
 use proctor_tree::TreeIndex;
 
 /// What a run tells while it is under way.
@@ -44,6 +44,7 @@ pub enum Progress {
     Begun {
         run_id: RunId,
         project_name: String,
+        task: TaskId,
         tree: TreeDigest,
         /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,

@@ -112,12 +112,15 @@ impl Workspace {
         };
         drop(ledger);
         let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
-        notes.extend(make_link(&evidence.store, &scope, settings));
-        if is_first_of_store && settings.limits.bytes.is_none() {
-            notes.push(format!(
-                "evidence is kept for ever: `max_bytes = \"{PROPOSED_MAX_BYTES}\"` in `[evidence]` of proctor.toml would limit its size"
-            ));
+        let linked = make_link(&evidence.store, &scope, settings);
+        if linked.is_empty() {
+            let place = settings.link.as_deref().unwrap_or("the store");
+            let kept =
+                format!("kept for ever: `max_bytes = \"{PROPOSED_MAX_BYTES}\"` in `[evidence]` of proctor.toml limits its size");
+            let is_endless = is_first_of_store && settings.limits.bytes.is_none();
+            notes.push(if is_endless { format!("evidence in `{place}`, {kept}") } else { format!("evidence in `{place}`") });
         }
+        notes.extend(linked);
         Ok(Registration::New { scope, notes })
     }
 
@@ -150,11 +153,7 @@ fn write_first(
     let is_approved = unapproved_in(&evidence.index, &scope.project, plan, plan_digest)?.is_none();
     evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
     // A plan without actions is that of a project without checks of its own: registering it approves nothing.
-    Ok(if is_approved && plan.actions().next().is_some() {
-        format!("; its plan is approved by that ({}…)", plan_digest.short())
-    } else {
-        String::new()
-    })
+    Ok(if is_approved && plan.actions().next().is_some() { "; its rules are approved by that".to_owned() } else { String::new() })
 }
 
 /// Writes approvals that hold what was approved for a former identity, and then a registration that approves nothing. Returns what is
@@ -253,7 +252,6 @@ fn make_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) ->
         Err(error) => notes
             .push(format!("`{name}` could not be made in the project ({error}): `proctor show` finds the evidence without it")),
         Ok(LinkOutcome::Created) => {
-            notes.push(format!("`{name}` in the project links to its evidence; `link = \"\"` in `[evidence]` turns that off"));
             notes.extend(exclude(&scope.root, name));
         }
         Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
@@ -270,8 +268,7 @@ fn make_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) ->
 fn exclude(root: &Path, name: &str) -> Option<String> {
     let git = git::find_git_location(root)?;
     match evidence::exclude_link(&git, root, name) {
-        Ok(ExcludeOutcome::Added) => Some(format!("`{name}` was added to .git/info/exclude")),
-        Ok(ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => None,
+        Ok(ExcludeOutcome::Added | ExcludeOutcome::AlreadyThere | ExcludeOutcome::LeftAlone) => None,
         Err(error) => Some(format!("`{name}` could not be added to .git/info/exclude ({error})")),
     }
 }

@@ -1,5 +1,6 @@
 //! What is known of the projects' files: the trees as they were last read, and what follows from them.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::checked_trees::CheckedTrees;
@@ -11,7 +12,7 @@ use crate::specifications::Specifications;
 use crate::tracked_outside::TrackedOutside;
 use proctor_evidence::Store;
 use proctor_index::{RunsJudgedBy, StoreIndex};
-use proctor_model::{Digest, PlanNote, TreePath};
+use proctor_model::{ChangedFile, Digest, EntryKind, PlanNote, RunId, TreeDifference, TreeDigest, TreePath};
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
 
 /// The tree of the last verdict, and the project and plan that the verdict is for.
@@ -29,7 +30,12 @@ pub struct Trees {
     pub(crate) specifications: Specifications,
     tracked_outside: TrackedOutside,
     verdict: Option<VerdictTree>,
+    /// The trees that the last runs tested, by the root of their project.
+    tested: BTreeMap<PathBuf, TreeIndex>,
 }
+
+/// At most this many files are listed that differ from the tree of the last run.
+const MOST_LISTED: usize = 200;
 
 impl Trees {
     /// Returns the test specifications in the current tree.
@@ -76,6 +82,33 @@ impl Trees {
     pub fn changed_since_verdict(&self, request: &RunRequest<'_>, plan: Digest, now: &TreeIndex) -> Option<Vec<TreePath>> {
         let last = self.verdict.as_ref().filter(|last| last.root == request.scope.root && last.plan == plan)?;
         Some(tree::changed_paths(&last.index, now))
+    }
+
+    /// Remembers the tree that a run tested, so that the next run can say in which files it differs.
+    pub fn keep_tested_tree(&mut self, scope: &ProjectScope, tree: &TreeIndex) {
+        self.tested.insert(scope.root.clone(), tree.clone());
+    }
+
+    /// Returns in which files a tree differs from the tree of an earlier run; `None` if the tree of that run is not known any more.
+    pub fn difference_since(
+        &self,
+        scope: &ProjectScope,
+        (since, tree): (RunId, TreeDigest),
+        now: &TreeIndex,
+    ) -> Option<TreeDifference> {
+        let known = [self.tested.get(&scope.root), self.known.saved_of(scope)];
+        let before = known.into_iter().flatten().find(|known| known.digest() == tree)?;
+        let digest_in = |index: &TreeIndex, path: &TreePath| {
+            index.lookup(path).filter(|entry| entry.kind != EntryKind::Directory).and_then(|entry| entry.digest)
+        };
+        let file = |path: &TreePath| {
+            let (before, after) = (digest_in(before, path), digest_in(now, path));
+            (before != after).then(|| ChangedFile { path: path.to_string(), before, after })
+        };
+        let mut files: Vec<ChangedFile> = tree::changed_paths(before, now).iter().filter_map(file).collect();
+        let count = files.len() as u64;
+        files.truncate(MOST_LISTED);
+        Some(TreeDifference { since, count, files })
     }
 
     /// Returns a note about the tracked files of the run's project that belong to no tree.

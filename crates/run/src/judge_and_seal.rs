@@ -300,6 +300,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
             format: request.settings.tree_format(),
             before: context.before,
             comparison: Some(run_end.after.comparison.clone()),
+            since_last_run: context.since_last_run.clone(),
             issues: context.issues.clone(),
             snapshot: Some(run_end.after.snapshot.clone()),
         },

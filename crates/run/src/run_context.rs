@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::guarded_files::GuardedFiles;
 use crate::left_behind::LeftBefore;
 use proctor_model::{
-    Action, ActionId, ChangedRules, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDigest, TreeIssue,
+    Action, ActionId, ChangedRules, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDifference, TreeDigest,
+    TreeIssue,
 };
 use proctor_project::{RunRequest, SelectedChecks};
 use proctor_sandbox::process::clock;
@@ -20,6 +21,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) looked: Timestamp,
     pub(crate) started: Timestamp,
     pub(crate) begun: clock::Monotonic,
+    /// In which files the tree differs from the one that the task's last run tested; `None` if that tree is not known.
+    pub(crate) since_last_run: Option<TreeDifference>,
     pub(crate) issues: Vec<TreeIssue>,
     pub(crate) plan_digest: Digest,
     pub(crate) before: TreeDigest,

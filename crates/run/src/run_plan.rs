@@ -21,6 +21,7 @@ use crate::run_record::prerequisites_met;
 use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::ActionResult;
 use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Store, remove_half_of_run};
+use proctor_index::RunsJudgedBy;
 use proctor_model::{
     ActionPhase, CachesMode, ChangedRules, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp,
 };
@@ -90,7 +91,8 @@ fn begin_and_carry_out(
     let look = look(&evidence.store, trees, runner, request)?;
     let selected = select(evidence, trees, request, &look)?;
     let changed_rules = approve(evidence, runner, last_runs, request, &look, &mut held.ledger, show)?;
-    let context = context_of_run(evidence, request, &held.ledger, &look, (tdd, changed_rules), selected)?;
+    let context = context_of_run(evidence, trees, request, &held.ledger, &look, (tdd, changed_rules), selected)?;
+    trees.keep_tested_tree(request.scope, &look.index);
     let run = begin(&evidence.store, runner, last_runs, context, look, &held.lock)?;
     Ok(carry_out(workspace, run, &mut held, show)?)
 }
@@ -172,6 +174,7 @@ fn approve(
 
 fn context_of_run<'a>(
     evidence: &Evidence,
+    trees: &Trees,
     request: &'a RunRequest<'a>,
     ledger: &Ledger,
     look: &FirstLook,
@@ -185,6 +188,8 @@ fn context_of_run<'a>(
     };
     let before = look.index.digest();
     let on_this_tree = results_on_this_tree(&evidence.index, request, look.plan_digest, before, tdd.started)?;
+    let last = evidence.index.last_run(&request.scope.project, &request.plan.task, RunsJudgedBy::AnyRules);
+    let last = last.map_err(ProjectError::Index)?.and_then(|last| Some((last.run_id, last.tree_digest?)));
     let started = clock::now();
     Ok(RunContext {
         request,
@@ -192,6 +197,7 @@ fn context_of_run<'a>(
         looked: look.looked,
         started,
         begun: clock::monotonic(),
+        since_last_run: last.and_then(|last| trees.difference_since(request.scope, last, &look.index)),
         issues: look.index.issues(),
         plan_digest: look.plan_digest,
         before,
@@ -240,6 +246,7 @@ fn carry_out(
     show(Progress::Begun {
         run_id: run_id.clone(),
         project_name: request.plan.project_name.clone(),
+        task: request.plan.task.clone(),
         tree: run.context.before,
         issues: run.index.issues(),
         index: Box::new(run.index.clone()),

@@ -4,14 +4,19 @@ use crate::cli::environment;
 use crate::cli::history_arguments::DiffOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use proctor_app::history::compare;
+use proctor_app::history::{ComparedRuns, compare};
 use proctor_app::project::setup;
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
 pub(crate) fn execute(options: &DiffOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let compared = compare(environment, &root, &options.from, options.to.as_deref())?;
+    let runs = match &options.from {
+        Some(from) => ComparedRuns::Named { from, to: options.to.as_deref() },
+        None if options.since_green => ComparedRuns::SinceGreen,
+        None => ComparedRuns::LastTwo,
+    };
+    let compared = compare(environment, &root, runs)?;
     if options.json {
         render::document(&compared);
     } else {

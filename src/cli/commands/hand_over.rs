@@ -5,7 +5,7 @@ use crate::cli::commands::run::{RunEnd, RunOutput, wish};
 use crate::cli::environment;
 use crate::cli::live_line::LiveLine;
 use crate::cli::render;
-use crate::cli::screen::{self, FailuresShown};
+use crate::cli::screen::{self, ActionLook, FailuresShown};
 use crate::cli::terminal;
 use proctor_api::RunAnswerV1;
 use proctor_app::project::LoadedProject;
@@ -55,8 +55,9 @@ pub(super) fn show(
     if let Some(tree) = &report.tree {
         render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
     }
+    let look = ActionLook::of(&made.task, failures, style);
     for result in screen::results(&report) {
-        screen::action(result, failures, style).iter().for_each(render::line);
+        screen::action(result, look).iter().for_each(render::line);
     }
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &made.told).iter().for_each(render::line);

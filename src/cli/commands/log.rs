@@ -2,6 +2,7 @@
 //! link (S1). Every listed run has a line in the ledger, which is checked.
 
 use crate::cli::history_arguments::LogOptions;
+use crate::cli::local_time::LocalTime;
 use crate::cli::render;
 use crate::cli::screen;
 use proctor_api::RunListV1;
@@ -59,8 +60,9 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
     }
     // The list of the runs is the answer; claims that cannot be read are left out of it.
     let claims = archive.refuted_claims(&project).unwrap_or_default();
+    let here = LocalTime::of_now();
     for (run, logged) in &runs {
-        render::line(&screen::log_line(run, Some(logged)));
+        render::line(&screen::log_line(run, Some(logged), &here));
         logged.person.iter().for_each(|asked| render::line(&format!("  {}", asked.sentence())));
         let of_run = claims.iter().filter(|(_, claim)| claim.run_id == run.run_id && claim.task == run.task);
         of_run.for_each(|(time, claim)| render::line(&format!("  {}", screen::claim_line(*time, claim))));

@@ -2,8 +2,9 @@
 
 use crate::cli::arguments::ShowOptions;
 use crate::cli::environment;
+use crate::cli::local_time::LocalTime;
 use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::screen::{self, ActionLook};
 use crate::cli::shown_log::ShownLog;
 use crate::cli::terminal;
 use proctor_app::project::{opening, setup};
@@ -33,14 +34,15 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         return Ok(CommandExit::Proceed);
     }
     let style = environment::style(environment);
-    render::line(&screen::run_line(&run));
+    render::line(&screen::run_line(&run, &LocalTime::of_now()));
     let name = report.project.name.as_deref().unwrap_or(report.project.id.as_str());
     if let Some(tree) = &report.tree {
         render::line(&screen::header(name, &tree.before, style));
     }
     screen::specification_errors(&report).iter().for_each(render::line);
+    let look = ActionLook::of(&report.test_specification.task_id, options.failures, style);
     for result in screen::results(&report) {
-        screen::action(result, options.failures, style).iter().for_each(render::line);
+        screen::action(result, look).iter().for_each(render::line);
     }
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &[]).iter().for_each(render::line);
@@ -65,7 +67,7 @@ fn show_pruned(run: &RecordedRun, why: PruneReason, options: &ShowOptions) -> Re
     if options.json || options.log.is_some() {
         return Err(super::from_prune_reason(&run.run_id, why));
     }
-    screen::pruned(run, why).iter().for_each(render::line);
+    screen::pruned(run, why, &LocalTime::of_now()).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

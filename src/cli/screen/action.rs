@@ -5,16 +5,34 @@ use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, last_output};
 use proctor_model::{
-    Action, CategoryCode, Classification, DurationMs, LimitKind, ResultType, TestResults, TreeDigest, shown_line,
+    Action, ActionId, CategoryCode, Classification, DurationMs, LimitKind, ResultType, TaskId, TestResults, TreeDigest,
+    shown_line,
 };
 use proctor_plan::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
+
+/// How the lines about actions look.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ActionLook {
+    pub(crate) failures: FailuresShown,
+    pub(crate) style: Style,
+    /// Whether each action has its id, such as `STEP.1`, in front of its name, and a blocking one its severity. A specification speaks of
+    /// both; the project's own checks have names.
+    pub(crate) is_specified: bool,
+}
+
+impl ActionLook {
+    /// Returns how the actions of a task look.
+    pub(crate) fn of(task: &TaskId, failures: FailuresShown, style: Style) -> Self {
+        Self { failures, style, is_specified: *task != TaskId::default_task() }
+    }
+}
 
 /// The minimum widths of the columns for name and summary.
 const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
 
 /// Returns the lines of an action that has ended: the result first, then the findings.
-pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style) -> Vec<Line> {
+pub(crate) fn action(result: &ActionResultV2, look: ActionLook) -> Vec<Line> {
     if result.skip_reason == Some(SkipReason::Stopped) {
         // The run was stopped before it reached this action. The last line of the run says so, so no line is needed
         // here.
@@ -28,31 +46,36 @@ pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style
     // A reused result was produced by an earlier run, so this run has no duration to show.
     let time = time.filter(|_| result.reused.is_none());
     let reused = result.reused.as_ref().map(|reused| match &reused.other_tree {
-        Some(TreeDigest(tree)) => format!("reused from {}, on tree {}…", reused.run_id, tree.short()),
-        None => format!("reused from {}", reused.run_id),
+        Some(TreeDigest(tree)) => format!("reused from run {}, on tree {}…", reused.run_id.number(), tree.short()),
+        None => format!("reused from run {}", reused.run_id.number()),
     });
     let attempts = result.attempts.map(|attempts| match result.flaky {
         Some(true) => format!("flaky: succeeded at attempt {attempts}"),
         Some(false) | None => format!("{attempts} attempts"),
     });
-    let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), attempts, reused];
+    let remarks = [Some(remark(result, look)).filter(|remark| !remark.is_empty()), attempts, reused];
     let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
-    let mut lines = vec![line(head, &summary(result), time, &remarks)];
-    lines.extend(findings(result, shown).into_iter().map(|finding| Line::from(format!("       {finding}"))));
+    let head = heading(&result.action_id, &result.name, look);
+    let mut lines = vec![line(look.style.paint(tone, mark), &head, &summary(result), time, &remarks)];
+    lines.extend(findings(result, look).into_iter().map(|finding| Line::from(format!("       {finding}"))));
     lines
 }
 
 /// Returns the line of a service that has become ready.
-pub(crate) fn service_ready(action: &Action, after: DurationMs, style: Style) -> Line {
-    line((style.paint(Tone::Good, "✓"), action.id.as_str(), &action.name), READY, Some(after), "")
+pub(crate) fn service_ready(action: &Action, after: DurationMs, look: ActionLook) -> Line {
+    line(look.style.paint(Tone::Good, "✓"), &heading(&action.id, &action.name, look), READY, Some(after), "")
 }
 
-fn line((mark, id, name): (Line, &str, &str), summary: &str, time: Option<DurationMs>, remark: &str) -> Line {
+/// Returns the columns of an action's id and name. Escapes make a name longer, so the columns are made of the escaped text.
+fn heading(id: &ActionId, name: &str, look: ActionLook) -> String {
+    let name = shown_line(name);
+    if look.is_specified { format!("{:<9} {name:<NAME_WIDTH$}", id.as_str()) } else { format!("{name:<NAME_WIDTH$}") }
+}
+
+fn line(mark: Line, heading: &str, summary: &str, time: Option<DurationMs>, remark: &str) -> Line {
     let time = time.map(seconds).unwrap_or_default();
-    // Escapes make a name longer, so the columns are made of the escaped texts.
-    let (name, summary) = (shown_line(name), shown_line(summary));
-    let line = format!(" {id:<9} {name:<NAME_WIDTH$} {summary:<SUMMARY_WIDTH$} {time:>9}   {remark}");
+    let summary = shown_line(summary);
+    let line = format!(" {heading} {summary:<SUMMARY_WIDTH$} {time:>9}   {remark}");
     Line::from("  ").and(mark).and(line).trim_end()
 }
 
@@ -93,7 +116,7 @@ fn has_no_verdict(result: &ActionResultV2) -> bool {
     matches!(code, Some(CategoryCode::Stopped | CategoryCode::StatusLost))
 }
 
-fn remark(result: &ActionResultV2) -> String {
+fn remark(result: &ActionResultV2, look: ActionLook) -> String {
     let is_fine = result.status.is_none_or(|status| status == ResultType::Success) && !has_findings(result);
     if is_fine || has_no_verdict(result) {
         return String::new();
@@ -105,6 +128,10 @@ fn remark(result: &ActionResultV2) -> String {
             () if is_so(|classification| classification.can_continue) => "may fail".to_owned(),
             () => "allowed by policy".to_owned(),
         };
+    }
+    // What fails is not allowed to, unless a remark says so.
+    if !look.is_specified {
+        return String::new();
     }
     let severity = result
         .classification
@@ -210,7 +237,8 @@ fn code_name(code: CategoryCode) -> String {
     name.to_lowercase().replace('_', " ")
 }
 
-fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
+fn findings(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
+    let shown = look.failures;
     if result.status.is_none_or(|status| status == ResultType::Success) || has_no_verdict(result) {
         return warnings(result);
     }
@@ -218,7 +246,7 @@ fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     let is_shown = result.blocking != Some(false) || shown == FailuresShown::All;
     let mut lines = if is_shown { failures(result, shown) } else { Vec::new() };
     if !has_failures(result) {
-        lines.extend(reason_lines(result));
+        lines.extend(reason_lines(result, look));
     } else if let Some(contradiction) = result.classification.as_ref().filter(|found| found.code == CategoryCode::Inconsistent) {
         // The failures say what is wrong. What contradicts them stands in the reason alone.
         lines.insert(0, contradiction.reason.clone());
@@ -227,7 +255,7 @@ fn findings(result: &ActionResultV2, shown: FailuresShown) -> Vec<String> {
     lines
 }
 
-fn reason_lines(result: &ActionResultV2) -> Vec<String> {
+fn reason_lines(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
     let output = if is_explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
     let mut lines = Vec::new();
@@ -239,9 +267,17 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     if !output.is_empty() {
         lines.extend(output.into_iter().map(|line| format!("│ {line}")));
         let kept = if classification.output_limit.is_some() { "its output up to the limit" } else { "all of its output" };
-        lines.push(format!("{kept}: `proctor show --log {}`", result.action_id.as_str()));
+        lines.push(format!("{kept}: `{}`", show_log_command(result, look)));
     }
     lines
+}
+
+/// Returns the command that prints an action's log. A name that a shell would take apart gives way to the id.
+pub(super) fn show_log_command(result: &ActionResultV2, look: ActionLook) -> String {
+    let is_word =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte));
+    let name = Some(result.name.as_str()).filter(|name| !look.is_specified && is_word(name));
+    format!("proctor show --log {}", name.unwrap_or(result.action_id.as_str()))
 }
 
 fn warnings(result: &ActionResultV2) -> Vec<String> {

@@ -1,11 +1,13 @@
 //! Makes the lines for people about past runs and tests. Names of tests come from elsewhere: `render` escapes them.
 
+use crate::cli::local_time::LocalTime;
 use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_evidence::RunForm;
 use proctor_model::{
-    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun, OverallStatus,
-    PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TestCounts, TestOutcome, TestPast, Timestamp,
+    ChangedFile, CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun,
+    OverallStatus, PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TaskId, TestCounts,
+    TestOutcome, TestPast, Timestamp,
 };
 use proctor_project::RecordedRun;
 
@@ -20,11 +22,12 @@ pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
 }
 
 /// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
-pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String {
+pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>, here: &LocalTime) -> String {
     let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = result_word(run.status, run.result, run.checks);
-    let mut parts = vec![format!("{}  {result:<11}  tree {tree:<9}", run.run_id)];
-    if run.blocking > 0 && run.status.counts() {
+    let (name, time) = (format!("run {}", run.run_id.number()), here.with_age(run.started));
+    let mut parts = vec![format!("{name:<7}  {time:<17}  {result:<11}  tree {tree:<9}")];
+    if run.blocking > 0 && run.status.counts() && run.task != TaskId::default_task() {
         parts.push(format!("{} blocking", run.blocking));
     }
     parts.extend(run.checks.filter(|_| run.status.counts()).and_then(CheckCounts::words));
@@ -205,8 +208,11 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
         Some(false) => " · different trees",
         None => "",
     };
-    let mut lines = vec![Line::from(format!("{} → {}{trees}", comparison.from, comparison.to))];
-    let status = |status: Option<proctor_model::ResultType>| status.map_or("no result", proctor_model::ResultType::word);
+    let (from, to) = (comparison.from.number(), comparison.to.number());
+    let mut lines = vec![Line::from(format!("run {from} → run {to}{trees}"))];
+    let status = |status: Option<proctor_model::ResultType>| {
+        status.map_or("no result".to_owned(), |status| status.word().to_lowercase().replace('_', " "))
+    };
     let changed = |check: &proctor_model::ComparedCheck| {
         Line::from(format!("  {}: {} → {}", check.check, status(check.before), status(check.after)))
     };
@@ -241,9 +247,13 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
     if lines.len() == 1 {
         lines.push("  every check and test ended as before".into());
     }
-    if !comparison.saved_paths.is_empty() {
-        lines.push(format!("saved between ({}):", comparison.saved_paths.len()).into());
-        lines.extend(shown(&comparison.saved_paths, |path| format!("  {path}")).into_iter().map(Line::from));
+    if !comparison.changed_files.is_empty() {
+        lines.push(format!("files ({}):", comparison.changed_files.len()).into());
+        let file = |file: &ChangedFile| format!("  {} {}", file.word(), file.path);
+        lines.extend(shown(&comparison.changed_files, file).into_iter().map(Line::from));
+    }
+    if !comparison.are_all_files_known && comparison.equal_trees != Some(true) {
+        lines.push("  other files may differ: a run between the two does not name them".into());
     }
     lines
 }
@@ -285,12 +295,12 @@ pub(crate) enum BlockCharacters {
 }
 
 /// Returns the line about the last runs of a check in `proctor watch`: a block for each run, oldest first, and what they say
-/// together. `None` for a check that ran only once.
-pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, style: Style) -> Option<Line> {
-    if streak.ends.len() < 2 {
+/// together. `None` for a check that ran only once, or always passed.
+pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, here: &LocalTime, style: Style) -> Option<Line> {
+    if streak.ends.len() < 2 || streak.ends.iter().all(|end| *end == CheckEnd::Passed) {
         return None;
     }
-    let mut line = Line::from(format!("  {}  ", streak.check));
+    let mut line = Line::from(format!("  {}  last {} runs: ", streak.check, streak.ends.len()));
     for end in &streak.ends {
         let (block, ascii, tone) = match end {
             CheckEnd::Passed => ("▁", ".", Tone::Good),
@@ -305,7 +315,7 @@ pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, sty
     if let Some((since, runs)) = streak.failing {
         let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
         let least = if streak.is_failing_longer { "at least " } else { "" };
-        words.push(format!("failing since {least}{}, {least}{runs}", minute(since)));
+        words.push(format!("failing since {least}{}, {least}{runs}", here.short(since)));
     }
     if streak.flaky > 0 {
         words.push(format!("flaky: {} of the last {} on equal trees", streak.flaky, streak.ends.len()));
@@ -314,11 +324,6 @@ pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, sty
         line = line.and(format!("  {}", words.join(" · ")));
     }
     Some(line)
-}
-
-/// Returns hour and minute of a time in UTC, as all times are shown.
-fn minute(time: proctor_model::Timestamp) -> String {
-    time.to_string().get(11..16).map(|minute| format!("{minute} UTC")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -362,14 +367,15 @@ mod tests {
             is_failing_longer: false,
             flaky: 1,
         };
-        let line = |characters| text(&streak_line(&streak, characters, Style::Plain).unwrap());
-        let words = "failing since 14:02 UTC, 2 runs · flaky: 1 of the last 5 on equal trees";
-        assert_eq!(line(BlockCharacters::Unicode), format!("  pytest  ▁▄·██  {words}"));
-        assert_eq!(line(BlockCharacters::Ascii), format!("  pytest  .~-##  {words}"));
+        let here = LocalTime::in_utc(noon);
+        let line = |characters| text(&streak_line(&streak, characters, &here, Style::Plain).unwrap());
+        let words = "failing since 14:02, 2 runs · flaky: 1 of the last 5 on equal trees";
+        assert_eq!(line(BlockCharacters::Unicode), format!("  pytest  last 5 runs: ▁▄·██  {words}"));
+        assert_eq!(line(BlockCharacters::Ascii), format!("  pytest  last 5 runs: .~-##  {words}"));
         let longer = CheckStreak { is_failing_longer: true, ..streak.clone() };
-        let shown = text(&streak_line(&longer, BlockCharacters::Ascii, Style::Plain).unwrap());
-        assert!(shown.contains("failing since at least 14:02 UTC, at least 2 runs"), "{shown}");
+        let shown = text(&streak_line(&longer, BlockCharacters::Ascii, &here, Style::Plain).unwrap());
+        assert!(shown.contains("failing since at least 14:02, at least 2 runs"), "{shown}");
         let once = CheckStreak { ends: vec![CheckEnd::Failed], ..streak };
-        assert_eq!(streak_line(&once, BlockCharacters::Ascii, Style::Plain), None);
+        assert_eq!(streak_line(&once, BlockCharacters::Ascii, &here, Style::Plain), None);
     }
 }

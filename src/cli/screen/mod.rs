@@ -13,7 +13,8 @@ mod unmet;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::action::{action, counted, service_ready};
+use self::action::show_log_command;
+pub(crate) use self::action::{ActionLook, action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::cycle::{cycle, cycle_line};
 pub(crate) use self::failures::FailuresShown;
@@ -25,6 +26,7 @@ pub(crate) use self::history::{
 pub(crate) use self::project_status::{project_lines, project_status};
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
+use crate::cli::local_time::LocalTime;
 use crate::cli::style::{Line, Style, Tone};
 pub(crate) use proctor_app::answers::results;
 use proctor_app::refusals::resolve_hint;
@@ -61,10 +63,7 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
         OverallStatus::SpecificationError => {}
         OverallStatus::RewroteTree => parts.push("the checks rewrote the tree, so this is no proof of it".into()),
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed | OverallStatus::Superseded => {
-            let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
-            if blocking > 0 {
-                parts.push(format!("{blocking} blocking").into());
-            }
+            parts.extend(blocking_words(report).map(Line::from));
         }
     }
     // What failed comes first. A run without tests is nothing but that.
@@ -80,6 +79,19 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     parts.extend(report.isolation.as_ref().and_then(weaker_isolation).map(Line::from));
     parts.push(shown_path.into());
     Line::join(parts, " · ")
+}
+
+/// Returns how many actions block: for the project's own checks, which ones failed.
+fn blocking_words(report: &ExecutionReportV2) -> Option<String> {
+    let blocking: Vec<&str> =
+        results(report).filter(|result| result.blocking == Some(true)).map(|result| result.name.as_str()).collect();
+    match blocking.as_slice() {
+        [] => None,
+        all if report.test_specification.task_id != TaskId::default_task() => Some(format!("{} blocking", all.len())),
+        [one] => Some(format!("{one} failed")),
+        [one, other] => Some(format!("{one} and {other} failed")),
+        [one, other, rest @ ..] => Some(format!("{one}, {other} and {} more failed", rest.len())),
+    }
 }
 
 /// Returns the lines about a run that has no verdict because of proctor's own fault: what happened, and what to do. None for
@@ -110,6 +122,7 @@ fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
 /// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie; it is
 /// `None` for a run that is packed in an archive.
 pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<String> {
+    let look = ActionLook::of(&report.test_specification.task_id, FailuresShown::None, Style::Plain);
     let directory = shown_path.and_then(|path| Path::new(path).parent());
     let blocking = results(report).filter(|result| result.blocking == Some(true) && failures::has_failures(result));
     let lines = blocking.filter_map(|result| {
@@ -118,8 +131,7 @@ pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<
         let tool_report = result.evidence_files.iter().find(|name| name.ends_with(JUNIT_END)).and_then(|name| in_run(name));
         let reused = result.reused.as_ref().and_then(|reused| reused.evidence.as_ref());
         // The files of an archive, and those of a reused result, do not lie beside the report.
-        let by_command =
-            (result.evidence.is_some() || reused.is_some()).then(|| format!("`proctor show --log {}`", result.action_id));
+        let by_command = (result.evidence.is_some() || reused.is_some()).then(|| format!("`{}`", show_log_command(result, look)));
         let places = log.or(by_command).into_iter().chain(tool_report);
         let places = places.collect::<Vec<_>>().join(", ");
         (!places.is_empty()).then(|| format!("  log of {}: {places}", result.name))
@@ -261,8 +273,12 @@ fn tests_modified(files: &TestsModifiedV2, report: &ExecutionReportV2) -> String
     format!("  note: protected files are not what was approved: {}{more}{tests} · `{approve}`", named.join(", "))
 }
 
-/// Returns the number of debt items and the path of the debt file; `None` without debt.
+/// Returns the number of debt items and the path of the debt file; `None` without debt, and for the project's own checks, of which the
+/// screen shows what failed.
 pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
+    if report.test_specification.task_id == TaskId::default_task() {
+        return None;
+    }
     let debt = report.technical_debt_generated.as_ref().filter(|debt| debt.items_created > 0)?;
     let named = |parts: &[(u64, &str)]| {
         let some = parts.iter().filter(|(count, _)| *count > 0);
@@ -331,10 +347,10 @@ fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Opt
 }
 
 /// Returns the lines about a run whose files were pruned.
-pub(crate) fn pruned(run: &RecordedRun, why: PruneReason) -> [String; 3] {
+pub(crate) fn pruned(run: &RecordedRun, why: PruneReason, here: &LocalTime) -> [String; 3] {
     let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
     [
-        log_line(run, None),
+        log_line(run, None, here),
         format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]
@@ -346,8 +362,9 @@ pub(crate) fn archived_hint(run_id: &RunId) -> String {
 }
 
 /// Returns the first line of `proctor show`.
-pub(crate) fn run_line(run: &RecordedRun) -> String {
-    format!("run {} · task {} · {}", run.run_id, run.task, run.started)
+pub(crate) fn run_line(run: &RecordedRun, here: &LocalTime) -> String {
+    let task = if run.task == TaskId::default_task() { String::new() } else { format!("task {} · ", run.task) };
+    format!("run {} · {task}{} · {}", run.run_id.number(), here.with_age(run.started), run.run_id)
 }
 
 /// Returns the lines for the person who approves a plan: where its rules and the protected files are not what was approved. What opens

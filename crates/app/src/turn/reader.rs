@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
-use crate::history;
+use crate::history::{self, ComparedRuns};
 use crate::hook::HookVerdictReader;
 use crate::project::{opening, setup};
 use crate::serving::{self, ServedProject};
@@ -127,7 +127,8 @@ impl HookVerdictReader for ProjectReader<'_> {
     }
 
     fn read_missing_tests(&mut self, before: &RunId, now: &RunId) -> Vec<String> {
-        let compared = history::compare(self.environment, self.root, before.as_str(), Some(now.as_str()));
+        let compared =
+            history::compare(self.environment, self.root, ComparedRuns::Named { from: before.as_str(), to: Some(now.as_str()) });
         let Ok(ComparisonV1 { comparison, .. }) = compared.inspect_err(|error| note_error(self.environment, error)) else {
             return Vec::new();
         };

@@ -202,6 +202,7 @@ fn build_tree(facts: &TreeFacts) -> TreeV2 {
         moved: moved.iter().take(LISTED_MOVED_PATHS).map(ToString::to_string).collect(),
         moved_count: comparison.map(|comparison| comparison.moved.len() as u64),
         files: comparison.map(|comparison| comparison.files),
+        since_last_run: facts.since_last_run.clone(),
         issues: facts.issues.iter().map(build_issue).collect(),
         snapshot: facts.snapshot.clone(),
     }

@@ -14,7 +14,7 @@ use crate::report::{
 use proctor_model::{
     Action, ActionJudgement, ActionOutline, ActionPhase, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EndedAction,
     EvidenceFile, FewerTests, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry,
-    RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeFormat, TreeIssue, Trigger,
+    RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDifference, TreeDigest, TreeFormat, TreeIssue, Trigger,
 };
 
 /// Everything that the report of a run is built from.
@@ -144,6 +144,8 @@ pub struct TreeFacts {
     pub before: TreeDigest,
     /// What had changed in the tree when the last process had ended; `None` if the tree was not compared.
     pub comparison: Option<TreeComparison>,
+    /// In which files the tree differs from the one that the task's last run tested; `None` if that tree is not known.
+    pub since_last_run: Option<TreeDifference>,
     /// Entries of the tree that could not be digested.
     pub issues: Vec<TreeIssue>,
     /// Whether the checks ran on a snapshot; `None` if nothing was run.

@@ -12,13 +12,13 @@ use crate::report::{
 use proctor_model::testing;
 use proctor_model::{
     Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, CapturedOutput, CategoryCode,
-    Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
-    DiagnosticSummary, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
+    ChangedFile, Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
+    Diagnostic, DiagnosticSummary, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
     FurtherTestCounts, Interpretation, IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan,
     PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType,
     RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
     TaskStatus, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
-    TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    TreeDifference, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use proctor_model::{
     BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,
@@ -354,6 +354,15 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             format: TreeFormat::V2,
             before: tree,
             comparison: Some(TreeComparison { after: tree, moved: Vec::new(), files: 22 }),
+            since_last_run: Some(TreeDifference {
+                since: RunId::new(at(-1000), 41),
+                count: 1,
+                files: vec![ChangedFile {
+                    path: "quotes/quote.py".to_owned(),
+                    before: Some(Digest::of(b"before")),
+                    after: Some(Digest::of(b"after")),
+                }],
+            }),
             issues: vec![TreeIssue {
                 path: TreePath::try_from("web/socket").expect("a clean path"),
                 kind: TreeIssueKind::Special,

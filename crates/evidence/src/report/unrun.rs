@@ -72,5 +72,15 @@ pub(super) fn unrun_report(
 
 /// Returns the facts about a tree that was read once, before the run.
 pub(super) fn tree_before(before: TreeDigest, format: TreeFormat, issues: Vec<TreeIssueV2>) -> TreeV2 {
-    TreeV2 { format, before, after: None, moved: Vec::new(), moved_count: None, files: None, issues, snapshot: None }
+    TreeV2 {
+        format,
+        before,
+        after: None,
+        moved: Vec::new(),
+        moved_count: None,
+        files: None,
+        since_last_run: None,
+        issues,
+        snapshot: None,
+    }
 }

@@ -35,7 +35,7 @@ use crate::tables::Tables;
 use crate::{IndexError, StoreIndex};
 use proctor_model::{
     CategoryCode, DurationMs, NamedTest, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestBody, TestCounts,
-    TestOutcome, Timestamp,
+    TestOutcome, Timestamp, TreeDifference,
 };
 
 pub use codec::NotPassed;
@@ -49,8 +49,8 @@ pub const LARGEST: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq)]
 pub struct SealedTests {
     pub run: PastRun,
-    /// The paths whose saves started the run.
-    pub saved_paths: Vec<String>,
+    /// In which files the tree differs from the tree of the task's last run; `None` if that is not known.
+    pub difference: Option<TreeDifference>,
     pub checks: Vec<SealedCheck>,
 }
 
@@ -201,6 +201,7 @@ past_questions! { query_tests:
     reused_results(project: &ProjectId, from: Sequence) -> Vec<(Sequence, u32, RunId)>;
     /// Returns the first line of a failure by its number.
     failure_message(project: &ProjectId, number: u32) -> Option<String>;
-    /// Returns the paths whose saves started the runs after one ledger line, up to another one; sorted.
-    saved_paths_between(project: &ProjectId, after: Sequence, to: Sequence) -> Vec<String>;
+    /// Returns the runs of a task with a verdict after one ledger line, up to another one, each with the files in which its tree differs
+    /// from the one before, if they are known.
+    tree_differences(project: &ProjectId, task: &TaskId, after: Sequence, to: Sequence) -> Vec<(RunId, Option<TreeDifference>)>;
 }

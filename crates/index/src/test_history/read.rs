@@ -12,7 +12,7 @@ use crate::test_history::write::read_position;
 use crate::words::{from_integer, to_integer};
 use proctor_model::{
     DurationMs, NamedTest, OverallResult, OverallStatus, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId, TestCounts,
-    TestKey, TestOutcome, Timestamp, TreeDigest,
+    TestKey, TestOutcome, Timestamp, TreeDifference, TreeDigest,
 };
 
 /// The columns of [`PastRun`]. A run without a row of its own in `runs`, or with one in `pruned`, has no evidence any more.
@@ -334,23 +334,27 @@ impl Tables {
         Ok(self.read_rows(statement, params![project.as_str(), number], |row| row.get(0))?.into_iter().next())
     }
 
-    pub(super) fn saved_paths_between(
+    pub(super) fn tree_differences(
         &self,
         project: &ProjectId,
+        task: &TaskId,
         after: Sequence,
         to: Sequence,
-    ) -> Result<Vec<String>, IndexError> {
-        let statement =
-            "SELECT paths FROM history_runs WHERE project = ?1 AND sequence > ?2 AND sequence <= ?3 AND paths NOT NULL";
-        let values = params![project.as_str(), to_integer(after.0), to_integer(to.0)];
-        let rows = self.read_rows(statement, values, |row| row.get::<_, String>(0))?;
-        let mut paths: Vec<String> = Vec::new();
-        for row in rows {
-            paths.extend(self.reader.json::<Vec<String>>("list of paths", row)?);
+    ) -> Result<Vec<(RunId, Option<TreeDifference>)>, IndexError> {
+        let statement = "SELECT run_id, status, paths FROM history_runs WHERE project = ?1 AND task = ?2 AND sequence > ?3 \
+             AND sequence <= ?4 ORDER BY sequence";
+        let values = params![project.as_str(), task.as_str(), to_integer(after.0), to_integer(to.0)];
+        let rows = self.read_rows(statement, values, |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
+        })?;
+        let mut differences = Vec::new();
+        for (run, status, difference) in rows {
+            if self.reader.word::<OverallStatus>("status", status)?.counts() {
+                let difference = difference.map(|text| self.reader.json("difference of trees", text)).transpose()?;
+                differences.push((self.reader.word("run id", run)?, difference));
+            }
         }
-        paths.sort();
-        paths.dedup();
-        Ok(paths)
+        Ok(differences)
     }
 
     fn read_past_runs(&self, statement: &str, values: impl rusqlite::Params) -> Result<Vec<ProvedRun>, IndexError> {

@@ -3,7 +3,10 @@
 use super::*;
 use crate::schema::{MIGRATIONS, migrate, read_version};
 use crate::testing::{TestIndex, everything_counts, project, run_id, run_record, task};
-use proctor_model::{Digest, LedgerBody, OverallResult, OverallStatus, PruneReason, PruneRecord, PrunedRun, TreeDigest};
+use proctor_model::{
+    ChangedFile, Digest, LedgerBody, OverallResult, OverallStatus, PruneReason, PruneRecord, PrunedRun, TreeDifference,
+    TreeDigest,
+};
 use rusqlite::Connection;
 
 const SHOP: &str = "shop-00000001";
@@ -46,7 +49,9 @@ fn run(sequence: u64, checks: Vec<SealedCheck>) -> SealedTests {
         tree: Some(TreeDigest(Digest::of(b"tree"))),
         counts: Some(TestCounts { passed: 2, failed: 0, skipped: 1 }),
     };
-    SealedTests { run, saved_paths: vec![format!("src/{sequence}.py")], checks }
+    let file = ChangedFile { path: format!("src/{sequence}.py"), before: None, after: Some(Digest::of(b"x")) };
+    let since = run_id(sequence.saturating_sub(1));
+    SealedTests { run, difference: Some(TreeDifference { since, count: 1, files: vec![file] }), checks }
 }
 
 fn all(durations: bool) -> NewestTests {
@@ -137,7 +142,8 @@ fn what_is_added_is_read_back() {
     assert_eq!(results(&index), [expected]);
     let runs = index.index.past_runs(&project(SHOP), None, false, None, 9).unwrap();
     assert_eq!((runs.len(), runs[0].0.counts, runs[0].0.duration), (1, run(1, Vec::new()).run.counts, Some(DurationMs(20))));
-    assert_eq!(index.index.saved_paths_between(&project(SHOP), Sequence(0), Sequence(1)).unwrap(), ["src/1.py"]);
+    let differences = index.index.tree_differences(&project(SHOP), &task("default"), Sequence(0), Sequence(1)).unwrap();
+    assert_eq!(differences, [(run_id(1), run(1, Vec::new()).difference)]);
 }
 
 #[test]

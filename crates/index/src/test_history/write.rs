@@ -71,7 +71,7 @@ pub(super) fn write_position(
 /// Returns how many bytes of the file the rows take.
 fn write_run(connection: &Connection, project: &ProjectId, sealed: &SealedTests) -> rusqlite::Result<usize> {
     let run = &sealed.run;
-    let paths = if sealed.saved_paths.is_empty() { None } else { Some(to_json(&sealed.saved_paths)) };
+    let paths = sealed.difference.as_ref().map(to_json);
     let counts = run.counts.unwrap_or_default();
     let count = |count: u64| run.counts.map(|_| to_integer(count));
     execute(

@@ -9,7 +9,7 @@ use crate::test_history::slow::{durations_in, has_grown, middle};
 use proctor_index::{CheckRun, FormerName, IndexedCheck, NewestTests, PastRun, Roster};
 use proctor_model::{
     ComparedCheck, ComparedTest, NamedTest, ProjectId, RenamedTest, ResultType, RunComparison, RunId, Sequence, SlowerTest,
-    TestOutcome,
+    TestOutcome, join_differences,
 };
 
 /// How many results up to the earlier run say how much a test's duration varies.
@@ -52,7 +52,8 @@ impl StoreReader {
 
     fn compare_known(&self, project: &ProjectId, from: &PastRun, to: &PastRun) -> Result<RunComparison, ProjectError> {
         let (before, after) = (self.results(project, from)?, self.results(project, to)?);
-        let paths = self.index.saved_paths_between(project, from.sequence, to.sequence).map_err(ProjectError::Index)?;
+        let steps = self.index.tree_differences(project, &from.task, from.sequence, to.sequence).map_err(ProjectError::Index)?;
+        let (changed_files, are_all_files_known) = join_differences(&from.run_id, &steps);
         let mut comparison = RunComparison {
             from: from.run_id.clone(),
             to: to.run_id.clone(),
@@ -66,7 +67,8 @@ impl StoreReader {
             renamed: Vec::new(),
             slower: Vec::new(),
             not_compared: Vec::new(),
-            saved_paths: paths,
+            changed_files,
+            are_all_files_known,
         };
         let known = self.tests_by_number(project)?;
         let former = self.index.former_names(project).map_err(ProjectError::Index)?;

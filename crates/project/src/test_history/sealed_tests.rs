@@ -14,7 +14,7 @@ use proctor_evidence::{EvidenceError, SealedFiles, Store};
 use proctor_index::{ListedTest, ListedTests, PastRun, SealedCheck, SealedTests, TestIdentity};
 use proctor_model::{
     ActionId, CategoryCode, DurationMs, EvidenceFile, ProjectId, ResultType, RunId, RunRecord, Sequence, TestBody, TestCounts,
-    TestOutcome,
+    TestOutcome, TreeDifference,
 };
 
 /// The end of the file name of a record of tests.
@@ -25,7 +25,7 @@ const TEST_RECORD: &str = "-test-results.json";
 #[serde(rename_all = "camelCase")]
 struct ReportRead {
     #[serde(default)]
-    trigger: Option<TriggerRead>,
+    tree: Option<TreeRead>,
     execution_summary: SummaryRead,
     step_execution: StepsRead,
     #[serde(default)]
@@ -33,9 +33,10 @@ struct ReportRead {
 }
 
 #[derive(Debug, Deserialize)]
-struct TriggerRead {
+#[serde(rename_all = "camelCase")]
+struct TreeRead {
     #[serde(default)]
-    paths: Vec<String>,
+    since_last_run: Option<TreeDifference>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -251,11 +252,7 @@ fn read(store: &Store, project: &ProjectId, sequence: Sequence, record: &RunReco
         tree: record.tree_digest,
         counts: report.execution_summary.test_results,
     };
-    Ok(SealedTests {
-        run,
-        saved_paths: report.trigger.map(|trigger| trigger.paths).unwrap_or_default(),
-        checks: one_for_each_attempt(checks),
-    })
+    Ok(SealedTests { run, difference: report.tree.and_then(|tree| tree.since_last_run), checks: one_for_each_attempt(checks) })
 }
 
 impl StoreReader {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::mcp::answers::{ToolAnswers, ToolRefusal};
 use crate::mcp::tool::{RunWord, ToolCall};
 use proctor_app::gate::{CommitGateV1, judge_commit};
+use proctor_app::history::ComparedRuns;
 use proctor_app::plan::PlanV1;
 use proctor_app::project::opening::open_registered;
 use proctor_app::project::{setup, specification_files};
@@ -131,10 +132,10 @@ impl ToolAnswers for ProjectAnswers {
                 self.root_of(environment, None)
                     .and_then(|root| history::past(environment, &root, None, (&asked.test, history::TOLD))),
             ),
-            ToolCall::Compare(asked) => document(
-                self.root_of(environment, None)
-                    .and_then(|root| history::compare(environment, &root, &asked.from.text(), Some(&asked.to.text()))),
-            ),
+            ToolCall::Compare(asked) => document(self.root_of(environment, None).and_then(|root| {
+                let (from, to) = (asked.from.text(), asked.to.text());
+                history::compare(environment, &root, ComparedRuns::Named { from: &from, to: Some(&to) })
+            })),
             ToolCall::Retest(asked) => self.retest(environment, asked.task.as_deref(), &asked.reason),
             ToolCall::RequestFix(asked) => document(task_of(asked.task.as_deref()).and_then(|task| {
                 let root = self.root_of(environment, None)?;

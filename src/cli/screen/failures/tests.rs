@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cli::screen::action;
+use crate::cli::screen::{ActionLook, action};
 use crate::cli::style::Style;
 
 /// Returns the entry of a check that failed.
@@ -51,7 +51,11 @@ fn findings(tool: &str, findings: Vec<Value>) -> ActionResultV2 {
 
 /// Returns the screen of an action, without its first line.
 fn screen(result: &ActionResultV2, shown: FailuresShown) -> String {
-    action(result, shown, Style::Plain).iter().skip(1).map(|line| format!("{line}\n")).collect()
+    action(result, ActionLook { failures: shown, style: Style::Plain, is_specified: true })
+        .iter()
+        .skip(1)
+        .map(|line| format!("{line}\n"))
+        .collect()
 }
 
 /// 29 cases of one parametrised test, then three tests that fail in one function, then two whose fixture is missing.

@@ -54,7 +54,7 @@ function TestsOf({ title, tests, project, empty }) {
 }
 
 function Differences({ comparison, project }) {
-  const { newlyFailing, mended, changed, gone, slower, checks, savedPaths, notCompared } = comparison;
+  const { newlyFailing, mended, changed, gone, slower, checks, changedFiles, notCompared } = comparison;
   const come = comparison.new;
   const isSame = [newlyFailing, mended, changed, gone, come, slower, checks].every((list) => list.length === 0);
   const tone = newlyFailing.length > 0 ? "failed" : mended.length > 0 ? "passed" : "none";
@@ -69,5 +69,6 @@ function Differences({ comparison, project }) {
     ${slower.length > 0 ? html`<section aria-label="Slower"><div class="section-head"><h2>Slower</h2></div><ul class="rows">${slower.map((one) => html`<li key=${one.test.key}><a class="row" href=${href(project, "tests", one.test.key)} data-row="test"><span class="row-name"><${PathName} of=${one.test.id} /></span><span class="row-word">${microseconds(one.beforeUs)} → ${microseconds(one.nowUs)}</span></a></li>`)}</ul></section>` : null}
     <${TestsOf} title="New" tests=${come} project=${project} />
     <${TestsOf} title="Gone" tests=${gone} project=${project} />
-    ${savedPaths.length > 0 ? html`<section aria-label="Saved between them"><div class="section-head"><h2>Saved between them</h2></div><ul class="plain">${savedPaths.map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></section>` : null}`;
+    ${changedFiles.length > 0 ? html`<section aria-label="Files that differ"><div class="section-head"><h2>Files that differ</h2></div><ul class="plain">${changedFiles.map((file) => html`<li>${file.before ? (file.after ? "changed" : "removed") : "added"} <${PathName} of=${file.path} /></li>`)}</ul></section>` : null}
+    ${comparison.areAllFilesKnown || comparison.equalTrees === true ? null : html`<p class="quiet">Other files may differ: a run between the two does not name them.</p>`}`;
 }

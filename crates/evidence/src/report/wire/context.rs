@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use proctor_model::{
     ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, LimitSetting, NextNode,
-    PauseRecord, Phase, ProjectId, RouteKind, RunId, TestedPlace, TreeDigest, TreeFormat, TreeIssueKind,
+    PauseRecord, Phase, ProjectId, RouteKind, RunId, TestedPlace, TreeDifference, TreeDigest, TreeFormat, TreeIssueKind,
 };
 
 /// Which project was tested, and where it lies.
@@ -40,6 +40,9 @@ pub struct TreeV2 {
     /// How many files belong to the tree; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
+    /// In which files the tree differs from the one that the task's last run tested; absent if proctor does not know that tree any more.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub since_last_run: Option<TreeDifference>,
     /// Entries of the tree that could not be digested.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
