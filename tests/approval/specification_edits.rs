@@ -25,7 +25,7 @@ const EDITS: &[Edit] = &[
     ("another shell", |task| of_step(task, 1, "shell", json!("bash")), "STEP.2: command"),
     ("another exit code", |task| of_step(task, 1, "expectedExitCodes", json!([0, 1])), "STEP.2: expected_exit_codes"),
     ("a variable", |task| of_step(task, 0, "environment", json!({"LC_ALL": "C"})), "STEP.1: environment.LC_ALL"),
-    ("a step must pass", |task| step(task, 0)["continueOnFailure"] = json!(false), "STEP.1: continue_on_failure"),
+    ("a step must pass", |task| step(task, 0)["continueOnFailure"] = json!(false), ""),
     (
         "more is expected",
         |task| of_criteria(task, "expectedOutput")["stdoutContains"] = json!(["half-even", "2.66"]),
@@ -35,17 +35,17 @@ const EDITS: &[Edit] = &[
     (
         "another condition",
         |task| of_criteria(task, "successConditions")[0]["condition"] = json!("STEP.1.exitCode === 0"),
-        "plan: conditions",
+        "plan: success",
     ),
-    ("no failure condition", |task| *of_criteria(task, "failureConditions") = json!([]), "plan: conditions"),
-    ("a further step", further_step, ""),
+    ("no failure condition", |task| *of_criteria(task, "failureConditions") = json!([]), "plan: failure"),
+    ("a further step", further_step, "STEP.3: added"),
     ("a step less", |task| drop(steps(task).remove(0)), "STEP.1: removed"),
     (
         "another file of a prerequisite",
         |task| {
             of_execution(task, "prerequisites")[0]["parameters"]["filePath"] = json!("/srv/billing/proctor.toml");
         },
-        "PREREQ.1: file",
+        "PREREQ.1: kind.fileValidation.path",
     ),
 ];
 

@@ -50,7 +50,7 @@ impl Member<'_> {
 
     #[track_caller]
     fn run(&self) {
-        let run = self.project.proctor(["run", self.tree.to_str().expect("text")]).any_status();
+        let run = self.project.proctor(["run", "--fresh-caches", self.tree.to_str().expect("text")]).any_status();
         assert_eq!(run.status, 0, "{}", run.snapshot());
     }
 

@@ -213,8 +213,8 @@ pub fn judge(
         (GateState::NotTested, Ok(_)) if attested.has_refused_statement => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
-    // Only a trusted commit makes another one accepted: without it nobody has said anything.
-    match trusted.commit() {
+    // Only a trusted commit makes another one accepted: without it nobody has said anything, and anybody can name one.
+    match trusted.commit().filter(|_| !trusted.is_named()) {
         Some(_) if state == GateState::Proved => keep_accepted_commit(&store, root, commit),
         Some(base) if !says_nothing => keep_accepted_commit(&store, root, base),
         Some(_) | None => {}

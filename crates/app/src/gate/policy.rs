@@ -128,6 +128,11 @@ impl Trusted {
         format!("; compared with {commit}, which was accepted last in this store")
     }
 
+    /// Returns whether whoever asks named the trusted commit.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self, Self::Commit { why: TrustedBecause::Named, .. })
+    }
+
     /// Returns the trusted commit, if the policy comes from one.
     pub(super) fn commit(&self) -> Option<ObjectId> {
         match self {
