@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::changed_rules::follow;
 use super::signed::{SETTINGS, allowed, key, sign};
 use super::{LINT, UNIT, approvals};
 use crate::common::{Output, Project};
@@ -205,6 +206,11 @@ fn a_repository_with_the_same_first_commit_is_judged_by_what_was_approved_and_a_
     assert!(clone.status == 0 && !clone.stdout.contains("changed rules"), "{}", clone.snapshot());
     let fork = run_elsewhere(&project, ("weaker", &[]), WEAK);
     assert!(fork.stdout.contains("judged by changed rules: ") && fork.stdout.contains("lint: removed"), "{}", fork.snapshot());
+    // Who follows the branch from which it was cloned takes what the clone brought.
+    follow(&project);
+    commit(&project, "proctor.toml", WEAK);
+    let followed = run_elsewhere(&project, ("followed", &[]), WEAK);
+    assert!(followed.stderr.contains("has the rules of refs/remotes/origin/main ("), "{}", followed.snapshot());
     // What began from its files and has a history of its own is new, and so is what lacks the history.
     let template = project.root().join("template");
     fs::create_dir(&template).expect("it is ours");

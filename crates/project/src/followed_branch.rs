@@ -43,7 +43,7 @@ impl FollowedCommit {
         };
         let name = said(allowed).or_else(|| said(approved?))?;
         let tip = repository.storage.resolve(&name).ok()?;
-        let commit = fetched(&repository.storage, &name)?;
+        let commit = fetched(&repository.storage, &name, tip)?;
         repository.storage.is_ancestor(commit, tip).then_some(Self { name, commit })
     }
 
@@ -66,9 +66,14 @@ impl FollowedCommit {
     }
 }
 
-/// Returns the commit that a fetch brought to a reference last, as git's log of the reference says.
-fn fetched(storage: &GitStorage, name: &str) -> Option<ObjectId> {
-    let log = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten()?;
+/// Returns the commit that a fetch brought to a reference last, as git's log of the reference says. Without one, it is as a clone brought it,
+/// if the log of the checked-out commit begins with that.
+fn fetched(storage: &GitStorage, name: &str, tip: ObjectId) -> Option<ObjectId> {
+    let log_of = |name: &str| storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten();
+    let Some(log) = log_of(name) else {
+        let is_clone = log_of("HEAD")?.lines().next()?.split_once('\t')?.1.starts_with("clone: from ");
+        return is_clone.then_some(tip);
+    };
     log.lines().rev().find_map(|line| {
         let (objects, message) = line.split_once('\t')?;
         ObjectId::parse(objects.split(' ').nth(1)?).filter(|_| is_of_fetch(message))
