@@ -8,6 +8,8 @@ mod levels;
 mod protected;
 mod settings;
 pub(crate) mod signed;
+mod specification_edits;
+mod team_day;
 mod waiting;
 
 use std::time::Duration;

@@ -362,6 +362,13 @@ fn the_copy_of_a_branch_and_the_commit_itself_are_no_judges() {
     pushed("origin", "refs/notes/x", 0);
 }
 
+#[track_caller]
+fn refused_beside(project: &Project, trusted: &str) {
+    let judged = gate(project, &[], 3);
+    assert_eq!(judged["lowered"], json!(["check `good`"]), "{judged}");
+    assert!(judged["policy"]["from"].as_str().expect("text").contains(trusted), "{judged}");
+}
+
 #[test]
 fn the_copy_of_a_branch_under_another_name_or_in_another_place_is_no_judge() {
     let project = in_repository();
@@ -371,11 +378,7 @@ fn the_copy_of_a_branch_under_another_name_or_in_another_place_is_no_judge() {
     commit(&project, "proctor.toml", "[[check]]\nname = \"there\"\ncommand = [\"cat\", \"shop.txt\"]\n");
     project.approve();
     project.proctor(["run"]).success();
-    let refused = || {
-        let judged = gate(&project, &[], 3);
-        assert_eq!(judged["lowered"], json!(["check `good`"]), "{judged}");
-        assert!(judged["policy"]["from"].as_str().expect("text").contains("refs/remotes/origin/main"), "{judged}");
-    };
+    let refused = || refused_beside(&project, "refs/remotes/origin/main");
     let copies = || {
         git(&project, &["push", "--quiet", "--set-upstream", "origin", "weak:other-name"]);
         refused();
@@ -404,10 +407,10 @@ fn the_copy_of_a_branch_under_another_name_or_in_another_place_is_no_judge() {
     let asked = project.proctor(["gate"]).status(3).stderr;
     assert!(asked.contains("set-head origin -a") && asked.contains("--policy-from"), "{asked}");
     gate(&project, &["--policy-from", "origin/trunk"], 3);
-    // Without any remote repository there is nobody else.
+    // Without any remote repository there is nobody else but what this store saw as trusted.
     git(&project, &["remote", "remove", "origin"]);
     git(&project, &["branch", "--quiet", "--set-upstream-to=here"]);
-    gate(&project, &[], 0);
+    refused_beside(&project, "compared with");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(crate) enum HookVerb {
         /// The event, as the agent calls it
         #[arg(value_name = "EVENT")]
         event: String,
-        /// The agent: claude, codex, gemini, cursor or copilot
+        /// The agent: claude, codex, gemini, cursor, copilot or opencode
         #[arg(long, value_name = "AGENT")]
         agent: String,
     },
@@ -83,6 +83,8 @@ pub(crate) enum HookAgent {
     Gemini,
     Cursor,
     Copilot,
+    #[value(name = "opencode")]
+    OpenCode,
     /// No agent: git's hook before a push
     Git,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{APPROVAL_QUESTION, Project};
+use crate::common::{APPROVAL_QUESTION, Project, USER_CONFIGURATION};
 use crate::gate::{commit, gate, git, reasons};
 use crate::gate_trust::with_origin;
 
@@ -230,6 +230,37 @@ fn a_run_by_changed_rules_proves_nothing_and_the_old_rules_prove_again() {
 }
 
 #[test]
+fn a_status_after_rules_were_taken_back_is_the_one_of_before() {
+    let project = proved();
+    let stand = || {
+        let mut status = project.proctor(["status", "--json"]).success().json();
+        status.as_object_mut().expect("an object").remove("at");
+        let waited = project.proctor(["wait", "--fresh", "--json"]).any_status();
+        (status, waited.status)
+    };
+    let before = stand();
+    // Other rules of a check, a setting that is in no plan, and a file that leaves the tree.
+    let changes = [
+        ("proctor.toml", weaker()),
+        ("proctor.toml", format!("{SHOP}[sandbox]\nmemory = \"1GiB\"\n")),
+        (".gitignore", "shop.txt\n".to_owned()),
+    ];
+    for (path, text) in changes {
+        project.save(path, &text);
+        if path == ".gitignore" {
+            git(&project, &["rm", "--quiet", "--cached", "shop.txt"]);
+        }
+        let run = project.proctor(["run", "--json"]).any_status();
+        assert!(run.json()["rulesChanged"].is_array(), "{}", run.snapshot());
+        assert_ne!(stand(), before, "{path}: the run is said");
+        git(&project, &["reset", "--quiet", "--hard"]);
+        git(&project, &["clean", "--quiet", "--force", ".gitignore"]);
+        assert_eq!(stand(), before, "{text}");
+        project.proctor(["request", "status", "COMPLETE"]).success();
+    }
+}
+
+#[test]
 fn what_a_person_approves_afterwards_counts() {
     let project = weakened();
     let shown = project.approve();
@@ -246,31 +277,76 @@ fn weaker() -> String {
     SHOP.replace("\"good\", \"shop", "\"bad\", \"shop")
 }
 
-#[test]
-fn rules_that_a_fetch_brought_need_no_approval_at_the_gate_and_those_of_a_moved_reference_do() {
-    let project = proved();
-    let origin = with_origin(&project);
-    gate(&project, &[], 0);
-    let other = project.shared("other");
-    let other = other.to_str().expect("text");
-    git(&project, &["clone", "--quiet", &origin, other]);
-    std::fs::write(project.shared("other/proctor.toml"), format!("{SHOP}timeout = \"9m\"\n")).expect("it is ours");
-    for arguments in [&["commit", "--quiet", "-a", "-m", "more time"][..], &["push", "--quiet"]] {
-        git(&project, &[&["-C", other], arguments].concat());
+/// Has the user's own configuration say that the branch of the remote repository is followed.
+pub(crate) fn follow(project: &Project) {
+    let path = project.root().join(USER_CONFIGURATION);
+    let text = std::fs::read_to_string(&path).expect("the tests' own");
+    std::fs::write(&path, format!("{text}\n[[allow]]\nprojects = [\"/**\"]\ngate.follow = \"origin/main\"\n"))
+        .expect("it is ours");
+}
+
+/// Has a colleague push other rules, and pulls them.
+fn pull_from_colleague(project: &Project, rules: &str) {
+    let clone = project.shared("colleague");
+    let path = clone.to_str().expect("text");
+    let there = |arguments: &[&str]| drop(git(project, &[&["-C", path], arguments].concat()));
+    if !clone.exists() {
+        git(project, &["clone", "--quiet", project.shared("origin").to_str().expect("text"), path]);
     }
-    git(&project, &["pull", "--quiet", "--ff-only"]);
+    there(&["pull", "--quiet"]);
+    std::fs::write(clone.join("proctor.toml"), rules).expect("it is ours");
+    there(&["commit", "--quiet", "-a", "-m", "rules"]);
+    there(&["push", "--quiet"]);
+    git(project, &["pull", "--quiet", "--ff-only"]);
+}
+
+#[test]
+fn rules_of_a_branch_count_once_a_person_said_that_it_is_followed_and_a_fetch_brought_them() {
+    let project = proved();
+    with_origin(&project);
+    gate(&project, &[], 0);
+    pull_from_colleague(&project, &format!("{SHOP}timeout = \"9m\"\n"));
     let run = project.proctor(["run", "--fresh-caches"]).success();
     assert!(run.stdout.contains("judged by changed rules: good: timeout"), "{}", run.snapshot());
+    // Git's log says that a fetch brought them. Whoever can write here can write that log.
+    assert!(gate(&project, &[], 3).to_string().contains("changed-rules"));
+    follow(&project);
+    let run = project.proctor(["run", "--fresh-caches"]).success();
+    let seen = format!("{}{}", run.stdout, run.stderr);
+    assert!(seen.contains("has the rules of refs/remotes/origin/main (") && !seen.contains("changed rules"), "{seen}");
     gate(&project, &[], 0);
-    // It is no approval for the next commit.
+    project.proctor(["request", "status", "COMPLETE"]).success();
+    project.proctor(["verify"]).success();
+}
+
+#[test]
+fn no_reference_that_was_moved_or_pushed_here_lifts_the_mark() {
+    let project = proved();
+    with_origin(&project);
+    follow(&project);
+    gate(&project, &[], 0);
     project.save("shop.txt", "bad\n");
     commit(&project, "proctor.toml", &weaker());
-    project.proctor(["run", "--fresh-caches"]).success();
+    let is_marked = || {
+        let run = project.proctor(["run", "--fresh-caches"]).success();
+        assert!(run.stdout.contains("judged by changed rules: good: command"), "{}", run.snapshot());
+        let judged = gate(&project, &[], 3);
+        assert!(judged.to_string().contains("changed-rules"), "{judged}");
+        judged
+    };
     git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    let moved = gate(&project, &[], 3);
-    assert!(moved.to_string().contains("changed-rules"), "{moved}");
-    let named = gate(&project, &["--policy-from", "HEAD"], 3);
-    assert!(named.to_string().contains("changed-rules"), "{named}");
+    // It is compared with what was trusted before.
+    assert_eq!(is_marked()["lowered"], json!(["check `good`"]));
+    // Another commit does not make the moved one a trusted one.
+    commit(&project, "notes.txt", "nothing\n");
+    assert_eq!(is_marked()["lowered"], json!(["check `good`"]));
+    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD~2"]);
+    git(&project, &["push", "--quiet", "origin", "main"]);
+    is_marked();
+    // What a fetch brings of it later has the pushed rules, as the rules of everybody.
+    pull_from_colleague(&project, &format!("{}timeout = \"9m\"\n", weaker()));
+    let run = project.proctor(["run", "--fresh-caches"]).success();
+    assert!(!run.stdout.contains("changed rules"), "{}", run.snapshot());
 }
 
 #[test]

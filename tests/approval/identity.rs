@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::changed_rules::follow;
 use super::signed::{SETTINGS, allowed, key, sign};
 use super::{LINT, UNIT, approvals};
-use crate::common::Project;
+use crate::common::{Output, Project};
 use crate::gate::{commit, gate, git};
 use crate::specification_runs;
 
@@ -180,6 +181,69 @@ fn a_working_tree_of_a_known_repository_inherits_and_a_checkout_of_a_commit_runs
     project.save("sub/proctor.toml", WEAK);
     let sub = project.proctor(["run", "sub"]).success();
     assert!(sub.stderr.contains("its plan is approved by that"), "{}", sub.snapshot());
+}
+
+/// Makes a repository elsewhere of the project's own by git's arguments, with this configuration, and runs it.
+fn run_elsewhere(project: &Project, (name, clone): (&str, &[&str]), toml: &str) -> Output {
+    let path = project.root().join(name);
+    let path = path.to_str().expect("text");
+    let own = format!("file://{}", project.path().display());
+    git(project, &[&["clone", "--quiet"], clone, &[&own, path]].concat());
+    fs::write(Path::new(path).join("proctor.toml"), toml).expect("it is ours");
+    project.proctor(["run", path]).any_status()
+}
+
+#[test]
+fn a_repository_with_the_same_first_commit_is_judged_by_what_was_approved_and_a_shallow_clone_is_new() {
+    let both = format!("{UNIT}{LINT}");
+    let project = Project::new().toml(&both);
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    commit(&project, "notes.txt", "one\n");
+    project.proctor(["run"]).success();
+    let clone = run_elsewhere(&project, ("clone", &[]), &both);
+    assert!(clone.stderr.contains("is judged by what was approved there"), "{}", clone.snapshot());
+    assert!(clone.status == 0 && !clone.stdout.contains("changed rules"), "{}", clone.snapshot());
+    let fork = run_elsewhere(&project, ("weaker", &[]), WEAK);
+    assert!(fork.stdout.contains("judged by changed rules: ") && fork.stdout.contains("lint: removed"), "{}", fork.snapshot());
+    // Who follows the branch from which it was cloned takes what the clone brought.
+    follow(&project);
+    commit(&project, "proctor.toml", WEAK);
+    let followed = run_elsewhere(&project, ("followed", &[]), WEAK);
+    assert!(followed.stderr.contains("has the rules of refs/remotes/origin/main ("), "{}", followed.snapshot());
+    // What began from its files and has a history of its own is new, and so is what lacks the history.
+    let template = project.root().join("template");
+    fs::create_dir(&template).expect("it is ours");
+    fs::write(template.join("proctor.toml"), WEAK).expect("it is ours");
+    let path = template.to_str().expect("text");
+    for arguments in [&["init", "--quiet"][..], &["add", "."], &["commit", "--quiet", "-m", "another first one"]] {
+        git(&project, &[&["-C", path], arguments].concat());
+    }
+    let shallow = run_elsewhere(&project, ("shallow", &["--depth=1"]), WEAK);
+    for new in [project.proctor(["run", path]).any_status(), shallow] {
+        assert!(new.stderr.contains("its plan is approved by that"), "{}", new.snapshot());
+    }
+}
+
+#[test]
+fn a_clone_elsewhere_inherits_no_opening_and_no_signer() {
+    let toml = format!("[sandbox]\nwritable = [\"../shared\"]\n{UNIT}");
+    let project = Project::new().allowing_nothing().toml(&toml);
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run"]).status(3);
+    project.approve();
+    project.proctor(["run"]).success();
+    let asked = run_elsewhere(&project, ("clone", &[]), &toml);
+    assert!(asked.status == 3 && asked.stderr.contains("sandbox: writable"), "{}", asked.snapshot());
+    let signed = Project::new().toml(&format!("{UNIT}{SETTINGS}"));
+    signed.save("allowed_signers", &allowed(&key(&signed, "lead")));
+    git(&signed, &["init", "--quiet"]);
+    commit(&signed, "shop.txt", "good\n");
+    signed.proctor(["run"]).success();
+    let clone = run_elsewhere(&signed, ("clone", &[]), WEAK);
+    let is_free = !clone.stdout.contains("approval: ");
+    assert!(is_free && clone.stdout.contains("judged by changed rules: unit: "), "{}", clone.snapshot());
 }
 
 #[test]

@@ -289,6 +289,12 @@ pub(crate) fn codex_modules() -> PathBuf {
     packages_of("codex", "fixtures/packages/codex")
 }
 
+/// Returns the `node_modules` with OpenCode, installing it if need be.
+#[track_caller]
+pub(crate) fn opencode_modules() -> PathBuf {
+    packages_of("opencode", "fixtures/packages/opencode")
+}
+
 /// Returns the `node_modules` with the conformance suite of the Model Context Protocol and the Node.js that it needs, installing them if need
 /// be.
 #[track_caller]

@@ -13,6 +13,13 @@ const README_LINES: usize = 200;
 /// The most terms that the glossary may have.
 const GLOSSARY_TERMS: usize = 50;
 
+/// Whoever is asked something reads this guide, so it has to stay short.
+#[test]
+fn the_guide_to_approvals_has_at_most_900_words() {
+    let words = page("docs/guides/approvals.md").text.split_whitespace().count();
+    assert!(words <= 900, "{words}");
+}
+
 #[test]
 fn the_summary_lists_every_page_and_no_other() {
     let summary = page("docs/SUMMARY.md").text;

@@ -63,6 +63,29 @@ fn the_service_watches_a_linked_working_tree_of_what_it_watches() {
 }
 
 #[test]
+fn another_store_in_the_environment_of_the_hook_is_said_and_not_asked() {
+    let project = registered();
+    let daemon = start_serving(&project);
+    prompt(&project);
+    project.save("code.txt", "bad\n");
+    let other = project.shared("other");
+    std::fs::create_dir_all(&other).expect("the directory is ours");
+    let file = project.root().join("hook-input.json");
+    std::fs::write(&file, input(&project, "I changed the code.").to_string()).expect("the root is ours");
+    let script = r#""$0" hook run Stop --agent claude < "$1""#;
+    let stop_with = |name: &str| {
+        let words: [&std::ffi::OsStr; 4] = ["-c".as_ref(), script.as_ref(), proctor().as_os_str(), file.as_os_str()];
+        project.command("/bin/sh".as_ref(), words).env(name, &other).success()
+    };
+    let answer = stop_with("XDG_STATE_HOME");
+    assert!(answer.stdout.contains("\"block\"") && answer.stderr.contains("the service's own"), "{}", answer.snapshot());
+    // HOME decides nothing where XDG_STATE_HOME is set, and the session's state is in the service's store.
+    assert!(!stop_with("HOME").stderr.contains("the service's own"));
+    assert!(!other.join("proctor").exists(), "nothing is written there");
+    daemon.interrupt();
+}
+
+#[test]
 fn where_nothing_is_guarded_the_session_is_told() {
     let project = Project::new().toml(SETTINGS).file("code.txt", "good\n");
     let told = event_in(&project, &project.path().display().to_string(), "SessionStart", "");

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +19,7 @@ use proctor_evidence::{agents_directory, read_boot_id};
 use proctor_model::{Asker, CommandExit, IsolationLevel};
 use proctor_plan::config::SHORTEST_SECRET;
 use proctor_project::StepObserver;
-use proctor_sandbox::process::find_agent_above;
+use proctor_sandbox::process::{find_agent_above, variables_of_listener};
 use proctor_sandbox::real_path;
 
 /// The variables and paths with which the process was started.
@@ -90,6 +92,26 @@ impl Environment {
     #[must_use]
     pub fn with_caller(&self, caller: Caller) -> Self {
         Self { caller, ..self.clone() }
+    }
+
+    /// Returns the environment with the store of the running service, and tells the caller if that is another one: whoever starts a hook
+    /// chooses its variables, and the service has those of the session of the person.
+    #[must_use]
+    pub fn with_store_of_service(&self) -> Self {
+        let socket = self.control_socket().and_then(|path| UnixStream::connect(path).ok());
+        let theirs = socket.and_then(|socket| variables_of_listener(socket.as_fd(), "proctor"));
+        let named = theirs.and_then(|variables| Some((real_path(&state_root(&variables)?), variables)));
+        let Some((root, variables)) = named.filter(|(root, _)| *root != self.state_root) else { return self.clone() };
+        let (own, theirs) = (self.state_root.display(), root.display());
+        self.note(&format!("XDG_STATE_HOME or HOME name the store `{own}` here: the service's own, `{theirs}`, is asked"));
+        let mut environment = Self { state_root: root.clone(), ..self.clone() };
+        for name in ["XDG_STATE_HOME", "HOME"].map(OsString::from) {
+            match variables.get(&name) {
+                Some(value) => Arc::make_mut(&mut environment.variables).insert(name, value.clone()),
+                None => Arc::make_mut(&mut environment.variables).remove(&name),
+            };
+        }
+        environment
     }
 
     /// Returns who asks.

@@ -146,6 +146,8 @@ pub enum ApprovalReason {
     WeakensNothing,
     /// A person approved the plan.
     Person,
+    /// The newest commit that a fetch brought of the followed branch has these rules (`[gate] follow`).
+    FollowedBranch,
 }
 
 /// The approval of a task's plan, as the ledger records it.

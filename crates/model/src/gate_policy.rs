@@ -26,6 +26,9 @@ pub struct GatePolicy {
     /// The file with the keys of those whose signed statements count beside this store's own runs, in the format of OpenSSH's
     /// `allowed_signers`, relative to the project; `None` means that only own runs count.
     pub signers: Option<String>,
+    /// The branch of a remote repository whose rules are approved here, such as `origin/main`; `None` if none is followed. It decides once
+    /// a person agreed to it.
+    pub follow: Option<String>,
     /// Which changes beside the trusted commit somebody has to accept that can make a commit green.
     pub weakened: WeakenedChanges,
     /// What a check that failed and passed on one content proves.
@@ -103,6 +106,7 @@ impl GatePolicy {
             && (self.fresh_caches || !other.fresh_caches)
             && has_all(&other.ignored_inputs, &self.ignored_inputs)
             && (self.signers.is_none() || self.signers == other.signers)
+            && (self.follow.is_none() || self.follow == other.follow)
             && self.weakened >= other.weakened
             && self.flaky >= other.flaky
     }

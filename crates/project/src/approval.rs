@@ -8,6 +8,8 @@ use crate::approval_request::approval_request;
 use crate::cycle::PersonPresence;
 use crate::error::ProjectError;
 use crate::evidence::Evidence;
+use crate::followed_branch::FollowedCommit;
+use crate::gate::ProjectRepository;
 use crate::known_approvals::KnownApproval;
 use crate::progress::Progress;
 use crate::protected::{approvable, approved_by_rule, change_texts, protected_files};
@@ -24,6 +26,7 @@ use proctor_model::{
     JudgedSettings, LedgerBody, Plan, PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, RuleChange, RuleDifference, Sequence,
     TaskId, UnapprovedPlan, plan_subject,
 };
+use proctor_plan::config::is_asked_first;
 use proctor_plan::spec::{compare_terms, plan_digest, plan_terms, terms_by_rule};
 use proctor_tree::{self as tree, TreeHints};
 
@@ -158,15 +161,18 @@ pub fn approve_by_rule(
     if !difference.opens.is_empty() {
         return Ok(PlanApproval::Refused(judgement.to_unapproved(plan, difference)));
     }
-    if !difference.is_empty() {
+    let followed = if difference.is_empty() { None } else { followed_with_rules(&judgement, request, lacks_files) };
+    if !difference.is_empty() && followed.is_none() {
         let changed = RuleChange::in_short(&difference.changed);
         let rules = rules_digest(digest, &plan.settings.now);
         return Ok(PlanApproval::ChangedRules(ChangedRules { rules, changed, lacks_files }));
     }
+    let settings_now = judgement.settings_by_word(plan);
     let ApprovalJudgement { known, decision, settings, .. } = judgement;
     let Some(file) = file_of(plan) else { return Ok(PlanApproval::Approved) };
     let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
     let reason = match decision {
+        _ if followed.is_some() => Some(ApprovalReason::FollowedBranch),
         Decision::Approved if is_looked_at && settings.is_recorded => None,
         Decision::New => Some(ApprovalReason::NewTask),
         Decision::Compared(_) | Decision::Approved => Some(ApprovalReason::WeakensNothing),
@@ -175,8 +181,18 @@ pub fn approve_by_rule(
         let globs = &plan.approval.protect;
         let now = (!globs.is_empty()).then(|| protected_files(tree, globs));
         let protected = now.map(|now| approvable(approved_by_rule(known.as_ref(), now, globs))).transpose()?;
-        let said = said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at));
-        let mut record = ApprovalRecord { protected, ..record(plan, programs, file, digest, reason, settings.by_rule) };
+        let said = match &followed {
+            Some(followed) => {
+                format!("{} has the rules of {}, which is followed", plan_subject(&plan.task, file), followed.words())
+            }
+            None => said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at)),
+        };
+        let by_rule = if followed.is_some() { settings_now } else { settings.by_rule };
+        let mut record = ApprovalRecord { protected, ..record(plan, programs, file, digest, reason, by_rule) };
+        if let Some(followed) = followed {
+            record.weakened = difference.texts();
+            record.weakened.push(format!("as {} has it", followed.words()));
+        }
         if let Some(known) = &known {
             record.terms = terms_by_rule(&known.terms, record.terms);
         }
@@ -186,6 +202,20 @@ pub fn approve_by_rule(
     let (project, task, next) = (scope.project.clone(), plan.task.clone(), ledger.next_sequence());
     evidence.approvals.learn(KnownApproval { project, task, plan: combined, next });
     Ok(PlanApproval::Approved)
+}
+
+/// Returns the followed commit if it has the rules of a plan, and if nothing but such a commit has to say so: no signature is required, and
+/// no file left the tree.
+fn followed_with_rules(judgement: &ApprovalJudgement, request: &RunRequest<'_>, lacks_files: bool) -> Option<FollowedCommit> {
+    let held = judgement.known.as_ref().or(judgement.held_settings.as_ref())?;
+    if lacks_files || held.terms.approval.require_signature {
+        return None;
+    }
+    let root = &request.scope.root;
+    let repository = ProjectRepository::open(root).ok().flatten()?;
+    let approved = judgement.held_settings.as_ref().and_then(|held| held.terms.settings.as_ref());
+    let followed = FollowedCommit::find(&repository, approved, &request.plan.settings.allowed)?;
+    followed.has_rules_of((&repository, root), request.plan).then_some(followed)
 }
 
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
@@ -284,10 +314,10 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
         (ApprovalReason::NewTask, Some(files)) => {
             format!("is new here; its plan and {files} protected file(s) are approved by this run")
         }
-        (ApprovalReason::WeakensNothing | ApprovalReason::Person, None) => {
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch, None) => {
             "has the rules that were approved; its plan is approved by that".to_owned()
         }
-        (ApprovalReason::WeakensNothing | ApprovalReason::Person, Some(files)) => {
+        (ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch, Some(files)) => {
             format!("has the rules that were approved; its plan and {files} protected file(s) are approved by this run")
         }
     };
@@ -409,6 +439,17 @@ impl ApprovalJudgement {
             None => (None, Decision::Approved),
         };
         Ok(Self { known, held_settings, decision, settings, left: Vec::new() })
+    }
+
+    /// Returns the settings that an approval records which somebody else gave: the present ones, but for what opens the machine.
+    fn settings_by_word(&self, plan: &Plan) -> Option<JudgedSettings> {
+        let mut settings = self.settings.by_rule.clone()?;
+        for (key, value) in &mut settings.values {
+            if let Some(now) = plan.settings.now.values.get(key).filter(|now| !is_asked_first(key, now)) {
+                value.clone_from(now);
+            }
+        }
+        Some(settings)
     }
 
     /// Returns whether the rules of the plan itself differ from the approved ones.

@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::error::ProjectError;
 use crate::registration::RootDirectory;
 use proctor_evidence::{self as evidence, EvidenceError, Store};
+use proctor_git::{GitStorage, ObjectId};
 use proctor_index::{IndexedProject, StoreIndex};
 use proctor_model::{LedgerBody, ProjectId, RegistrationRecord, RootIdentity, Timestamp};
+
+/// How many commits are followed to the first one. What is older has no shared history that anybody could know.
+const MOST_COMMITS: usize = 100_000;
 
 /// A project that a directory was before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub(crate) enum Likeness {
     WorkTree,
     /// A directory in the repository was registered, and no run says which one.
     PerhapsWorkTree,
+    /// The same directory of another repository was registered, which has the first commit too: a clone, a fork or its template.
+    SharedCommits,
 }
 
 impl Likeness {
@@ -59,6 +65,8 @@ struct Place {
     born: Option<Timestamp>,
     /// The directory in git's working tree; `None` outside of a repository.
     below: Option<String>,
+    /// The first commit of what is checked out; `None` without one, and in a shallow clone, which does not have it.
+    first_commit: Option<ObjectId>,
 }
 
 /// A registration that a ledger records.
@@ -73,6 +81,8 @@ struct PastRegistration {
     leads_to_place: bool,
     /// Whether the registered repository is that of the place.
     is_same_repository: bool,
+    /// Whether the registered repository is another one, and has the first commit of the place.
+    has_first_commit: bool,
 }
 
 /// Returns the directory beside the store in which `proctor gate --run` checks commits out. The projects in it follow from commits, which
@@ -173,12 +183,16 @@ fn likeness(place: &Place, past: &PastRegistration) -> Option<Likeness> {
     let main = Path::new(here.git_common_directory.as_deref()?).parent()?.join(below);
     // The repository may have been made after the registration.
     let is_main = main == Path::new(&there.path) && (past.is_same_repository || there.git_common_directory.is_none());
+    let ends_so = Path::new(&there.path).ends_with(below);
+    if !is_main && !past.is_same_repository {
+        let is_there = past.has_first_commit && past.below.as_ref().map_or(ends_so, |recorded| recorded == below);
+        return is_there.then_some(Likeness::SharedCommits);
+    }
     match &past.below {
-        _ if !is_main && !past.is_same_repository => None,
         Some(recorded) if recorded != below => None,
         _ if is_main => Some(Likeness::MainWorkTree),
         Some(_) => Some(Likeness::WorkTree),
-        None => Path::new(&there.path).ends_with(below).then_some(Likeness::PerhapsWorkTree),
+        None => ends_so.then_some(Likeness::PerhapsWorkTree),
     }
 }
 
@@ -188,7 +202,8 @@ impl Place {
         let made = fs::metadata(root).and_then(|metadata| metadata.created()).ok();
         let since_epoch = made.and_then(|made| made.duration_since(std::time::UNIX_EPOCH).ok());
         let born = since_epoch.and_then(|since| i64::try_from(since.as_millis()).ok()).map(Timestamp::from_millis);
-        Self { identity: directory.identity().clone(), born, below: crate::directory_in_repository(root) }
+        let (below, first_commit) = (crate::directory_in_repository(root), first_commit(root));
+        Self { identity: directory.identity().clone(), born, below, first_commit }
     }
 
     /// Looks at a registration from this place: what its paths lead to now.
@@ -198,8 +213,26 @@ impl Place {
         let repositories = root.git_common_directory.as_ref().zip(self.identity.git_common_directory.as_ref());
         let is_same_repository = repositories
             .is_some_and(|(one, other)| one == other || number_of(one).is_some_and(|number| number_of(other) == Some(number)));
-        PastRegistration { project: project.clone(), root, time, below, leads_to_place, is_same_repository }
+        let has_first_commit = !is_same_repository
+            && self.first_commit.zip(root.git_common_directory.as_deref()).is_some_and(|(first, common)| {
+                GitStorage::open(Path::new(common), Path::new(common)).is_ok_and(|other| other.peel(first).is_ok())
+            });
+        PastRegistration { project: project.clone(), root, time, below, leads_to_place, is_same_repository, has_first_commit }
     }
+}
+
+/// Returns the first commit of what is checked out, along the first parents; `None` where the repository does not have it.
+fn first_commit(root: &Path) -> Option<ObjectId> {
+    let (git_directory, common) = proctor_git::find_git_directories(root)?;
+    let storage = GitStorage::open(&git_directory, &common).ok().filter(|storage| !storage.lacks_objects_by_design())?;
+    let mut commit = storage.head().ok()??;
+    for _ in 0..MOST_COMMITS {
+        match storage.peel(commit).ok()?.1.commit_parents()?.first() {
+            Some(parent) => commit = *parent,
+            None => return Some(commit),
+        }
+    }
+    None
 }
 
 /// Returns the device and the inode of what a path leads to.
@@ -219,7 +252,7 @@ mod tests {
 
     fn place(path: &str, inode: u64, below: Option<&str>) -> Place {
         let born = Some(Timestamp::from_millis(50));
-        Place { identity: identity(path, inode, below.map(|_| GIT)), born, below: below.map(str::to_owned) }
+        Place { identity: identity(path, inode, below.map(|_| GIT)), born, below: below.map(str::to_owned), first_commit: None }
     }
 
     fn past(name: &str, (path, inode): (&str, u64), git: Option<&str>, time: i64, below: Option<&str>) -> PastRegistration {
@@ -230,6 +263,7 @@ mod tests {
             below: below.map(str::to_owned),
             leads_to_place: false,
             is_same_repository: git == Some(GIT),
+            has_first_commit: git == Some("/fork/.git"),
         }
     }
 
@@ -297,5 +331,11 @@ mod tests {
         check(&place("/w/new/sub", 9, Some("sub")), &[unknown("first", "/w/a", 20)], &[]);
         let elsewhere = past("clone", ("/c/shop", 8), Some("/c/shop/.git"), 10, Some(""));
         check(&place("/w/new", 9, Some("")), &[elsewhere], &[]);
+        // Another repository with the first commit comes last, and only its same directory.
+        let fork = |below| past("fork", ("/fork", 8), Some("/fork/.git"), 10, Some(below));
+        check(&place("/w/new", 9, Some("")), &[fork("")], &[("fork", Likeness::SharedCommits)]);
+        check(&place("/w/new", 9, Some("")), &[fork("sub")], &[]);
+        let both = [fork(""), past("main", ("/p/shop", 7), Some(GIT), 10, Some(""))];
+        check(&place("/w/new", 9, Some("")), &both, &[("main", Likeness::MainWorkTree), ("fork", Likeness::SharedCommits)]);
     }
 }

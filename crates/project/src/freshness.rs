@@ -23,7 +23,7 @@ use crate::toolchains::{ToolchainNames, conditions_now};
 use crate::waiting_tasks::add_what_they_wait_for;
 use crate::workspace::Workspace;
 use proctor_evidence::Store;
-use proctor_index::{self as store, IndexError};
+use proctor_index::{self as store, IndexError, RunsJudgedBy};
 use proctor_model::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, PersonAsked, Plan, ProjectId,
     ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
@@ -341,9 +341,21 @@ fn judge_once(
     }
     let mut tasks = Vec::new();
     for task in tasks_of(index, question, &look.wanted, look.own)? {
-        let history = question.project.map(|project| TaskHistory::read(store, index, project, &task)).transpose()?;
-        let history = history.unwrap_or_default();
+        let read = |index: &store::StoreIndex, judged_by| match question.project {
+            Some(project) => TaskHistory::read(store, index, (project, &task), judged_by),
+            None => Ok(TaskHistory::default()),
+        };
+        let mut history = read(index, RunsJudgedBy::AnyRules)?;
         let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
+        // A run by changed rules leaves nothing to the approved ones (S7).
+        if let Some(project) = question.project
+            && look.tree.is_some()
+            && plan.changed.is_empty()
+            && look.left.is_empty()
+            && TaskHistory::is_by_other_rules(store, index, (project, &task))?
+        {
+            history = read(index, RunsJudgedBy::ApprovedRules)?;
+        }
         let now = PresentState { plan: plan.now, tree: look.tree };
         let verdict = match question.project {
             Some(project) => history.deciding_verdict(store, project, now)?,

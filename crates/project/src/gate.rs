@@ -8,14 +8,15 @@ use std::path::Path;
 use crate::approval::{CONFIGURATION_FILE, unapproved_in};
 use crate::checked_index::{catch_up, catch_up_and_name};
 use crate::error::ProjectError;
+use crate::followed_branch::FollowedCommit;
 use crate::settings_approval::rules_digest;
 use crate::store_reader::StoreReader;
 use proctor_evidence::LedgerLookup;
 use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
-use proctor_index::IndexedProject;
+use proctor_index::{IndexedProject, StoreIndex};
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
-    OverallStatus, Plan, ProjectId, RuleChange, RunId, RunLine, RunRecord, Sequence, TreeDigest, TreePath,
+    JudgedSettings, OverallStatus, Plan, ProjectId, RuleChange, RunId, RunLine, RunRecord, Sequence, TreeDigest, TreePath,
 };
 use proctor_plan::spec::plan_digest;
 
@@ -262,7 +263,7 @@ impl StoreReader {
             }
             if record.tree_digest == Some(tree) && record.tree_format.is_computed() {
                 let mut record = record.clone();
-                if self.are_rules_approved(project, &record, line.sequence)? {
+                if are_rules_approved(&self.index, project, &record, line.sequence)? {
                     record.conditions.iter_mut().for_each(|conditions| conditions.rules_changed = None);
                 }
                 found.push(record);
@@ -271,26 +272,56 @@ impl StoreReader {
         Ok((found, has_other_format))
     }
 
-    /// Returns in words where the rules of a plan are not those that were approved for a project; nothing if no plan of the task was.
+    /// Returns the newest commit of the followed branch that a fetch brought. `allowed` are the settings that the user's own
+    /// configuration allows for the project at `root`.
     ///
     /// # Errors
     /// When the ledger or the index cannot be read.
-    pub fn rules_not_approved(&mut self, project: &ProjectId, plan: &Plan) -> Result<Vec<String>, ProjectError> {
+    pub fn followed_commit(
+        &mut self,
+        (root, repository): (&Path, &ProjectRepository),
+        allowed: &JudgedSettings,
+    ) -> Result<Option<FollowedCommit>, ProjectError> {
+        let own = self.find_project(root)?;
+        let approved = own.map(|project| self.index.approved_settings(&project)).transpose().map_err(ProjectError::Index)?;
+        let approved = approved.flatten().and_then(|held| held.terms.settings);
+        Ok(FollowedCommit::find(repository, approved.as_ref(), allowed))
+    }
+
+    /// Returns in words where the rules of a plan are not those that were approved for a project, nor those of the followed commit;
+    /// nothing if no plan of the task was.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read.
+    pub fn rules_not_approved(
+        &mut self,
+        project: &ProjectId,
+        plan: &Plan,
+        (place, followed): ((&ProjectRepository, &Path), Option<&FollowedCommit>),
+    ) -> Result<Vec<String>, ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
         let unapproved = unapproved_in(&self.index, project, plan, plan_digest(plan))?;
         let difference = unapproved.map(|unapproved| unapproved.difference).unwrap_or_default();
+        if difference.opens.is_empty() && followed.is_some_and(|followed| followed.has_rules_of(place, plan)) {
+            return Ok(Vec::new());
+        }
         Ok(RuleChange::in_short(&[difference.opens, difference.changed].concat()))
     }
+}
 
-    /// Returns whether the rules of a run, which has this line of the ledger, were approved after it.
-    fn are_rules_approved(&self, project: &ProjectId, record: &RunRecord, line: Sequence) -> Result<bool, ProjectError> {
-        let changed = record.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref());
-        let Some(changed) = changed.filter(|changed| !changed.lacks_files) else { return Ok(false) };
-        let held = self.index.approval(project, &record.task).map_err(ProjectError::Index)?;
-        Ok(held.filter(|held| held.sequence > line).is_some_and(|held| {
-            held.terms.settings.is_some_and(|settings| rules_digest(held.plan_digest, &settings) == changed.rules)
-        }))
-    }
+/// Returns whether the rules of a run, which has this line of the ledger, were approved after it.
+pub(crate) fn are_rules_approved(
+    index: &StoreIndex,
+    project: &ProjectId,
+    record: &RunRecord,
+    line: Sequence,
+) -> Result<bool, ProjectError> {
+    let changed = record.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref());
+    let Some(changed) = changed.filter(|changed| !changed.lacks_files) else { return Ok(false) };
+    let held = index.approval(project, &record.task).map_err(ProjectError::Index)?;
+    Ok(held.filter(|held| held.sequence > line).is_some_and(|held| {
+        held.terms.settings.is_some_and(|settings| rules_digest(held.plan_digest, &settings) == changed.rules)
+    }))
 }
 
 /// Returns the directory of a project in git's working tree, empty for the root of the working tree; `None` outside of a repository.

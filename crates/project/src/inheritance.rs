@@ -3,12 +3,12 @@
 
 use crate::approval::CONFIGURATION_FILE;
 use crate::error::ProjectError;
-use crate::former_identity::{FormerIdentity, former_identities};
+use crate::former_identity::{FormerIdentity, Likeness, former_identities};
 use crate::registration::RootDirectory;
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_index::{self as index, StoreIndex};
 use proctor_model::{
-    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, JudgedSettings, PlanTerms, ProjectId, TaskId,
+    ApprovalReason, ApprovalRecord, ApprovalTerms, ApprovingLine, CurrentApproval, JudgedSettings, PlanTerms, ProjectId, TaskId,
 };
 use proctor_plan::spec::{first_settings, settings_by_rule};
 
@@ -44,7 +44,11 @@ impl Inheritance {
         for task in tasks {
             let Some(held) = index.approval(&former.project, &task).map_err(ProjectError::Index)? else { continue };
             let CurrentApproval { sequence, plan_digest, terms, protected } = held;
-            let terms = PlanTerms { settings: settings.clone(), ..terms };
+            let mut terms = PlanTerms { settings: settings.clone(), ..terms };
+            if former.likeness == Likeness::SharedCommits {
+                // Who may approve for another repository may not approve for this one.
+                terms.approval = ApprovalTerms { require_signature: false, signers: Vec::new(), ..terms.approval };
+            }
             // The tests of another working tree may rightly be others: its first run approves them.
             let protected = protected.filter(|_| former.likeness.is_same_place());
             let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;

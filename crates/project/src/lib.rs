@@ -24,6 +24,7 @@ mod environment_digest;
 mod error;
 mod evidence;
 mod examination;
+mod followed_branch;
 mod former_identity;
 mod found_inputs;
 mod freshness;
@@ -102,6 +103,7 @@ pub use error::{ProjectError, system_error_behind};
 pub use evidence::StepObserver;
 pub use evidence::{Evidence, HeldLedger};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
+pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_moved_here};
 pub use former_identity::checkouts_directory;
 pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
@@ -138,7 +140,6 @@ pub use runner::Runner;
 pub use same_program::programs_not_approved;
 pub use selection::Selection;
 pub use selection::{SelectedChecks, path_filter, select_checks};
-pub use settings_approval::rules_digest;
 pub use shared_run::SharedRun;
 pub use snapshot_storage::{
     RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, remove_snapshots, snapshot_usage,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::ProjectError;
+use crate::former_identity::checkouts_directory;
 use crate::gate::directory_in_repository;
 use crate::store_reader::StoreReader;
 use crate::test_history::read_sealed_tests;
@@ -87,6 +88,11 @@ impl StoreReader {
     ) -> Result<BTreeMap<(TaskId, String), Vec<EndOfCheck>>, ProjectError> {
         let mut found: BTreeMap<(TaskId, String), Vec<EndOfCheck>> = BTreeMap::new();
         let runs = self.runs_here(root, tree)?;
+        let checkouts = checkouts_directory(self.store.root());
+        let is_of_gate = |project: &ProjectId| {
+            let known = self.index.project(project).map_err(ProjectError::Index)?;
+            Ok::<_, ProjectError>(known.is_some_and(|known| Path::new(&known.root.path).starts_with(&checkouts)))
+        };
         for task in &policy.tasks {
             let of_task = || runs.iter().filter(|(_, run)| run.task == *task && run.overall_result.is_some());
             let Some((_, proof)) = of_task().find(|(_, run)| deciding.contains(&&run.run_id)) else { continue };
@@ -99,7 +105,7 @@ impl StoreReader {
                     let is_asked_for = policy.checks.is_empty() || policy.checks.contains(&check.name);
                     // A green by rules that nobody approved is none of the greens in a row.
                     let counts = |end: &EndOfCheck| is_asked_for && (!end.is_green || !run.1.is_by_changed_rules());
-                    let end = end_of(&run.1.run_id, check).filter(counts);
+                    let end = end_of((&run.1.run_id, is_of_gate(&run.0)?), check).filter(counts);
                     let ends = found.entry((task.clone(), check.name.clone())).or_default();
                     ends.extend(end.filter(|_| ends.len() < MOST_ENDS));
                 }
@@ -165,7 +171,7 @@ impl StoreReader {
 }
 
 /// Returns how a check ended; `None` if it was not carried out, or could not be, or took too long: that says nothing of the content.
-fn end_of(run: &RunId, check: &SealedCheck) -> Option<EndOfCheck> {
+fn end_of((run, is_of_gate): (&RunId, bool), check: &SealedCheck) -> Option<EndOfCheck> {
     let is_green = match check.status {
         ResultType::Success => true,
         ResultType::TestFailure | ResultType::ValidationFailure if check.blocks => false,
@@ -181,7 +187,7 @@ fn end_of(run: &RunId, check: &SealedCheck) -> Option<EndOfCheck> {
     let tests = || check.tests.iter().flat_map(|tests| &tests.tests);
     let failed = tests().filter(|test| test.outcome.is_failure()).map(|test| (test.id.clone(), test.message.clone()));
     let passed = tests().filter(|test| test.outcome == TestOutcome::Passed).map(|test| test.id.clone());
-    let end = EndOfCheck { run: run.clone(), is_green, passed: passed.collect(), failed: failed.collect() };
+    let end = EndOfCheck { run: run.clone(), is_green, is_of_gate, passed: passed.collect(), failed: failed.collect() };
     check.reused.is_none().then_some(end)
 }
 

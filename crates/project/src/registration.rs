@@ -10,7 +10,7 @@ use crate::approval::{terms_of_registration, unapproved_in};
 use crate::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_all, catch_up_changed, name_unreadable};
 use crate::error::ProjectError;
 use crate::evidence::{Evidence, lock_within};
-use crate::former_identity::former_identities;
+use crate::former_identity::{Likeness, former_identities};
 use crate::inheritance::Inheritance;
 use crate::repaired_index::open_index;
 use crate::request::{ProjectScope, ProjectSettings};
@@ -176,7 +176,15 @@ fn write_inherited(
     }
     let plan_digest = proctor_plan::spec::plan_digest(plan);
     evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, None)))?;
-    Ok(format!("; what was approved for {} (`{}`) holds here too", former.project, former.path))
+    Ok(match former.likeness {
+        Likeness::SharedCommits => {
+            format!(
+                "; it has the first commit of {} (`{}`), and is judged by what was approved there",
+                former.project, former.path
+            )
+        }
+        _ => format!("; what was approved for {} (`{}`) holds here too", former.project, former.path),
+    })
 }
 
 fn linked_scope(

@@ -1,13 +1,14 @@
 //! What the ledger says about a task's past: its verdicts, the last result of each check, and the state of its cycle.
 
 use crate::error::ProjectError;
+use crate::gate::are_rules_approved;
 use crate::ledger_runs::{run_of_ledger, sealed_report};
-use proctor_evidence::Store;
 use proctor_evidence::report::EXECUTION_REPORT_FILE;
+use proctor_evidence::{LedgerLookup, Store};
 use proctor_index::{self as store, IndexedRun, RunsJudgedBy};
 use proctor_model::{
-    CheckStanding, CommandExit, CurrentPlan, KnownCheck, LastVerdict, MovedRun, OverallResult, OverallStatus, ProjectId, TaskId,
-    TddState, TreeDigest, newest_fresh_failure,
+    CheckStanding, CommandExit, CurrentPlan, KnownCheck, LastVerdict, MovedRun, OverallResult, OverallStatus, ProjectId, RunLine,
+    TaskId, TddState, TreeDigest, newest_fresh_failure,
 };
 
 /// The number of a task's newest runs that are read to find out whether the tree changed during them. If the tree
@@ -37,19 +38,36 @@ impl TaskHistory {
     pub(crate) fn read(
         store: &Store,
         index: &store::StoreIndex,
-        project: &ProjectId,
-        task: &TaskId,
+        (project, task): (&ProjectId, &TaskId),
+        judged_by: RunsJudgedBy,
     ) -> Result<Self, ProjectError> {
         let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
-        let verdict = index.last_run(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)?;
+        let verdict = index.last_run(project, task, judged_by).map_err(ProjectError::Index)?;
         // The seal of the index proves which run is the last. What it says is read from the ledger.
         let verdict = verdict.map(|run| run_of_ledger(store, project, &run.run_id)).transpose()?.flatten();
-        let newest = index.runs(project, Some(task), RunsJudgedBy::AnyRules, MOVED_RUNS).map_err(ProjectError::Index)?;
+        let newest = index.runs(project, Some(task), judged_by, MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
         let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
-        let checks = index.checks(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)?;
+        let checks = index.checks(project, task, judged_by).map_err(ProjectError::Index)?;
         Ok(Self { verdict, checks, moved, tdd })
+    }
+
+    /// Returns whether the last run was by rules that nobody approved before it or since: once the approved ones are there again, it says
+    /// nothing of them.
+    pub(crate) fn is_by_other_rules(
+        store: &Store,
+        index: &store::StoreIndex,
+        (project, task): (&ProjectId, &TaskId),
+    ) -> Result<bool, ProjectError> {
+        let newest = index.runs(project, Some(task), RunsJudgedBy::AnyRules, 1).map_err(ProjectError::Index)?;
+        let Some(run) = newest.first().filter(|run| run.by_changed_rules) else { return Ok(false) };
+        let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+        let line = ledger.find(run.sequence).map_err(ProjectError::Evidence)?;
+        match line.as_ref().and_then(|line| line.body.about_runs()) {
+            Some(RunLine::Sealed(record)) => Ok(!are_rules_approved(index, project, record, run.sequence)?),
+            Some(RunLine::Pruned(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => Ok(true),
+        }
     }
 
     /// Returns the verdict that decides on this plan and tree: the last one, unless a check blocks in another run on

@@ -312,7 +312,8 @@ mod tests {
         let guide = include_str!("../../../docs/guides/agents.md");
         for agent in AGENTS {
             let shown = install_hooks(agent, None).expect("nothing is wrong").text.expect("a text");
-            let block = format!("<!-- hooks: {} -->\n```json\n{shown}```\n", agent.word);
+            let language = if agent.project_file.ends_with(".js") { "js" } else { "json" };
+            let block = format!("<!-- hooks: {} -->\n```{language}\n{shown}```\n", agent.word);
             assert!(guide.contains(&block), "docs/guides/agents.md has to have:\n{block}");
         }
     }

@@ -156,6 +156,7 @@ impl SettingsPlace {
             SettingsProblem::Comments { .. } => {
                 "take the comments out, or add the entries yourself: docs/guides/agents.md shows them"
             }
+            SettingsProblem::OtherPlugin => "move it away, or give it another name",
             SettingsProblem::NotJson { .. } | SettingsProblem::WrongShape { .. } | SettingsProblem::Twice { .. } => {
                 "correct that place; the file was not changed"
             }

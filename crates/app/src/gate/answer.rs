@@ -1,6 +1,6 @@
 //! The answer of `proctor gate`, as people and programs read it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -16,6 +16,7 @@ use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::GateChange;
 use proctor_plan::config::duration_text;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
+use proctor_project::FollowedCommit;
 use proctor_tree::CommitRefusal;
 
 /// The answer of `proctor gate`.
@@ -31,8 +32,8 @@ pub struct GateAnswer {
     pub policy_from: String,
     /// The settings, checks, prerequisites and specifications with which the commit asks for less than the trusted one.
     pub lowered: Vec<String>,
-    /// The rules of the trusted commit that a fetch or a push brought: they need no approval here.
-    pub trusted_rules: BTreeSet<Digest>,
+    /// The newest commit of the followed branch that a fetch brought: its rules need no approval here.
+    pub followed: Option<FollowedCommit>,
     /// What the commit changes beside the trusted one by which it can be green in another way.
     pub changes: Vec<GateChange>,
     /// Of the changes that are made in their files: by which acceptance each stands in any commit, by its text.

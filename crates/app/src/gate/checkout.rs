@@ -15,7 +15,7 @@ use crate::caller::RunControl;
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::gate::answer::{GateAnswer, NotRun};
-use crate::gate::{no_repository, plans, policy};
+use crate::gate::{no_repository, open_repository, plans, policy};
 use crate::project::opening::{self, RunResources};
 use crate::project::setup::LoadedProject;
 use crate::project::specification_files::{self, FoundPlan};
@@ -23,11 +23,10 @@ use crate::run::{RunWish, check_names};
 use proctor_git::find_git_location;
 use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
-use proctor_plan::spec::plan_digest;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
 use proctor_project::{
     IdentityAnswer, ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, checkouts_directory,
-    discard_snapshots, rules_digest,
+    discard_snapshots,
 };
 use proctor_sandbox::process::{Control, LauncherHandle};
 use proctor_sandbox::snapshot::remove_directory;
@@ -380,17 +379,15 @@ fn rules_not_approved(
     answer: &GateAnswer,
 ) -> Result<Option<String>, CommandError> {
     let failed = |error| from_run_error(&error);
-    let plan = &loaded.plan;
-    if answer.trusted_rules.contains(&rules_digest(plan_digest(plan), &plan.settings.now)) {
-        return Ok(None);
-    }
+    let (plan, repository) = (&loaded.plan, open_repository(root)?);
     let mut archive = opening::open_archive(environment)?;
     // A working tree that was never registered begins with what was approved in the others of its repository.
     let own = archive.find_project(root).map_err(failed)?;
     let projects = own.map_or_else(|| archive.projects_of_repository(root), |own| Ok(vec![own])).map_err(failed)?;
     let mut differing = None;
     for project in projects {
-        let changed = archive.rules_not_approved(&project, plan).map_err(failed)?;
+        let changed =
+            archive.rules_not_approved(&project, plan, ((&repository, root), answer.followed.as_ref())).map_err(failed)?;
         if changed.is_empty() {
             return Ok(None);
         }

@@ -12,11 +12,11 @@ use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
 use crate::gate::toolchains::ToolchainsNow;
-use crate::project::{inputs, opening};
+use crate::project::{inputs, opening, setup};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{
-    ClaimOrigin, ClaimSigner, CommandExit, Digest, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
+    ClaimOrigin, ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
 };
 use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
@@ -101,11 +101,11 @@ pub fn judge(
     let mut compared = policy::compare((repository, root), commit, &trusted)?;
     let store = Store::open_to_read(environment.state_root());
     // Where nothing trusted stands beside the commit, the last one does that was accepted here.
-    let last = if trusted.says_nothing_of(commit, storage) {
-        accepted_commit(&store, root).filter(|last| *last != commit)
-    } else {
-        None
-    };
+    let user = setup::configuration(environment, root).map(|(configuration, _)| configuration.allowed).unwrap_or_default();
+    let followed = opening::open_archive(environment)?.followed_commit((root, repository), &user);
+    let followed = followed.map_err(|error| from_run_error(&error))?;
+    let says_nothing = trusted.says_nothing_of(commit, storage, followed.as_ref());
+    let last = if says_nothing { accepted_commit(&store, root).filter(|last| *last != commit) } else { None };
     let last = last.and_then(|last| policy::accepted(repository, last).ok());
     let mut policy_from = trusted.words(commit);
     if let Some(last) = &last {
@@ -131,15 +131,11 @@ pub fn judge(
     let odd = policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
     let mut tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
-    let trusted_rules = match trusted.brought(storage) {
-        Some((base, rules)) => plans::rules_of((repository, root), base, rules, &compared.policy.tasks)?,
-        None => BTreeSet::new(),
-    };
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
     let (mut accepted, mut flipped) = (Vec::new(), Vec::new());
     if let Ok(tree) = &mut tree {
         let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
-        let by = JudgedBy::new(&compared.policy, (&trusted, &trusted_rules), plans)?;
+        let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
         let of_notes = |source, tree: TreeDigest, files: &BTreeSet<ObjectId>| {
             let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
                 Some(file) => GateSigners::only(notes::signers_of_file(environment, root, file)?),
@@ -217,12 +213,11 @@ pub fn judge(
         (GateState::NotTested, Ok(_)) if attested.has_refused_statement => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
-    // Only a trusted commit makes another one accepted: without it nobody has said anything.
-    if let Some(base) = trusted.commit() {
-        let accepted = if state == GateState::Proved && !trusted.says_nothing_of(commit, storage) { commit } else { base };
-        if accepted != commit || state == GateState::Proved {
-            keep_accepted_commit(&store, root, accepted);
-        }
+    // Only a trusted commit makes another one accepted: without it nobody has said anything, and anybody can name one.
+    match trusted.commit().filter(|_| !trusted.is_named()) {
+        Some(_) if state == GateState::Proved => keep_accepted_commit(&store, root, commit),
+        Some(base) if !says_nothing => keep_accepted_commit(&store, root, base),
+        Some(_) | None => {}
     }
     let notes = question.notes.as_ref().map(|notes| NotesAsked {
         are_there: attested.is_there,
@@ -243,7 +238,7 @@ pub fn judge(
         changes: beside.changes,
         accepted,
         trusted: trusted.commit(),
-        trusted_rules,
+        followed,
         judgements,
         elsewhere: elsewhere
             .into_iter()
@@ -324,7 +319,6 @@ fn take_accepted(
 struct JudgedBy<'a> {
     policy: &'a GatePolicy,
     trusted: &'a Trusted,
-    trusted_rules: &'a BTreeSet<Digest>,
     /// What the commit's own plans ask for.
     plans: BTreeMap<TaskId, RequiredPlan>,
     /// Its patterns mean the ignored files that the policy accepts.
@@ -332,18 +326,14 @@ struct JudgedBy<'a> {
 }
 
 impl<'a> JudgedBy<'a> {
-    fn new(
-        policy: &'a GatePolicy,
-        (trusted, trusted_rules): (&'a Trusted, &'a BTreeSet<Digest>),
-        plans: BTreeMap<TaskId, RequiredPlan>,
-    ) -> Result<Self, CommandError> {
+    fn new(policy: &'a GatePolicy, trusted: &'a Trusted, plans: BTreeMap<TaskId, RequiredPlan>) -> Result<Self, CommandError> {
         let settings = MatcherSettings { ignore: policy.ignored_inputs.clone(), ..MatcherSettings::default() };
         let accepted = Matcher::new(&settings).map_err(|problems| {
             let wrong: Vec<String> = problems.iter().map(|one| format!("`{}`: {}", one.pattern, one.problem)).collect();
             let message = format!("`ignored_inputs` of `[gate]`: {}", wrong.join("; "));
             CommandError::new(CommandExit::SpecificationWrong, message).hint("write patterns as in `.gitignore`")
         })?;
-        Ok(Self { policy, trusted, trusted_rules, plans, accepted })
+        Ok(Self { policy, trusted, plans, accepted })
     }
 
     fn judge(&self, repository: &ProjectRepository, toolchains: &ToolchainsNow, claims: &[GateClaim]) -> Vec<GateJudgement> {
@@ -363,7 +353,6 @@ impl<'a> JudgedBy<'a> {
             now: clock::now(),
             is_accepted_input: &|path| self.accepts(path),
             is_tracked_by_trusted: &is_tracked,
-            trusted_rules: self.trusted_rules,
             changed_toolchains: &|_| Vec::new(),
         };
         judge(&rules)

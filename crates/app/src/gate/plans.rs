@@ -12,52 +12,7 @@ use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
 use proctor_plan::spec::{self, DiskFiles, ProjectFiles, changed_actions, plan_digest, plan_terms};
 use proctor_plan::verdict::RequiredPlan;
-use proctor_project::{CommittedFiles, ProjectRepository, Specifications, rules_digest};
-use proctor_tree::ignore::{IgnoredClass, class_of};
-
-/// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
-struct WithPackages<'a> {
-    committed: &'a CommittedFiles<'a>,
-    installed: &'a DiskFiles,
-}
-
-impl WithPackages<'_> {
-    fn files_for(&self, path: &str) -> &dyn ProjectFiles {
-        if path.split('/').any(is_installed) { self.installed } else { self.committed }
-    }
-}
-
-impl ProjectFiles for WithPackages<'_> {
-    fn read(&self, path: &str) -> Option<Vec<u8>> {
-        self.files_for(path).read(path)
-    }
-
-    fn exists(&self, path: &str) -> bool {
-        self.files_for(path).exists(path)
-    }
-
-    fn is_directory(&self, path: &str) -> bool {
-        self.files_for(path).is_directory(path)
-    }
-
-    fn names(&self, directory: &str) -> Vec<String> {
-        let mut names = self.files_for(directory).names(directory);
-        if self.committed.is_directory(directory) {
-            names.extend(self.installed.names(directory).into_iter().filter(|name| is_installed(name)));
-            names.sort();
-            names.dedup();
-        }
-        names
-    }
-
-    fn levels_above(&self) -> usize {
-        self.installed.levels_above()
-    }
-}
-
-fn is_installed(name: &str) -> bool {
-    class_of(name.as_bytes()) == IgnoredClass::Environment
-}
+use proctor_project::{CommittedFiles, ProjectRepository, WithPackages, plans_of_commit};
 
 /// Returns what the second commit asks less for than the first, which is trusted, with the configuration of each. `root` is the
 /// project's directory, in which packages may be installed.
@@ -95,7 +50,9 @@ pub(super) fn required_plans(
     configuration: &Configuration,
     tasks: &[TaskId],
 ) -> Result<BTreeMap<TaskId, RequiredPlan>, CommandError> {
-    let required = plans_of(place, commit, configuration, tasks)?.into_iter().map(|(task, plans)| {
+    let found = plans_of_commit(place, commit, configuration, tasks);
+    let found = found.map_err(|error| from_git_read_error(&place.0.storage, &error))?;
+    let required = found.into_iter().map(|(task, plans)| {
         let checks = plans[0].steps.iter().map(|check| check.name.clone()).collect();
         // How a check that proctor finds is called depends on what is installed where the run is made.
         let is_found = task == TaskId::default_task() && configuration.checks.is_empty();
@@ -103,49 +60,6 @@ pub(super) fn required_plans(
         (task, RequiredPlan { checks, digests })
     });
     Ok(required.collect())
-}
-
-/// Returns the digests of the rules of a commit's plans, as the ledger has them of a run whose rules nobody had approved.
-pub(super) fn rules_of(
-    place: (&ProjectRepository, &Path),
-    commit: ObjectId,
-    configuration: &Configuration,
-    tasks: &[TaskId],
-) -> Result<BTreeSet<Digest>, CommandError> {
-    let plans = plans_of(place, commit, configuration, tasks)?.into_values().flatten();
-    Ok(plans.map(|plan| rules_digest(plan_digest(&plan), &plan.settings.now)).collect())
-}
-
-/// Returns the plans of a commit by the task: with the packages that are installed in the project, and without.
-fn plans_of(
-    (repository, root): (&ProjectRepository, &Path),
-    commit: ObjectId,
-    configuration: &Configuration,
-    tasks: &[TaskId],
-) -> Result<BTreeMap<TaskId, Vec<Plan>>, CommandError> {
-    let failed = |error| from_git_read_error(&repository.storage, &error);
-    let committed = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit).map_err(failed)?);
-    let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(root) };
-    // Only a task of a specification needs the specifications, and whoever looks for them reads every directory of the commit.
-    let is_specified = tasks.iter().any(|task| *task != TaskId::default_task());
-    let named = if is_specified { committed.files_ending(SPECIFICATION_SUFFIX) } else { BTreeMap::new() };
-    let contents = named.into_iter().filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
-    let specifications = Specifications::of_contents(root, &contents, &configuration.specification);
-    let mut found = BTreeMap::new();
-    for task in tasks {
-        let is_own = *task == TaskId::default_task();
-        let plan_of = |files: &dyn ProjectFiles| match is_own {
-            true => plan(configuration, files),
-            false => specifications.plan_beside(configuration, task, files).ok(),
-        };
-        // A run on a checkout makes its plan before anything is installed.
-        let plans: Vec<Plan> = [plan_of(&with_packages), plan_of(&committed)].into_iter().flatten().collect();
-        if !plans.is_empty() {
-            found.insert(task.clone(), plans);
-        }
-    }
-    committed.finish().map_err(failed)?;
-    Ok(found)
 }
 
 /// Words before which a command may stand: interpreters, and programs that start another one.

@@ -14,13 +14,11 @@ use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_l
 use proctor_model::{CommandExit, GatePolicy};
 use proctor_plan::config::{self, Configuration, ENV_FILE, lowered};
 use proctor_plan::spec::{self, StatementSigners};
-use proctor_project::{CommittedFile, ProjectRepository};
+use proctor_project::{CommittedFile, FollowedCommit, ProjectRepository, was_moved_here};
 use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
-/// The largest log of a reference that is read, in bytes.
-const LONGEST_LOG: u64 = 16 << 20;
 
 /// What is said of a commit whose `[gate]` is weaker than proctor's defaults, where nothing trusted is known.
 pub(super) const WEAKER_THAN_DEFAULTS: &str = "its [gate] accepts more than proctor's defaults, and nothing trusted is known";
@@ -102,32 +100,25 @@ impl Trusted {
     }
 
     /// Returns whether nothing trusted stands beside the judged commit: nothing is known, or the branch of a remote repository is the commit
-    /// itself and was moved to it here, without a fetch or a push.
-    pub(super) fn says_nothing_of(&self, judged: ObjectId, storage: &GitStorage) -> bool {
+    /// itself or was moved here, without a fetch or a push. `followed` is what a fetch brought of the branch that a person said is followed.
+    pub(super) fn says_nothing_of(&self, judged: ObjectId, storage: &GitStorage, followed: Option<&FollowedCommit>) -> bool {
         match self {
             Self::Commit { name, commit, why, .. } => {
-                *commit == judged
-                    && *why != TrustedBecause::Named
-                    && name.starts_with("refs/remotes/")
-                    && was_brought(storage, name, *commit) == Some(false)
+                let is_followed = followed.is_some_and(|followed| followed.name == *name && followed.commit == *commit);
+                let is_moved = || name.starts_with("refs/remotes/") && was_moved_here(storage, name, *commit);
+                match why {
+                    TrustedBecause::Named => false,
+                    _ if is_followed => false,
+                    // A branch that has the commit already gets nothing by the push.
+                    TrustedBecause::Target => is_moved(),
+                    TrustedBecause::Upstream
+                    | TrustedBecause::DefaultBranch
+                    | TrustedBecause::NotTheCopy
+                    | TrustedBecause::NewTarget => *commit == judged || is_moved(),
+                }
             }
             Self::File { .. } => false,
             Self::Defaults => true,
-        }
-    }
-
-    /// Returns the commit that a fetch or a push of a followed branch brought, with its configuration: what it has, others have accepted.
-    /// One that somebody named here, or that a reference was moved to, is nobody's word.
-    pub(super) fn brought(&self, storage: &GitStorage) -> Option<(ObjectId, &Configuration)> {
-        match self {
-            Self::Commit { name, commit, configuration, why }
-                if *why != TrustedBecause::Named
-                    && name.starts_with("refs/remotes/")
-                    && was_brought(storage, name, *commit) == Some(true) =>
-            {
-                Some((*commit, configuration))
-            }
-            Self::Commit { .. } | Self::File { .. } | Self::Defaults => None,
         }
     }
 
@@ -135,6 +126,11 @@ impl Trusted {
     pub(super) fn beside_words(&self) -> String {
         let commit = self.commit().map(|commit| commit.hex()[..12].to_owned()).unwrap_or_default();
         format!("; compared with {commit}, which was accepted last in this store")
+    }
+
+    /// Returns whether whoever asks named the trusted commit.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self, Self::Commit { why: TrustedBecause::Named, .. })
     }
 
     /// Returns the trusted commit, if the policy comes from one.
@@ -409,20 +405,6 @@ fn of_commit(
 ) -> Result<Trusted, CommandError> {
     let configuration = Box::new(configuration_of(repository, commit)?);
     Ok(Trusted::Commit { name, commit, configuration, why })
-}
-
-/// Returns whether a fetch or a push moved a reference to this commit last, as git's log of the reference says; `None` without a log, as
-/// right after a clone.
-fn was_brought(storage: &GitStorage, name: &str, commit: ObjectId) -> Option<bool> {
-    const OF_REMOTE: [&str; 5] = ["fetch", "pull", "clone", "update by push", "remote"];
-    let log = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten()?;
-    let (objects, message) = log.lines().next_back().and_then(|line| line.split_once('\t')).unwrap_or_default();
-    let is_there = objects.split(' ').nth(1) == Some(&commit.hex());
-    // `git fetch . HEAD:refs/remotes/origin/main` asks no other repository, and neither does a path.
-    let command = message.rsplit_once(": ").map_or(message, |(command, _)| command);
-    let is_local = |word: &str| word.starts_with(['.', '/', '~']) || word.contains(':');
-    let asks_another = message.starts_with("clone") || !command.split(' ').skip(1).any(is_local);
-    Some(is_there && asks_another && OF_REMOTE.iter().any(|word| message.starts_with(word)))
 }
 
 /// Returns the commit that was accepted last in this store as the side to compare with. Nobody named it.

@@ -83,6 +83,8 @@ pub enum EntryShape {
     Plain,
     /// `{"type":"command","bash":…,"timeoutSec":SECONDS}`
     Bash,
+    /// The whole file is a program in the agent's own language, which asks proctor.
+    Plugin,
 }
 
 /// An agent: where its settings are, how they list a hook, and how it names what it sends.
@@ -232,6 +234,24 @@ pub const AGENTS: &[AgentRow] = &[
             end("subagentStop", HookEvent::SubagentEnd, BlockForm::Block, PersonForm::StandardError, ""),
         ],
     },
+    AgentRow {
+        word: "opencode",
+        shown: "OpenCode",
+        project_file: ".opencode/plugin/proctor.js",
+        user_directory: ".config/opencode",
+        directory_variable: "OPENCODE_CONFIG_DIR",
+        user_file: "plugin/proctor.js",
+        versioned: false,
+        shape: EntryShape::Plugin,
+        session: "session_id",
+        directory: "cwd",
+        silence: "",
+        // It has no event that keeps it from stopping: the plugin sends the reason as the next prompt.
+        events: &[
+            start("chat.message", HookEvent::Prompt, ContextForm::Never, PersonForm::SystemMessage),
+            end("session.idle", HookEvent::TurnEnd, BlockForm::Block, PersonForm::SystemMessage, "message"),
+        ],
+    },
 ];
 
 impl AgentRow {
@@ -264,6 +284,7 @@ impl AgentRow {
             }
             EntryShape::Plain => format!(r#"{{"command": {command}}}"#),
             EntryShape::Bash => format!(r#"{{"type": "command", "bash": {command}, "timeoutSec": {seconds}}}"#),
+            EntryShape::Plugin => String::new(),
         }
     }
 }

@@ -7,7 +7,11 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::AgentRow;
+use crate::hook::contract::EntryShape;
 use crate::hook::json_text::{JsonContent, JsonNode, read_parts};
+
+/// The plugin for an agent whose hooks are a program. Its first line says whose it is.
+const PLUGIN: &str = include_str!("opencode.js");
 
 /// Why settings are left as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +29,8 @@ pub enum SettingsProblem {
     WrongShape { path: String, found: &'static str, expected: &'static str },
     #[error("the key `{path}` is there twice")]
     Twice { path: String },
+    #[error("it is a plugin of somebody else")]
+    OtherPlugin,
 }
 
 /// A part of the settings that was added, and that is removed again when it has become empty.
@@ -55,6 +61,11 @@ pub struct EditedSettings {
 /// # Errors
 /// When the settings are not certain to mean what an edit would take them for.
 pub fn install_hooks(agent: &AgentRow, text: Option<&str>) -> Result<EditedSettings, SettingsProblem> {
+    if agent.shape == EntryShape::Plugin {
+        let has_it = text.map(is_own_plugin).transpose()?;
+        let added = if has_it.is_some() { BTreeSet::new() } else { BTreeSet::from([AddedPart::File]) };
+        return Ok(EditedSettings { text: Some(PLUGIN.to_owned()), added });
+    }
     let Some(before) = text else {
         let mut added = BTreeSet::from([AddedPart::File, AddedPart::Hooks]);
         added.extend(agent.events.iter().map(|row| AddedPart::Event(row.name.to_owned())));
@@ -109,6 +120,9 @@ pub fn off_switch(agent: &AgentRow, text: &str) -> Option<&'static str> {
 /// # Errors
 /// The same as for [`install_hooks`].
 pub fn uninstall_hooks(agent: &AgentRow, text: &str, added: &BTreeSet<AddedPart>) -> Result<EditedSettings, SettingsProblem> {
+    if agent.shape == EntryShape::Plugin {
+        return is_own_plugin(text).map(|()| EditedSettings { text: None, added: BTreeSet::new() });
+    }
     check(agent, text)?;
     let mut text = text.to_owned();
     // The order is the opposite of that of an installation.
@@ -143,6 +157,9 @@ pub fn uninstall_hooks(agent: &AgentRow, text: &str, added: &BTreeSet<AddedPart>
 /// # Errors
 /// The same as for [`install_hooks`].
 pub fn entries_there(agent: &AgentRow, text: &str) -> Result<Vec<&'static str>, SettingsProblem> {
+    if agent.shape == EntryShape::Plugin {
+        return is_own_plugin(text).map(|()| agent.events.iter().map(|row| row.name).collect());
+    }
     check(agent, text)?;
     let root = read_parts(text);
     let list = |name: &str| root.member("hooks").and_then(|hooks| hooks.value.member(name));
@@ -150,6 +167,12 @@ pub fn entries_there(agent: &AgentRow, text: &str) -> Result<Vec<&'static str>, 
         list(name).is_some_and(|list| list.value.elements().iter().any(|entry| holds(entry, command)))
     };
     Ok(agent.events.iter().filter(|row| is_there(row.name, &agent.command(row))).map(|row| row.name).collect())
+}
+
+/// Checks that a plugin is proctor's, of this version or of another one.
+fn is_own_plugin(text: &str) -> Result<(), SettingsProblem> {
+    let is_own = text.lines().next() == PLUGIN.lines().next();
+    is_own.then_some(()).ok_or(SettingsProblem::OtherPlugin)
 }
 
 /// Checks that the settings are JSON, and that the parts that an edit is about have the shape that the agent expects.

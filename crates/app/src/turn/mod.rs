@@ -54,6 +54,7 @@ pub fn answer_event(
     (agent, event): (&'static AgentRow, &'static EventRow),
     input: Result<String, CommandError>,
 ) -> HookOutput {
+    let environment = &environment.with_store_of_service();
     if let Err(error) = register_agent(&environment.agents_directory(), &read_boot_id()) {
         tracing::warn!("the agent that started `proctor hook` is not registered: {error}");
     }

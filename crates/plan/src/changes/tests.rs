@@ -261,10 +261,46 @@ const HONEST: &[(&str, &str, &str, &str)] = &[
         "// newer\n{\"compilerOptions\": {\"target\": \"es2022\"}}",
     ),
     ("a moved comment", "a.py", "  x = f()  # noqa\n", "if y:\n    x = f()  # noqa\n"),
+    ("a comment that silences goes", "a.py", "x = f()  # noqa\n", "x = f()\n"),
+    (
+        "a test gets cases",
+        "test_a.py",
+        "def test_a():\n    assert f(1)\n",
+        "@pytest.mark.parametrize('n', [1, 2])\ndef test_a(n):\n    assert f(n)\n",
+    ),
+    (
+        "a test in JavaScript is renamed",
+        "a.test.js",
+        "it('adds', () => {\n  expect(1)\n})\n",
+        "it('sums', () => {\n  expect(1)\n})\n",
+    ),
+    ("a test in Rust is added", "src/a.rs", "fn x() {}\n", "fn x() {}\n#[test]\nfn adds() {\n    assert!(x());\n}\n"),
+    (
+        "a test in Go is formatted",
+        "a_test.go",
+        "func TestAdds(t *testing.T) {\nf()\n}\n",
+        "func TestAdds(t *testing.T) {\n\tf()\n}\n",
+    ),
+    ("a mark of pytest", "pytest.ini", "[pytest]\nmarkers =\n    slow\n", "[pytest]\nmarkers =\n    slow\n    db\n"),
+    ("a log of pytest", "pyproject.toml", "[tool.pytest.ini_options]\n", "[tool.pytest.ini_options]\nlog_level = \"INFO\"\n"),
+    ("another Python for mypy", "mypy.ini", "[mypy]\npython_version = 3.11\n", "[mypy]\npython_version = 3.12\n"),
+    (
+        "a stricter compiler",
+        "tsconfig.json",
+        "{\"compilerOptions\": {\"strict\": true}}",
+        "{\"compilerOptions\": {\"strict\": true, \"noUnusedLocals\": true}}",
+    ),
+    ("a new rule of eslint", ".eslintrc.json", "{\"rules\": {}}", "{\"rules\": {\"eqeqeq\": \"error\"}}"),
+    ("locked packages", "package-lock.json", "{\"lockfileVersion\": 2}", "{\"lockfileVersion\": 3}"),
+    ("a workflow", ".github/workflows/ci.yml", "on: push\n", "on: [push, pull_request]\n"),
+    ("a crate", "Cargo.toml", "[dependencies]\na = \"1\"\n", "[dependencies]\na = \"1\"\nb = \"2\"\n"),
+    ("branches are covered", ".coveragerc", "[run]\nbranch = false\n", "[run]\nbranch = true\n"),
+    ("a comment in settings", "setup.cfg", "[flake8]\nmax-line-length = 80\n", "# by hand\n[flake8]\nmax-line-length = 80\n"),
 ];
 
 #[test]
 fn what_makes_nothing_weaker_is_not_asked_about() {
+    assert!(WEAKER.len() >= 40 && HONEST.len() >= 40, "{} and {}", WEAKER.len(), HONEST.len());
     for (what, file, before, after) in HONEST {
         let found = changes(&[(file, before, after)], &["scripts/check.sh"]);
         let asked: Vec<_> = found.iter().filter(|change| change.kind.asks(WeakenedChanges::Ask)).collect();

@@ -43,6 +43,7 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
             .setting(document, "ignored_inputs", list(filled_text("\".env\""), "[\".env\", \"/data/\"]"))
             .value,
         signers: Some(section.setting(document, "signers", file_below).value).filter(|file| !file.is_empty()),
+        follow: Some(section.setting(document, "follow", remote_branch).value).filter(|branch| !branch.is_empty()),
         weakened: section.setting(document, "weakened", choice(&WeakenedChanges::WORDS)).value,
         flaky: section.setting(document, "flaky", choice(&FlakyTests::WORDS)).value,
     }
@@ -74,6 +75,16 @@ fn file_below(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     Ok(path)
 }
 
+/// Reads the name of a branch of a remote repository, which may be empty.
+fn remote_branch(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let name = text("\"origin/main\"")(value)?;
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains([' ', '@', '~', '^', ':']);
+    if name.is_empty() || (name.contains('/') && name.split('/').all(is_part)) {
+        return Ok(name);
+    }
+    Err(WrongValue::new(format!("`{name}` is no branch of a remote repository")).hint("write `origin/main`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,7 +93,7 @@ mod tests {
     #[test]
     fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
         let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nworld = \"open\"\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
-            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\nweakened = \"say\"\nflaky = \"say\"\n";
+            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\nfollow = \"origin/main\"\nweakened = \"say\"\nflaky = \"say\"\n";
         let expected = GatePolicy {
             tasks: vec![TaskId::try_from("T117").unwrap()],
             checks: vec!["types".to_owned()],
@@ -93,6 +104,7 @@ mod tests {
             fresh_caches: false,
             ignored_inputs: vec![".env".to_owned()],
             signers: Some("keys/signers".to_owned()),
+            follow: Some("origin/main".to_owned()),
             weakened: WeakenedChanges::Say,
             flaky: FlakyTests::Say,
         };
@@ -108,6 +120,8 @@ mod tests {
             "signers = []",
             "signers = \"../keys\"",
             "platforms = [\"linux\"]",
+            "follow = \"main\"",
+            "follow = \"origin/../heads/main\"",
         ] {
             assert!(read(&format!("[gate]\n{wrong}\n"), "proctor.toml").is_err(), "{wrong}");
         }

@@ -15,6 +15,9 @@ use proctor_model::{
     ProtectionMode, SettingValue, SystemCallFilter,
 };
 
+/// The setting that names the branch whose rules are approved.
+pub const FOLLOW: &str = "gate.follow";
+
 /// The key under which an approval holds the digest of the variables in the file of `env_file`. It is no setting.
 pub const ENV_FILE_CONTENT: &str = "environment.env_file.content";
 
@@ -69,6 +72,7 @@ const ROWS: &[Row] = &[
     ("gate.weakened", |all| text(all.gate.weakened.word())),
     ("gate.flaky", |all| text(all.gate.flaky.word())),
     ("gate.signers", |all| text(all.gate.signers.as_deref().unwrap_or_default())),
+    (FOLLOW, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
     ("govern.editor", |all| list(&all.govern.editor)),
     ("govern.tracker", |all| list(&all.govern.tracker)),
     ("govern.repo", |all| text(all.govern.repo.as_deref().unwrap_or_default())),

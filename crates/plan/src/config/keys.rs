@@ -316,6 +316,7 @@ const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
             key("ignored_inputs", Added),
             key("world", Later(&["closed", "open"])),
             key("signers", Changed),
+            first("follow", Changed),
             key("weakened", Later(&["ask-all", "ask", "say"])),
             key("flaky", Later(&["refuse", "say"])),
         ],

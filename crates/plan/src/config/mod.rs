@@ -36,7 +36,8 @@ pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
 pub use file_variables::FileVariables;
 pub use judged::{
-    ENV_FILE, ENV_FILE_CONTENT, default_of, is_asked_first, judged_settings, opens_the_machine, weaker_when, written_value,
+    ENV_FILE, ENV_FILE_CONTENT, FOLLOW, default_of, is_asked_first, judged_settings, opens_the_machine, weaker_when,
+    written_value,
 };
 #[cfg(test)]
 pub(crate) use keys::{Asked, keys_of_rules};

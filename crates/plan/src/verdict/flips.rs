@@ -22,6 +22,8 @@ const OF_THE_MACHINE: &str = "\
 pub struct EndOfCheck {
     pub run: RunId,
     pub is_green: bool,
+    /// Whether `proctor gate --run` made the run, on a checkout.
+    pub is_of_gate: bool,
     /// The ids of the tests that passed.
     pub passed: BTreeSet<String>,
     /// The tests that failed, with the first lines of their failures.
@@ -37,7 +39,8 @@ pub struct Flip {
     pub tests: Vec<String>,
     /// In how many runs it failed.
     pub reds: u32,
-    /// In how many runs in a row it passed since, with all of these tests.
+    /// In how many runs in a row it passed since, with all of these tests: of a check with tests those that `proctor gate --run` made. Whoever
+    /// runs everything again until it is green has no proof by that.
     pub greens: u32,
 }
 
@@ -59,7 +62,9 @@ pub fn find_flip(ends: &[EndOfCheck]) -> Option<Flip> {
         ends.iter().enumerate().filter_map(|(place, end)| Some((place, counted_failures(end)?))).collect();
     let (last, _) = reds.last()?;
     let tests: BTreeSet<&str> = reds.iter().flat_map(|(_, tests)| tests.iter().copied()).collect();
-    let has_all = |end: &&EndOfCheck| end.is_green && tests.iter().all(|test| end.passed.contains(*test));
+    let has_all = |end: &&EndOfCheck| {
+        end.is_green && (end.is_of_gate || tests.is_empty()) && tests.iter().all(|test| end.passed.contains(*test))
+    };
     let greens = ends[last + 1..].iter().filter(has_all).count();
     ends.iter().any(|end| end.is_green).then(|| Flip {
         run: ends[*last].run.clone(),
@@ -88,7 +93,7 @@ mod tests {
         let failed: Vec<_> = failed.iter().map(|(test, why)| ((*test).to_owned(), Some((*why).to_owned()))).collect();
         let all = ["a", "b"].map(str::to_owned);
         let passed = all.into_iter().filter(|test| failed.iter().all(|(other, _)| other != test)).collect();
-        EndOfCheck { run: RunId::new(Timestamp::from_millis(0), number), is_green, passed, failed }
+        EndOfCheck { run: RunId::new(Timestamp::from_millis(0), number), is_green, is_of_gate: true, passed, failed }
     }
 
     #[test]
@@ -103,6 +108,9 @@ mod tests {
         let mut without = green(7);
         without.passed.remove("a");
         assert_eq!(find_flip(&[red(1), green(2), without]).unwrap().greens, 1);
+        // A run that somebody made is none of them, and takes none away.
+        let own = EndOfCheck { is_of_gate: false, ..green(7) };
+        assert_eq!(find_flip(&[red(1), green(2), own, green(3)]).unwrap().greens, 2);
         // A check without tests.
         let flip = find_flip(&[end(1, &[], false), green(2), green(3), green(4)]).unwrap();
         assert_eq!((flip.needed(), flip.missing(), flip.tests.len()), (3, 0, 0));

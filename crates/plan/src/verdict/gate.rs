@@ -4,7 +4,7 @@
 //! counts. A result that the policy does not accept is passed over, and an older one counts in its place; but a failure that is newer
 //! than every accepted result counts as a failure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::verdict::gate_reason::GateReason;
@@ -74,8 +74,6 @@ pub struct GateRules<'a> {
     pub changed_toolchains: &'a dyn Fn(&ClaimOrigin) -> Vec<String>,
     /// Returns whether the trusted commit has something at this path. A directory ends with a slash.
     pub is_tracked_by_trusted: &'a dyn Fn(&str) -> bool,
-    /// The rules of the trusted commit, as [`ChangedRules::rules`](proctor_model::ChangedRules) names them: they are approved by that.
-    pub trusted_rules: &'a BTreeSet<Digest>,
 }
 
 impl GateState {
@@ -447,7 +445,7 @@ fn origin_objection(rules: &GateRules<'_>, origin: &ClaimOrigin) -> Option<GateR
         return Some(GateReason::OtherProgram { run: run(), programs: conditions.other_programs.clone() });
     }
     let changed = origin.conditions.as_ref().and_then(|conditions| conditions.rules_changed.as_ref());
-    if let Some(changed) = changed.filter(|changed| changed.lacks_files || !rules.trusted_rules.contains(&changed.rules)) {
+    if let Some(changed) = changed {
         return Some(GateReason::ChangedRules { run: run(), changed: changed.changed.clone() });
     }
     if let Some(reason) = toolchain_objection(rules, origin) {

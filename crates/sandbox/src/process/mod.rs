@@ -93,7 +93,7 @@ pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
 pub use masking::mask_stream;
 pub use open_files::{open_files_left, raise_open_files_limit};
-pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess};
+pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess, variables_of_listener};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};

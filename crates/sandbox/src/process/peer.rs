@@ -17,14 +17,17 @@
 //! of root, and a service manager may give this process a mount namespace of its own (`PrivateTmp=`). Nothing here reads
 //! `/proc/PID/cmdline` or other files for which the kernel has to wait for the examined process.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStringExt as _;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, geteuid};
 
 use crate::process::action_mark::is_marked;
 use crate::process::cgroup::action_cgroups;
@@ -140,6 +143,20 @@ impl PeerExaminer {
         }
         Ok(peer(judge(&self.own, Pid::this(), &facts)))
     }
+}
+
+/// Returns the environment with which the program was started that listens at the other end of a socket; `None` unless it is this user's and
+/// has this name. For a socket that a service manager opened, the manager is the one that listens.
+pub fn variables_of_listener(socket: BorrowedFd<'_>, name: &str) -> Option<BTreeMap<OsString, OsString>> {
+    let peer = getsockopt(&socket, sockopt::PeerCredentials).ok().filter(|peer| peer.uid() == geteuid().as_raw())?;
+    let of_process = |file: &str| fs::read(format!("/proc/{}/{file}", peer.pid())).ok();
+    let text =
+        of_process("comm").filter(|found| found.trim_ascii_end() == name.as_bytes()).and_then(|_| of_process("environ"))?;
+    let variables = text.split(|byte| *byte == 0).filter_map(|entry| {
+        let end = entry.iter().position(|byte| *byte == b'=')?;
+        Some((OsString::from_vec(entry[..end].to_vec()), OsString::from_vec(entry[end + 1..].to_vec())))
+    });
+    Some(variables.collect())
 }
 
 /// Decides from the facts about a process whether it belongs to an action. A sign that this process has too says

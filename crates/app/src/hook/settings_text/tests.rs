@@ -51,13 +51,18 @@ fn settings() -> impl Strategy<Value = String> {
     )
 }
 
+/// Returns the agents whose hooks stand in a file of settings.
+fn with_settings() -> Vec<AgentRow> {
+    AGENTS.iter().filter(|agent| agent.shape != EntryShape::Plugin).copied().collect()
+}
+
 fn space() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["", " ", "\n", "\n  ", "\n    ", "\n\t", "\r\n  "]).prop_map(str::to_owned)
 }
 
 proptest! {
     #[test]
-    fn what_is_installed_and_uninstalled_again_leaves_every_byte(text in settings(), agent in prop::sample::select(AGENTS.to_vec())) {
+    fn what_is_installed_and_uninstalled_again_leaves_every_byte(text in settings(), agent in prop::sample::select(with_settings())) {
         let installed = install_hooks(&agent, Some(&text)).expect("the settings are right");
         let there = installed.text.clone().expect("a text");
         prop_assert_eq!(entries_there(&agent, &there).expect("right").len(), agent.events.len());
@@ -89,7 +94,7 @@ fn a_file_that_was_not_there_is_gone_again() {
     for agent in AGENTS {
         let installed = install_hooks(agent, None).expect("right");
         let text = installed.text.expect("a text");
-        assert!(text.ends_with("}\n") && !text.contains('\t'), "{text}");
+        assert!(text.ends_with('\n') && !text.contains('\t'), "{text}");
         assert_eq!(uninstall_hooks(agent, &text, &installed.added).expect("right").text, None, "{}", agent.word);
     }
 }
@@ -151,4 +156,21 @@ fn hooks_that_are_switched_off_are_known() {
         assert_eq!(off_switch(claude, text), None, "{text}");
     }
     assert_eq!(off_switch(codex, "{\"disableAllHooks\": true}"), None);
+}
+
+#[test]
+fn a_plugin_is_a_file_of_its_own_and_that_of_somebody_else_stays() {
+    let agent = AgentRow::of_word("opencode").expect("a row");
+    assert_eq!(agent.shape, EntryShape::Plugin);
+    let older = format!("{}\nexport const Proctor = 1\n", PLUGIN.lines().next().expect("a line"));
+    let renewed = install_hooks(agent, Some(&older)).expect("it is ours");
+    assert_eq!((renewed.text.as_deref(), renewed.added.len()), (Some(PLUGIN), 0));
+    assert_eq!(entries_there(agent, PLUGIN).expect("it is ours").len(), agent.events.len());
+    for event in agent.events {
+        assert!(PLUGIN.contains(&format!("\"{}\"", event.name)), "{}", event.name);
+    }
+    let other = Some("export const Mine = 1\n");
+    assert_eq!(install_hooks(agent, other), Err(SettingsProblem::OtherPlugin));
+    assert_eq!(uninstall_hooks(agent, "", &BTreeSet::new()), Err(SettingsProblem::OtherPlugin));
+    assert!(PLUGIN.lines().count() <= 45);
 }

@@ -180,6 +180,7 @@ const ROWS: &[Row] = &[
     Row("gate.platforms", CHECK, "[gate]\nplatforms = [\"linux-x86_64\"]", ""),
     Row("gate.fresh_caches", CHECK, "", "[gate]\nfresh_caches = false"),
     Row("gate.ignored_inputs", CHECK, "", "[gate]\nignored_inputs = [\".idea/\", \".vscode/\", \".env\"]"),
+    Row("gate.follow", CHECK, "", "[gate]\nfollow = \"origin/main\""),
     Row("gate.signers", CHECK, "", "[gate]\nsigners = \"signers\""),
     Row("govern.editor", CHECK, "", "[govern]\neditor = [\"./editor\"]"),
     Row("govern.tracker", CHECK, "", "[govern]\ntracker = [\"./gh\"]"),

@@ -20,6 +20,7 @@ fn policy() -> GatePolicy {
         fresh_caches: false,
         ignored_inputs: Vec::new(),
         signers: None,
+        follow: None,
         weakened: WeakenedChanges::Ask,
         flaky: FlakyTests::Refuse,
     }
@@ -96,7 +97,6 @@ fn judge_by_plans(policy: &GatePolicy, plans: &BTreeMap<TaskId, RequiredPlan>, r
         now: NOW,
         is_accepted_input: &|path| policy.ignored_inputs.iter().any(|accepted| accepted == path),
         is_tracked_by_trusted: &|path| path.starts_with("tracked"),
-        trusted_rules: &[Digest::of(b"trusted rules")].into(),
         changed_toolchains: &|origin| {
             let toolchains = origin.conditions.iter().flat_map(|conditions| &conditions.toolchains);
             toolchains.filter(|one| one.path.ends_with("changed")).map(|one| one.path.clone()).collect()
@@ -259,16 +259,11 @@ fn an_open_world_proves_nothing_unless_the_policy_accepts_it_and_other_unnamed_f
 }
 
 #[test]
-fn changed_rules_prove_nothing_unless_the_trusted_commit_has_them() {
-    let by = |rules: &[u8], lacks_files| {
-        let mut origin = origin(1);
-        let changed = ChangedRules { rules: Digest::of(rules), changed: vec!["a: timeout".to_owned()], lacks_files };
-        origin.conditions.as_mut().expect("they are known").rules_changed = Some(changed);
-        [with(origin, &["+a"])]
-    };
-    assert_eq!(reason(&policy(), &by(b"other rules", false)), "changed-rules");
-    assert_eq!(word(&policy(), &by(b"trusted rules", false)), "proved");
-    assert_eq!(reason(&policy(), &by(b"trusted rules", true)), "changed-rules");
+fn changed_rules_prove_nothing() {
+    let mut origin = origin(1);
+    let changed = ChangedRules { rules: Digest::of(b"rules"), changed: vec!["a: timeout".to_owned()], lacks_files: false };
+    origin.conditions.as_mut().expect("they are known").rules_changed = Some(changed);
+    assert_eq!(reason(&policy(), &[with(origin, &["+a"])]), "changed-rules");
 }
 
 #[test]

@@ -1,0 +1,178 @@
+//! The plans that a commit has, and the followed branch (`[gate] follow`): what its newest commit that a fetch brought asks for is
+//! approved here, once a person agreed to follow it.
+//!
+//! Git's log of a reference says what brought a commit. Whoever can write the repository can write that log too, so it is believed only
+//! for a branch that a person named. A push from here is not believed at all: it says what somebody here wanted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::committed_files::CommittedFiles;
+use crate::gate::ProjectRepository;
+use crate::settings_approval::rules_digest;
+use crate::specifications::Specifications;
+use proctor_git::{GitReadError, GitStorage, ObjectId};
+use proctor_model::{Digest, JudgedSettings, Plan, SettingValue, TaskId};
+use proctor_plan::config::{self, Configuration, FOLLOW};
+use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
+use proctor_plan::spec::{self, DiskFiles, ProjectFiles, plan_digest};
+use proctor_tree::ignore::{IgnoredClass, class_of};
+
+/// The largest log of a reference that is read, in bytes.
+const LONGEST_LOG: u64 = 16 << 20;
+
+/// The newest commit of the followed branch that a fetch brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowedCommit {
+    /// The full name of the branch, such as `refs/remotes/origin/main`.
+    pub name: String,
+    pub commit: ObjectId,
+}
+
+impl FollowedCommit {
+    /// Finds it by the approved settings and by those that the user's own configuration allows; `None` if no person said that a branch
+    /// is followed, or if no fetch brought a commit of it.
+    pub(crate) fn find(
+        repository: &ProjectRepository,
+        approved: Option<&JudgedSettings>,
+        allowed: &JudgedSettings,
+    ) -> Option<Self> {
+        let said = |settings: &JudgedSettings| match settings.values.get(FOLLOW) {
+            Some(SettingValue::Text(name)) if !name.is_empty() => Some(format!("refs/remotes/{name}")),
+            Some(_) | None => None,
+        };
+        let name = said(allowed).or_else(|| said(approved?))?;
+        let tip = repository.storage.resolve(&name).ok()?;
+        let commit = fetched(&repository.storage, &name, tip)?;
+        repository.storage.is_ancestor(commit, tip).then_some(Self { name, commit })
+    }
+
+    /// Returns whether this commit of the project at `root` has the rules of a plan. What cannot be read has none.
+    pub(crate) fn has_rules_of(&self, (repository, root): (&ProjectRepository, &Path), plan: &Plan) -> bool {
+        let rules = |plan: &Plan| -> Digest { rules_digest(plan_digest(plan), &plan.settings.now) };
+        let configuration = match repository.configuration_of(self.commit) {
+            Ok(bytes) => String::from_utf8(bytes.unwrap_or_default()).ok().and_then(|text| config::read(&text, &self.name).ok()),
+            Err(_unreadable) => None,
+        };
+        let Some(mut configuration) = configuration else { return false };
+        configuration.inputs.levels_in_repository = repository.below.as_path().components().count();
+        let plans = plans_of_commit((repository, root), self.commit, &configuration, std::slice::from_ref(&plan.task));
+        plans.is_ok_and(|plans| plans.values().flatten().any(|of_commit| rules(of_commit) == rules(plan)))
+    }
+
+    /// Returns the branch and the commit in words.
+    pub(crate) fn words(&self) -> String {
+        format!("{} ({})", self.name, &self.commit.hex()[..12])
+    }
+}
+
+/// Returns the commit that a fetch brought to a reference last, as git's log of the reference says. Without one, it is as a clone brought it,
+/// if the log of the checked-out commit begins with that.
+fn fetched(storage: &GitStorage, name: &str, tip: ObjectId) -> Option<ObjectId> {
+    let log_of = |name: &str| storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten();
+    let Some(log) = log_of(name) else {
+        let is_clone = log_of("HEAD")?.lines().next()?.split_once('\t')?.1.starts_with("clone: from ");
+        return is_clone.then_some(tip);
+    };
+    log.lines().rev().find_map(|line| {
+        let (objects, message) = line.split_once('\t')?;
+        ObjectId::parse(objects.split(' ').nth(1)?).filter(|_| is_of_fetch(message))
+    })
+}
+
+/// Returns whether git's log says that a reference was moved here, by neither a fetch nor a push of its commit; `false` without a log, as
+/// right after a clone.
+pub fn was_moved_here(storage: &GitStorage, name: &str, commit: ObjectId) -> bool {
+    let Some(log) = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten() else { return false };
+    let (objects, message) = log.lines().next_back().and_then(|line| line.split_once('\t')).unwrap_or_default();
+    let is_there = objects.split(' ').nth(1) == Some(&commit.hex());
+    !is_there || !(is_of_fetch(message) || message.starts_with("update by push"))
+}
+
+/// Returns whether a line of a log is about a fetch from another repository: `git fetch . HEAD:refs/remotes/origin/main` asks none, and
+/// neither does a path.
+fn is_of_fetch(message: &str) -> bool {
+    let command = message.rsplit_once(": ").map_or(message, |(command, _)| command);
+    let is_local = |word: &str| word.starts_with(['.', '/', '~']) || word.contains(':');
+    let asks_another = message.starts_with("clone") || !command.split(' ').skip(1).any(is_local);
+    asks_another && ["fetch", "pull", "clone", "remote"].iter().any(|word| message.starts_with(word))
+}
+
+/// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
+pub struct WithPackages<'a> {
+    pub committed: &'a CommittedFiles<'a>,
+    pub installed: &'a DiskFiles,
+}
+
+impl WithPackages<'_> {
+    fn files_for(&self, path: &str) -> &dyn ProjectFiles {
+        if path.split('/').any(is_installed) { self.installed } else { self.committed }
+    }
+}
+
+impl ProjectFiles for WithPackages<'_> {
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.files_for(path).read(path)
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.files_for(path).exists(path)
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        self.files_for(path).is_directory(path)
+    }
+
+    fn names(&self, directory: &str) -> Vec<String> {
+        let mut names = self.files_for(directory).names(directory);
+        if self.committed.is_directory(directory) {
+            names.extend(self.installed.names(directory).into_iter().filter(|name| is_installed(name)));
+            names.sort();
+            names.dedup();
+        }
+        names
+    }
+
+    fn levels_above(&self) -> usize {
+        self.installed.levels_above()
+    }
+}
+
+fn is_installed(name: &str) -> bool {
+    class_of(name.as_bytes()) == IgnoredClass::Environment
+}
+
+/// Returns the plans of a commit by the task: with the packages that are installed in the project, and without.
+///
+/// # Errors
+/// When an object of the repository cannot be read.
+pub fn plans_of_commit(
+    (repository, root): (&ProjectRepository, &Path),
+    commit: ObjectId,
+    configuration: &Configuration,
+    tasks: &[TaskId],
+) -> Result<BTreeMap<TaskId, Vec<Plan>>, GitReadError> {
+    let committed = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit)?);
+    let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(root) };
+    // Only a task of a specification needs the specifications, and whoever looks for them reads every directory of the commit.
+    let is_specified = tasks.iter().any(|task| *task != TaskId::default_task());
+    let named = if is_specified { committed.files_ending(SPECIFICATION_SUFFIX) } else { BTreeMap::new() };
+    let contents = named.into_iter().filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
+    let specifications = Specifications::of_contents(root, &contents, &configuration.specification);
+    let mut found = BTreeMap::new();
+    for task in tasks {
+        let is_own = *task == TaskId::default_task();
+        let plan_of = |files: &dyn ProjectFiles| match is_own {
+            // The name of the project is in no check.
+            true => spec::plan(configuration, files, "project").ok(),
+            false => specifications.plan_beside(configuration, task, files).ok(),
+        };
+        // A run on a checkout makes its plan before anything is installed.
+        let plans: Vec<Plan> = [plan_of(&with_packages), plan_of(&committed)].into_iter().flatten().collect();
+        if !plans.is_empty() {
+            found.insert(task.clone(), plans);
+        }
+    }
+    committed.finish()?;
+    Ok(found)
+}
