@@ -1,4 +1,4 @@
-//! The test scenarios T010 to T160 of the design documents seed 000 and 001, through the program and with real pytest. The module
+//! The test scenarios of the design documents seed 000 and 001 by their numbers, through the program and with real pytest. The module
 //! `routing` of `proctor-plan` has a test of each for the pure router.
 
 use std::fs;
@@ -64,7 +64,7 @@ fn t010_to_t070_t100_t130_and_t160_route_by_the_exit_code_of_real_pytest() {
         let route = &output.report()["route"];
         let seen = json!([route["exitCode"], route["nextNode"], route["requiresHuman"], route["retryAllowed"]]);
         assert_eq!(seen, json!([code, node, node == "HUMAN_REVIEW", node == "N2"]), "{number} in {phase}: {route}");
-        // T130: one line of the log for the decision, with its reason.
+        // The decision is one line of the log, with its reason.
         let lines = logged(&project).split_off(before);
         let reason = route["reason"].as_str().expect("a route has a reason");
         assert_eq!(lines.len(), 1, "{number} in {phase}: {lines:?}");
