@@ -1,5 +1,6 @@
 //! Tests what an agent may do and what it may not do, by the lists of seed 004, and the task list that proctor writes.
 
+mod everyday_edits;
 mod restrictions;
 mod specification_fixes;
 mod task_list;

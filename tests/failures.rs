@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::{Project, WRITES_TO_SHARED, Watch};
+use crate::page::ask_socket;
 
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
@@ -92,6 +93,30 @@ fn answers_have_what_failed_since_when_and_what_to_do_with_and_without_the_servi
     project.save("tests.txt", "");
     let waited = project.proctor(["wait", "--fresh", "--json"]).success().json();
     assert_eq!(waited["project"]["tasks"][0].get("failures"), None, "{waited}");
+}
+
+/// The answers stay on the machine, where somebody has to know which file is meant. What leaves it names no path.
+#[test]
+fn a_users_own_path_is_shown_on_screen_socket_and_page_and_leaves_the_machine_in_no_export() {
+    const PATH: &str = "/srv/people/ada/plan.txt";
+    let project = Project::new().toml(&format!("[[check]]\nname = \"plan\"\ncommand = [\"ls\", \"{PATH}\"]\n"));
+    project.proctor(["run"]).failure();
+    for arguments in [vec!["wait", "--fresh"], vec!["wait", "--fresh", "--json"], vec!["status", "--json"]] {
+        let said = project.proctor(&arguments).any_status().stdout;
+        assert!(said.contains(PATH) && !said.contains("[redacted"), "{arguments:?}: {said}");
+    }
+    let daemon = serve(&project);
+    let projects = ask_socket(&project, "GET /v1/projects", "").1;
+    let id = projects["projects"][0]["id"].as_str().expect("an id").to_owned();
+    // The page reads the same route.
+    let (code, verdict) = ask_socket(&project, &format!("GET /v1/projects/{id}/verdict"), "");
+    assert_eq!(code, 200, "{verdict}");
+    let told = failures(&verdict["project"]["tasks"]);
+    assert!(told["failures"][0]["excerpt"].to_string().contains(PATH), "{told}");
+    daemon.interrupt();
+    let formats = ["markdown", "html", "sarif", "ctrf", "junit"];
+    let exported = formats.map(|format| project.proctor(["export", "--format", format]).success().stdout).concat();
+    assert!(!exported.contains("/srv/people") && exported.contains("[redacted: path]"), "{exported}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::common::{Project, Watch, poll, proctor, python_mcp, python_mcp_1, rep
 use crate::failures;
 use crate::gate::{commit, gate, in_repository};
 use crate::page::ask_socket;
+use crate::tdd;
 
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
@@ -163,6 +164,23 @@ fn a_retest_is_granted_within_its_budget_and_a_save_is_tested() {
     assert_eq!((&retest["exitCode"], &retest["failures"]["total"]), (&json!(1), &json!(1)), "{told}");
     let verdict = &told["answers"][1]["structuredContent"]["project"]["tasks"][0]["verdict"];
     assert_eq!(verdict["runId"], retest["runId"]);
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn an_agent_is_told_why_a_person_is_asked() {
+    let project = tdd::project("").file("test_it.py", "def test_it():\n    assert True\n");
+    project.proctor(["tdd", "start"]).success();
+    project.proctor(["run"]).status(3);
+    let person = project.proctor(["status", "--json"]).success().json()["projects"][0]["tasks"][0]["person"].clone();
+    let told = drive(&project, (&python_mcp(), "auto"), &json!([["verdict", {"wait_s": 60}]]), 0);
+    let answer = &told["answers"][0];
+    assert_eq!(answer["structuredContent"]["project"]["tasks"][0]["person"], person, "{answer}");
+    let text = answer["content"][0]["text"].as_str().expect("a text");
+    for part in ["Tests should fail in RED phase", "`proctor tdd resolve default --to NODE --reason TEXT`"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains(person["since"].as_str().expect("a time")), "{text}");
 }
 
 #[test]

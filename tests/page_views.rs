@@ -43,6 +43,15 @@ fn a_page_without_the_service_says_how_the_files_are_now() {
 
 #[test]
 #[ignore = "wide tier"]
+fn a_page_says_why_a_person_is_asked_and_what_to_type() {
+    let project = shop();
+    project.proctor(["tdd", "start"]).success();
+    project.proctor(["run"]).status(3);
+    drive(&project, "asked.mjs");
+}
+
+#[test]
+#[ignore = "wide tier"]
 fn an_exported_run_opens_without_a_network() {
     drive(&shop(), "offline.mjs");
 }

@@ -87,7 +87,7 @@ const ROWS: &[(&str, Coverage)] = &[
     ("c77", Tested("c77_values_are_shown_only_of_the_list_and_of_the_plan")),
     ("c78", Tested("c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top")),
     ("c79", Tested("c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone")),
-    ("c80", Tested("c80_what_weakens_a_specification_is_told_from_what_strengthens_or_rewords_it")),
+    ("c80", Tested("c80_nineteen_everyday_edits_run_at_once_and_fix_says_which_rules_prove_nothing_yet")),
     ("j1", Tested("j1_the_first_row_that_matches_decides")),
     ("j2", Tested("j2_every_captured_output_amounts_to_what_is_claimed")),
     ("j3", Tested("j3_every_cell_of_the_policy_table_holds")),

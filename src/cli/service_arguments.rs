@@ -201,7 +201,7 @@ pub(crate) enum ServiceVerb {
 /// `max_retests` (`[tdd]`, 5) since the task last passed.
 ///
 /// Exit codes: of `status` 0 if the task has the status that was asked for; of `retest` those of `proctor run`, 1 if nothing has
-/// changed, 3 if the budget is spent; of `fix` 0 if it is right, 4 if not, 3 if a proposal is right and weakens what is demanded.
+/// changed, 3 if the budget is spent; of `fix` 0 if it is right, 4 if not, 3 if a person has to approve it first.
 ///
 /// Examples:
 ///   proctor request status COMPLETE
@@ -262,7 +262,7 @@ pub(crate) enum RequestVerb {
     Retest,
     /// FIX_SPECIFICATION: read the configuration, or the task's specification, again and say what is still wrong
     Fix {
-        /// A proposed specification: say what it would change in the one there is. Nothing is written
+        /// A proposed specification: answer as if it were in place of the one there is. Nothing is written
         #[arg(long, value_name = "FILE")]
         proposal: Option<PathBuf>,
     },

@@ -14,7 +14,7 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_app::{Environment, refusals};
 use proctor_git::read_git_index;
-use proctor_model::{OverallResult, ProjectId, RunId, TaskId, UnapprovedPlan};
+use proctor_model::{OverallResult, PersonAsked, ProjectId, RunId, TaskId, UnapprovedPlan};
 use proctor_project::{Progress, RunOutcome, SealedReport};
 use proctor_service::{
     FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
@@ -72,13 +72,17 @@ impl WatchScreen {
             let name = sealed.report.project.name.as_deref().unwrap_or("the project");
             notify_desktop(name, now == Some(OverallResult::Passed));
         }
-        if self.look.notify
-            && let Some(asked) = sealed.person.as_ref().filter(|asked| asked.run_id.as_ref() == Some(&sealed.run_id))
-        {
-            notify_person_on_desktop(sealed.report.project.name.as_deref().unwrap_or("the project"), asked);
+        if let Some(asked) = sealed.person.as_ref().filter(|asked| asked.run_id.as_ref() == Some(&sealed.run_id)) {
+            self.notify_person(asked);
         }
         if let Some(now) = now {
             self.last.insert(task.clone(), now);
+        }
+    }
+
+    fn notify_person(&self, asked: &PersonAsked) {
+        if self.look.notify {
+            notify_person_on_desktop(&self.look.root.file_name().unwrap_or_default().to_string_lossy(), asked);
         }
     }
 
@@ -207,6 +211,7 @@ impl Screen for WatchScreen {
     fn not_asked(&mut self, unapproved: &UnapprovedPlan) {
         refusals::not_approved(unapproved).iter().for_each(render::line);
         self.say(&format!("hint: {}", refusals::approve_hint(&self.look.environment, unapproved)));
+        self.notify_person(&PersonAsked::approval(&unapproved.task, &unapproved.texts()));
     }
 
     fn ask(&mut self, unapproved: &UnapprovedPlan) -> QuestionNumber {

@@ -283,12 +283,14 @@ fn request_retests(way: &Way<'_>) {
     }
 }
 
-/// C80: a proposal that corrects the specification is accepted, a proposal that weakens it needs a person, and neither
-/// is written to the file.
+/// C80: a proposal that corrects the specification is accepted; of one that changes approved rules the answer says that it proves
+/// nothing until a person approves them; and neither is written to the file.
 fn fix_the_specification(way: &Way<'_>) {
     const FILE: &str = "T117-test-specification.json";
     let project = way.project();
     let right = specification();
+    project.save(FILE, &right);
+    project.proctor(["run", "--task", "T117"]).failure();
     let broken = right.replace("\"command\"", "\"comand\"");
     project.save(FILE, &broken);
     let propose = |text: Option<&str>| match (way, text) {
@@ -314,10 +316,10 @@ fn fix_the_specification(way: &Way<'_>) {
     assert!(asked["errors"].to_string().contains("comand"), "{asked}");
     let mended = propose(Some(&right));
     assert_eq!((&mended["accepted"], &mended["exitCode"]), (&true.into(), &0.into()), "{mended}");
-    assert_eq!(mended["changes"][0]["effect"], "MENDS", "{mended}");
-    let weakened = propose(Some(&right.replace("\"allStepsMustPass\": true", "\"allStepsMustPass\": false")));
-    assert_eq!((&weakened["accepted"], &weakened["exitCode"]), (&false.into(), &3.into()), "{weakened}");
-    assert!(weakened["changes"].to_string().contains("WEAKENS"), "{weakened}");
+    assert_eq!(mended["changes"], json!([]), "these are the approved rules: {mended}");
+    let weakened = propose(Some(&right.replace("\"workingDirectory\"", "\"expectedExitCodes\": [0, 1], \"workingDirectory\"")));
+    assert_eq!((&weakened["accepted"], &weakened["exitCode"]), (&true.into(), &0.into()), "{weakened}");
+    assert!(weakened["changes"].to_string().contains("STEP.1: expected_exit_codes"), "{weakened}");
     let still_wrong = propose(Some(&broken));
     assert_eq!(still_wrong["exitCode"], 4, "{still_wrong}");
     assert_eq!(fs::read_to_string(project.path().join(FILE)).expect("it is there"), broken, "proctor writes no specification");

@@ -69,6 +69,13 @@ fn asked(project: &Project) -> Value {
     serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {}", output.snapshot()))
 }
 
+/// Returns the text of a file that a report of the task names.
+#[track_caller]
+fn in_evidence(project: &Project, name: &str) -> String {
+    let path = project.path().join("evidence/T030").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 #[test]
 fn the_agent_of_the_seed_runs_unchanged_and_reaches_each_of_its_branches() {
     let original = fs::read_to_string(repository().join("fixtures/seed-004/agent.js")).expect("it is part of the repository");
@@ -93,6 +100,12 @@ fn the_agent_of_the_seed_runs_unchanged_and_reaches_each_of_its_branches() {
     project.proctor(["run"]).status(1);
     let request = asked(&project);
     assert_eq!(request, json!({ "action": "REQUEST_RETEST", "taskId": "T030" }));
+    // The names of files in the report lead below `evidence/T030`, where the agent's program looks for them.
+    let report: Value = serde_json::from_str(&in_evidence(&project, "execution-report.json")).expect("it is JSON");
+    let debt = report["technicalDebtGenerated"]["debtDataFile"].as_str().expect("there is debt");
+    let named = report["stepExecution"]["results"][1]["evidence"].as_str().expect("a command has a log");
+    assert!(in_evidence(&project, debt).contains("\"debtItems\""));
+    assert_eq!(in_evidence(&project, named), "", "`grep` printed nothing");
     let guidance = fs::read_to_string(project.root().join("shared/guidance.jsonl")).expect("a debt item was worked on");
     let guidance: Value = serde_json::from_str(guidance.lines().next().expect("one item")).expect("it is JSON");
     assert!(guidance.is_object(), "{guidance}");

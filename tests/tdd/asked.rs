@@ -1,6 +1,9 @@
 //! Tests that everything which tells how a task stands says why a person is asked: the reason, since when, by which run, and
 //! the whole command.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -92,6 +95,68 @@ fn without_a_cycle_the_third_scaffold_error_in_a_row_asks_a_person_to_look_and_p
     let service = service.interrupt();
     let log = redact(&format!("{}{}", service.stdout, service.stderr), &project.redactions());
     assert!(log.contains("a person should look since <date>"), "{log}");
+}
+
+/// Returns the project with a desktop: what is shown on it stands in a file, one line for each notification.
+fn with_desktop(project: Project) -> (Project, PathBuf) {
+    let (program, shown) = (project.root().join("desktop/notify-send"), project.root().join("shown"));
+    fs::create_dir(project.root().join("desktop")).expect("it is ours");
+    fs::write(&program, format!("#!/bin/sh\nprintf '%s\\n' \"$4\" >> '{}'\n", shown.display())).expect("it is ours");
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("it is ours");
+    (project.with_program(&program), shown)
+}
+
+/// Waits until a notification on the desktop contains `reason`, and returns it.
+#[track_caller]
+fn wait_for_desktop(shown: &Path, reason: &str) -> String {
+    let mut found = String::new();
+    poll(LATE, "a notification", || {
+        let text = fs::read_to_string(shown).unwrap_or_default();
+        found = text.lines().find(|line| line.contains(reason)).unwrap_or_default().to_owned();
+        if found.is_empty() { Err(text) } else { Ok(()) }
+    });
+    found
+}
+
+#[test]
+fn the_desktop_says_why_since_when_by_which_run_and_what_to_type() {
+    let (project, shown) = with_desktop(project("[watch]\nnotify = true\n"));
+    project.save("test_it.py", EMPTY);
+    tdd(&project, &["start", "--phase", "GREEN"]);
+    let service = start_serving(&project);
+    for runs in 1..=3 {
+        project.save("test_it.py", &format!("# nothing yet, {runs}\n"));
+        wait_for_runs(&project, runs);
+        project.proctor(["wait", "--fresh"]).any_status();
+    }
+    let told = wait_for_desktop(&shown, "Scaffold retry limit (3) exceeded");
+    let [person, _] = asked(&project);
+    let since = person["since"].as_str().expect("a time");
+    let run: u64 = person["runId"].as_str().and_then(|id| id.rsplit('-').next()?.parse().ok()).expect("a run's number");
+    assert!(told.contains(&format!("needs a person since {since} (run {run}): ")) && told.contains(RESOLVE), "{told}");
+    service.interrupt();
+}
+
+#[test]
+fn an_approval_is_asked_for_on_the_desktop_by_the_service_and_by_watch() {
+    let settings = |more: &str| format!("[[check]]\nname = \"check\"\ncommand = [\"true\"]\n{more}[watch]\nnotify = true\n");
+    for is_service in [true, false] {
+        let (project, shown) = with_desktop(Project::new().toml(&settings("")).file("a.txt", "one\n"));
+        project.proctor(["run"]).success();
+        let mut running = if is_service { start_serving(&project) } else { project.watch([] as [&str; 0]) };
+        if is_service {
+            project.proctor(["wait", "--fresh"]).success();
+        } else {
+            running.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
+        }
+        project.save("proctor.toml", &settings("snapshot = \"off\"\n"));
+        let told = wait_for_desktop(&shown, "it asks for more than was approved");
+        assert!(
+            told.contains("needs a person: ") && told.contains("check: snapshot") && told.contains("`proctor approve`"),
+            "{told}"
+        );
+        running.interrupt();
+    }
 }
 
 #[test]

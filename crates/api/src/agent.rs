@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::run::RunAnswerV1;
-use proctor_model::{CommandExit, CompletionStatus, RunId, SpecificationChange, TaskCompletion, TaskId};
+use proctor_model::{CommandExit, CompletionStatus, PersonAsked, RuleDifference, RunId, TaskCompletion, TaskId};
 
 /// The body of `POST /v1/projects/{id}/requests`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,8 +19,8 @@ pub enum AgentRequestV1 {
     RequestRetest {
         task_id: TaskId,
     },
-    /// Asks for the errors in the configuration or in the task's specification. With a proposed specification, the
-    /// answer has the proposal's errors and changes instead.
+    /// Asks for the errors in the configuration or in the task's specification, and for what nobody approved of them. With a
+    /// proposed specification, the answer is about the proposal instead.
     FixSpecification {
         task_id: TaskId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,13 +74,17 @@ pub enum AgentAnswerV1 {
     #[serde(rename = "FIX_SPECIFICATION")]
     Checked {
         task_id: TaskId,
-        /// Whether there are no errors and no change needs a person's approval.
+        /// Whether there are no errors and a run would start without a person.
         accepted: bool,
         /// Every error with its line. The errors are the proposal's if there is a proposal, otherwise those of the
         /// project's files.
         errors: Vec<String>,
-        /// What the proposal would change; empty without a proposal.
-        changes: Vec<SpecificationChange>,
+        /// Which rules are not the approved ones, such as `STEP.1: timeout: 6m instead of 1m`; empty if nothing of the task was approved
+        /// before. A run by them proves nothing until a person approves them.
+        changes: Vec<String>,
+        /// What a person is asked before anything runs. The key is absent if nothing has to be approved first.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        person: Option<PersonAsked>,
         /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
@@ -128,16 +132,17 @@ impl AgentAnswerV1 {
         self
     }
 
-    /// Returns the answer about the configuration's errors and a proposal's changes. A proposal that weakens the checks
-    /// is not accepted even if it has no errors: a person has to agree (C80).
-    pub fn from_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
-        let needs_person = changes.iter().any(|change| change.effect.needs_person());
-        let exit = match (errors.is_empty(), needs_person) {
-            (false, _) => CommandExit::SpecificationWrong,
-            (true, true) => CommandExit::PersonNeeded,
-            (true, false) => CommandExit::Proceed,
+    /// Returns the answer about a plan: its errors, and where its rules differ from the approved ones. It is accepted if a run of the
+    /// plan would start, so the answer and the run never contradict each other (C80).
+    pub fn from_review(task_id: TaskId, reviewed: Result<RuleDifference, Vec<String>>) -> Self {
+        let (exit, errors, difference) = match reviewed {
+            Err(errors) => (CommandExit::SpecificationWrong, errors, RuleDifference::default()),
+            Ok(difference) if difference.opens.is_empty() => (CommandExit::Proceed, Vec::new(), difference),
+            Ok(difference) => (CommandExit::PersonNeeded, Vec::new(), difference),
         };
-        Self::Checked { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
+        let person = PersonAsked::of_difference(&task_id, &difference);
+        let (accepted, exit_code) = (exit == CommandExit::Proceed, exit.code());
+        Self::Checked { task_id, accepted, errors, changes: difference.texts(), person, exit_code }
     }
 
     pub fn exit_code(&self) -> u8 {

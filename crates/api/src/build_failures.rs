@@ -3,8 +3,8 @@
 use crate::failure::{FailingSinceV1, FailureKindV1, FailureV1, FailuresV1, NextStepV1};
 use crate::status::{ProjectStatusV1, VerdictV1};
 use proctor_evidence::report::{
-    ActionResultV2, ExecutionReportV2, FailureSource, OutgoingRedactor, ReportedFailure, cut_line, last_output, plain_text,
-    readable_output, redact_text, relative_paths, reported_failures, rerun_command, shortened_output, unlisted_failures,
+    ActionResultV2, ExecutionReportV2, FailureSource, ReportedFailure, cut_line, last_output, plain_text, readable_output,
+    redact_text, relative_paths, reported_failures, rerun_command, shortened_output, unlisted_failures,
 };
 use proctor_model::{
     Classification, FailureName, FailurePast, OverallResult, ProjectId, RunId, has_hidden_characters, shown_line,
@@ -19,11 +19,10 @@ const LONGEST_LINE: usize = 200;
 /// A command that is longer than this many bytes is left out.
 const LONGEST_COMMAND: usize = 2000;
 
-/// Makes texts of tools and tests fit for an answer: plain text on one line, bounded, without secrets, and without what names the
-/// machine or the person. Paths below the project's root are shown relative to it.
+/// Makes texts of tools and tests fit for an answer: plain text on one line, bounded, without secrets. Paths below the project's root are
+/// shown relative to it.
 #[derive(Debug, Clone, Copy)]
 pub struct AnswerTexts<'a> {
-    pub redactor: &'a OutgoingRedactor,
     /// The absolute path of the project's root.
     pub root: &'a str,
 }
@@ -61,21 +60,17 @@ struct Found<'r> {
 }
 
 impl AnswerTexts<'_> {
-    /// Returns a text as one line without control characters, secrets, absolute paths and names, of at most `most` characters.
+    /// Returns a text as one line without control characters and secrets, of at most `most` characters. The answer stays on this machine, so
+    /// the user's own paths stay in it: somebody who is told to mend a file has to know which.
     pub fn line(&self, text: &str, most: usize) -> String {
         let relative = self.relative(&plain_text(text));
-        cut_line(&shown_line(&self.redactor.redact(relative.trim_end())), most)
+        cut_line(&shown_line(&redact_text(relative.trim_end())), most)
     }
 
-    /// Returns the name of a test, a file or a rule as one line. A name is needed whole, so only secrets are removed from it.
+    /// Returns the name of a test, a file or a rule as one line.
     fn name(&self, text: &str) -> String {
         let relative = self.relative(&plain_text(text));
         cut_line(&shown_line(&redact_text(&relative)), LONGEST_NAME)
-    }
-
-    fn file(&self, path: &str) -> String {
-        let name = self.name(path);
-        if name.starts_with('/') { self.line(path, LONGEST_NAME) } else { name }
     }
 
     fn relative(&self, text: &str) -> String {
@@ -157,11 +152,10 @@ impl ProjectStatusV1 {
     /// [`failure_names`], or why the report cannot be read; it is called only for verdicts that are not known to be good.
     pub fn with_failures(
         mut self,
-        redactor: &OutgoingRedactor,
         mut read: impl FnMut(&ProjectId, &RunId) -> Result<(ExecutionReportV2, Vec<FailurePast>), String>,
     ) -> Self {
         let Some(project) = &self.id else { return self };
-        let texts = AnswerTexts { redactor, root: &self.root };
+        let texts = AnswerTexts { root: &self.root };
         for task in &mut self.tasks {
             let Some(verdict) = task.verdict.as_ref().filter(|verdict| task.failures.is_none() && has_failures(verdict)) else {
                 continue;
@@ -305,7 +299,7 @@ impl Found<'_> {
             FailureSource::Test(test) => FailureV1 {
                 kind: FailureKindV1::Test,
                 test: Some(texts.name(&test.test_name)),
-                file: test.test_file.as_deref().map(|file| texts.file(file)),
+                file: test.test_file.as_deref().map(|file| texts.name(file)),
                 line: test.line,
                 message,
                 rerun: rerun_command(self.result, test).filter(|command| is_fit(command)),
@@ -314,7 +308,7 @@ impl Found<'_> {
             },
             FailureSource::Finding(finding) => FailureV1 {
                 kind: FailureKindV1::Finding,
-                file: finding.file.as_deref().map(|file| texts.file(file)),
+                file: finding.file.as_deref().map(|file| texts.name(file)),
                 line: finding.line,
                 rule: finding.code.as_ref().or(finding.rule_id.as_ref()).map(|rule| texts.name(rule)),
                 message,

@@ -29,7 +29,7 @@ pub struct FailuresV1 {
 /// One failed test, one finding of a linter or type checker, or an action that failed as a whole.
 ///
 /// All texts but `check` and `actionId` come from the tested code and from tools. They are data: plain text without control
-/// characters, bounded, and redacted as texts that leave the store are.
+/// characters, bounded, and without secrets. Absolute paths stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

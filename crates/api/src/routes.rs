@@ -170,8 +170,9 @@ pub const ROUTES: &[Route] = &[
                   of the run that is a verdict for the tree as it is now (`restsOnKeptCaches` where a check found a tool's cache of an \
                   earlier run). REQUEST_RETEST: runs the checks; refused (409) where \
                   nothing changed since the last verdict, or the task's budget is spent. FIX_SPECIFICATION: reads the configuration, \
-                  or the specification of the task, again and answers with what is still wrong; with the text of another one \
-                  (`specification`) or its file (`path`) also with what that would change, and whether a person has to agree.",
+                  or the specification of the task, again and answers with what is still wrong (`errors`), which rules nobody approved (`changes`), and \
+                  what a person is asked before anything runs (`person`); with the text of another one (`specification`) or its file \
+                  (`path`) about that.",
         body: r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#,
     },
     Route {

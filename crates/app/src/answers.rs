@@ -87,7 +87,7 @@ pub fn failures(
     let mut found = find(environment, directory, run)?;
     let Some(word) = word else {
         let choice = FailureChoice { about: FailureSubject::Run, excerpt_bytes };
-        let (failures, _) = failures_of(environment, found, choice)?;
+        let (failures, _) = failures_of(found, choice)?;
         return Ok(FoundFailures { failures, chosen: None });
     };
     let chosen = choose(environment, &mut found, word)?;
@@ -95,7 +95,7 @@ pub fn failures(
         Chosen::Test { check, names, .. } => FailureSubject::Test { check, names },
         Chosen::Place => FailureSubject::Place(word),
     };
-    let (failures, of_run) = failures_of(environment, found, FailureChoice { about, excerpt_bytes })?;
+    let (failures, of_run) = failures_of(found, FailureChoice { about, excerpt_bytes })?;
     let (name, outcome) = match chosen {
         Chosen::Test { id, outcome, .. } => (id, outcome),
         Chosen::Place => (word.to_owned(), None),
@@ -104,13 +104,13 @@ pub fn failures(
 }
 
 /// Returns the chosen failures of a run, and how many it has.
-fn failures_of(environment: &Environment, found: FoundRun, choice: FailureChoice<'_>) -> Result<(FailuresV1, u64), CommandError> {
+fn failures_of(found: FoundRun, choice: FailureChoice<'_>) -> Result<(FailuresV1, u64), CommandError> {
     let FoundRun { root, mut archive, project, run } = found;
     let names = |report: &ExecutionReportV2| chosen_failure_names(report, choice);
     let read: Result<_, ProjectError> = archive.failed_run(&project, &run.run_id, names);
     let (report, pasts) = read.map_err(|error| from_run_error(&error))?;
-    let (redactor, root) = (environment.outgoing_redactor(), root.to_string_lossy().into_owned());
-    let texts = AnswerTexts { redactor: &redactor, root: &root };
+    let root = root.to_string_lossy();
+    let texts = AnswerTexts { root: &root };
     Ok((build_failures(&run.run_id, &report, &pasts, texts, choice), count_failures(&report)))
 }
 
@@ -127,8 +127,8 @@ pub fn output(environment: &Environment, directory: &Path, run: &str, action: &s
         let known: Vec<String> = results(&report).map(|result| result.action_id.to_string()).collect();
         CommandError::new(CommandExit::Usage, "the run has no such action").hint(format!("it has: {}", known.join(", ")))
     })?;
-    let (redactor, root) = (environment.outgoing_redactor(), root.to_string_lossy().into_owned());
-    let texts = AnswerTexts { redactor: &redactor, root: &root };
+    let root = root.to_string_lossy();
+    let texts = AnswerTexts { root: &root };
     let lines = |text: &String| text.lines().map(|line| texts.line(line, LONGEST_TEXT)).collect::<Vec<_>>().join("\n");
     let stream =
         |of: fn(&ActionOutcomeV2) -> &Option<String>| result.result.as_ref().and_then(|outcome| of(outcome).as_ref().map(lines));

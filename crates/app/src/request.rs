@@ -15,7 +15,7 @@ use crate::serving::{self, ServedProject};
 use crate::status;
 use proctor_api::{AgentAnswerV1, AgentRequestV1, MethodV1};
 use proctor_evidence::report::ExecutionReportV2;
-use proctor_model::{CommandExit, CompletionStatus, Freshness, ProjectStatus, TaskId};
+use proctor_model::{CommandExit, CompletionStatus, Freshness, Plan, ProjectStatus, TaskId};
 use proctor_project::DescribedProject;
 use proctor_run::collaboration::{self, Proposal, review_specification};
 use proctor_sandbox::process::LauncherHandle;
@@ -72,8 +72,8 @@ pub fn ask(served: &ServedProject, request: &AgentRequestV1) -> Result<AgentAnsw
     served.client.send(MethodV1::Post, &path, request, LONGEST_RUN)
 }
 
-/// Returns the errors of a task's specification. With a proposed specification, returns the proposal's errors and changes
-/// instead.
+/// Returns the errors of a task's specification, and which of its rules nobody approved. With a proposed specification, returns those of
+/// the proposal instead.
 ///
 /// # Errors
 /// When the project or the specification cannot be read.
@@ -87,9 +87,25 @@ pub fn review(
     let (mut configuration, _) = setup::configuration(environment, root)?;
     configuration.specification.set(environment.values());
     let settings = opening::settings_of(environment, root, &configuration)?;
-    let reviewed = review_specification(root, &settings, &task_id, proposal).map_err(|error| from_run_error(&error))?;
-    tracing::info!("FIX_SPECIFICATION for {task_id}: {} errors, {} changes", reviewed.errors.len(), reviewed.changes.len());
-    Ok(AgentAnswerV1::from_problems(task_id, reviewed.errors, reviewed.changes))
+    let described = (&settings, &configuration);
+    let reviewed = review_specification(root, described, &task_id, proposal).map_err(|error| from_run_error(&error))?;
+    answer_review(environment, root, task_id, reviewed)
+}
+
+fn answer_review(
+    environment: &Environment,
+    root: &Path,
+    task_id: TaskId,
+    reviewed: Result<Box<Plan>, Vec<String>>,
+) -> Result<AgentAnswerV1, CommandError> {
+    let compared = match reviewed {
+        Ok(plan) => {
+            let difference = opening::open_archive(environment)?.rule_difference(root, &plan);
+            Ok(difference.map_err(|error| from_run_error(&error))?)
+        }
+        Err(errors) => Err(errors),
+    };
+    Ok(AgentAnswerV1::from_review(task_id, compared))
 }
 
 /// Returns the errors of a task's plan and of the project's settings, as this process reads them.
@@ -98,13 +114,13 @@ pub fn review(
 /// When something else is wrong than the specification or the configuration.
 pub fn check_here(environment: &Environment, root: &Path, task_id: TaskId) -> Result<AgentAnswerV1, CommandError> {
     let loaded = specification_files::reload(environment, root, &task_id);
-    let errors = loaded.and_then(|loaded| opening::settings(environment, &loaded).map(drop));
-    let errors = match errors {
+    let loaded = loaded.and_then(|loaded| opening::settings(environment, &loaded).map(|_| loaded));
+    let reviewed = match loaded {
         Err(error) if error.exit() != CommandExit::SpecificationWrong => return Err(error),
-        Err(error) => error.lines(),
-        Ok(()) => Vec::new(),
+        Err(error) => Err(error.lines()),
+        Ok(loaded) => Ok(Box::new(loaded.plan)),
     };
-    Ok(AgentAnswerV1::from_problems(task_id, errors, Vec::new()))
+    answer_review(environment, root, task_id, reviewed)
 }
 
 /// Returns what is wrong with a task's specification, or with the project's configuration if the task is its own checks.

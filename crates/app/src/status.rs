@@ -149,7 +149,7 @@ pub fn with_failures(environment: &Environment, project: ProjectStatusV1) -> Pro
         return project;
     }
     let mut archive = opening::open_archive(environment);
-    project.with_failures(&environment.outgoing_redactor(), |project, run| match &mut archive {
+    project.with_failures(|project, run| match &mut archive {
         Ok(archive) => archive.failed_run(project, run, failure_names).map_err(|error| from_run_error(&error).lines().join("; ")),
         Err(error) => Err(error.lines().join("; ")),
     })

@@ -66,7 +66,6 @@ mod sandbox_settings;
 mod service;
 mod shown;
 mod size;
-mod specification_change;
 mod sql_words;
 mod task_list;
 mod test_body;
@@ -190,7 +189,6 @@ pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettin
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::ByteSize;
-pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use sql_words::{SqlPart, sql_parts};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use test_body::{TestBody, TestBodyError};

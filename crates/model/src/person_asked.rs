@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{PauseRecord, RunId, TaskId, TddState, Timestamp, approve_command};
+use crate::{PauseRecord, RuleDifference, RunId, TaskId, TddState, Timestamp, approve_command};
 
 /// A question to a person about a task: why, since when, and what the person does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +55,11 @@ impl PersonAsked {
             run_id: None,
             command: approve_command(task),
         }
+    }
+
+    /// Returns the question of a plan whose rules differ from the approved ones; `None` if it opens nothing, so that it may run.
+    pub fn of_difference(task: &TaskId, difference: &RuleDifference) -> Option<Self> {
+        (!difference.opens.is_empty()).then(|| Self::approval(task, &difference.texts()))
     }
 
     fn of_record(asked_for: PersonAskedFor, record: &PauseRecord, command: String) -> Self {

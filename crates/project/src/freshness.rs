@@ -189,7 +189,7 @@ impl StoreReader {
         judge(&self.store, &mut self.index, &question, &ScannedState::unread(activity, wanted.to_vec()))
     }
 
-    fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
+    pub(crate) fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
         if !root.is_dir() {
             // There is no directory at this path, so there is no device and inode to compare. The project is found by
             // its registered path.

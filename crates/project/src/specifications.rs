@@ -138,6 +138,21 @@ impl Specifications {
         self.files.iter().map(checked).collect()
     }
 
+    /// Returns the files that have a task. If no file has it, returns those in which no task can be read: it may be in one of them.
+    pub fn files_of(&self, task: &TaskId) -> Vec<&str> {
+        let named = |is_wanted: &dyn Fn(&Known) -> bool| {
+            self.files.iter().filter(|(_, known)| is_wanted(known)).map(|(name, _)| name.as_str()).collect::<Vec<_>>()
+        };
+        let found = named(&|known| known.tasks().iter().any(|outline| outline.id == task.as_str()));
+        if found.is_empty() { named(&Known::is_torn) } else { found }
+    }
+
+    /// Reads a text in the place of a file, which stays as it is. `name` is what errors call the text.
+    pub fn propose(&mut self, file: &str, name: &str, text: &str) {
+        let reading = reading_of(text.as_bytes(), &self.root, name, &self.settings);
+        self.files.insert(file.to_owned(), Known { content: None, reading });
+    }
+
     /// Returns the errors of the specification files in which no task can be read. Such errors belong to no task.
     pub fn faults_without_task(&self) -> Vec<&Problem> {
         let torn = self.files.values().filter(|known| known.is_torn());

@@ -7,12 +7,10 @@ use std::path::Path;
 
 use crate::worker::MissingPlan;
 use proctor_evidence::read_boot_id;
-use proctor_model::{Asker, CycleRequest, Plan, TaskCompletion, TaskId, TddState};
+use proctor_model::{Asker, CycleRequest, Plan, RuleDifference, TaskCompletion, TaskId, TddState};
 use proctor_plan::config::Configuration;
 use proctor_project::{DescribedProject, PersonPresence, ProjectError, ProjectScope, ProjectSettings, Workspace};
-use proctor_run::collaboration::{
-    GrantedRetest, Proposal, ReviewedSpecification, completion_now, grant_retest, review_specification,
-};
+use proctor_run::collaboration::{GrantedRetest, Proposal, completion_now, grant_retest, review_specification};
 use proctor_sandbox::process::find_agent_above;
 
 /// A request that is carried out between runs.
@@ -49,10 +47,9 @@ pub enum ErrandDone {
     Computed(TaskCompletion),
     /// The retest is granted; the service now runs the task once more.
     Granted(GrantedRetest),
-    /// The problems of the configuration, or of the specification whose retest was asked for, one line for each.
-    Reread(Vec<String>),
-    /// The problems of the task's specification or of the proposed one, and what the proposed one would change.
-    Reviewed(ReviewedSpecification),
+    /// Where the rules of the task's plan, or of a proposed one, differ from the approved ones; or what is wrong with the configuration
+    /// or the specification, one text for each error.
+    Reviewed(Result<RuleDifference, Vec<String>>),
 }
 
 /// Why an errand could not be carried out.
@@ -75,11 +72,15 @@ impl Errand {
     pub(super) fn review(
         &self,
         proposal: Option<&Proposal>,
-        scope: &ProjectScope,
-        settings: &ProjectSettings,
+        (workspace, scope): (&mut Workspace, &ProjectScope),
+        described: (&ProjectSettings, &Configuration),
     ) -> Result<ErrandDone, ErrandTrouble> {
-        let reviewed = review_specification(&scope.root, settings, &self.task, proposal);
-        reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
+        let reviewed = review_specification(&scope.root, described, &self.task, proposal).map_err(ErrandTrouble::Run)?;
+        let compared = reviewed.map(|plan| workspace.rule_difference(&scope.project, &plan));
+        Ok(ErrandDone::Reviewed(match compared {
+            Ok(difference) => Ok(difference.map_err(ErrandTrouble::Run)?),
+            Err(errors) => Err(errors),
+        }))
     }
 
     /// Carries out an errand of any kind except `Review`. All these kinds except `Problems` need the plan of their task.
@@ -96,10 +97,10 @@ impl Errand {
             Ok(reloaded) => reloaded,
             Err(MissingPlan::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
             Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines)) if self.what == ErrandKind::Problems => {
-                return Ok(ErrandDone::Reread(lines));
+                return Ok(ErrandDone::Reviewed(Err(lines)));
             }
             // A retest of a wrong specification can only say again what is wrong. The refusal is sealed already.
-            Err(MissingPlan::Faulty(lines)) if self.what == ErrandKind::Retest => return Ok(ErrandDone::Reread(lines)),
+            Err(MissingPlan::Faulty(lines)) if self.what == ErrandKind::Retest => return Ok(ErrandDone::Reviewed(Err(lines))),
             Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
         let scope = ProjectScope { asker: self.asker.clone(), ..scope.clone() };
@@ -112,7 +113,9 @@ impl Errand {
             }
             ErrandKind::Completion => completion_now(workspace, &scope, described, &self.task).map(ErrandDone::Computed),
             ErrandKind::Retest => grant_retest(workspace, &scope, described).map(ErrandDone::Granted),
-            ErrandKind::Review(_) | ErrandKind::Problems => Ok(ErrandDone::Reread(Vec::new())),
+            ErrandKind::Review(_) | ErrandKind::Problems => {
+                workspace.rule_difference(&scope.project, &plan).map(|difference| ErrandDone::Reviewed(Ok(difference)))
+            }
         };
         done.map_err(ErrandTrouble::Run)
     }

@@ -257,7 +257,8 @@ impl WorkerState {
         let reloaded = match self.files.read() {
             Ok(mut reloaded) => {
                 if let ErrandKind::Review(proposal) = &errand.what {
-                    return errand.review(proposal.as_ref(), &self.scope, &reloaded.settings);
+                    let described = (&reloaded.settings, &reloaded.configuration);
+                    return errand.review(proposal.as_ref(), (&mut self.workspace, &self.scope), described);
                 }
                 let plan = self.plan_of(&mut reloaded, &errand.task, &TreeHints::Everything).map_err(ErrandTrouble::Run)?;
                 if let (Err(MissingPlan::Faulty(lines)), ErrandKind::Retest) = (&plan, &errand.what) {

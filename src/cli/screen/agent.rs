@@ -2,7 +2,7 @@
 
 use proctor_api::AgentAnswerV1;
 use proctor_app::indented;
-use proctor_model::{SpecificationChange, TaskId};
+use proctor_model::{TaskId, approve_command};
 
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
     match answer {
@@ -15,24 +15,19 @@ pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
             std::iter::once(head).chain(reasons.iter().map(|reason| format!("  {reason}"))).chain(open).collect()
         }
         AgentAnswerV1::Retested { task_id, number, budget, .. } => vec![format!("{task_id}: retest {number} of {budget}")],
-        AgentAnswerV1::Checked { task_id, accepted, errors, changes, .. } => {
+        AgentAnswerV1::Checked { task_id, errors, changes, person, .. } => {
             let what = if *task_id == TaskId::default_task() { "configuration" } else { "specification" };
-            let head = match (accepted, errors.is_empty(), changes.is_empty()) {
-                (true, _, true) => format!("{task_id}: the {what} is right"),
-                (true, _, false) => format!("{task_id}: the proposal is right and weakens nothing: it may take the file's place"),
-                (false, true, _) => {
-                    format!("{task_id}: the proposal is right, and a person has to agree before it takes the file's place")
-                }
-                (false, false, _) => format!("{task_id}: the {what} is wrong"),
+            let head = match (person, errors.is_empty(), changes.is_empty()) {
+                (_, false, _) => format!("{task_id}: the {what} is wrong"),
+                (Some(person), true, _) => return vec![format!("{task_id}: the {what} is right, and {}", person.sentence())],
+                (None, true, true) => format!("{task_id}: the {what} is right"),
+                (None, true, false) => format!(
+                    "{task_id}: the {what} is right and may run; by these rules no run proves anything until a person approves them \
+                     (`{}`):",
+                    approve_command(task_id)
+                ),
             };
-            let errors = errors.iter().flat_map(|error| indented(error));
-            std::iter::once(head).chain(errors).chain(changes.iter().map(change_line)).collect()
+            std::iter::once(head).chain(errors.iter().chain(changes).flat_map(|line| indented(line))).collect()
         }
     }
-}
-
-fn change_line(change: &SpecificationChange) -> String {
-    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
-    let (before, after) = (value(&change.before), value(&change.after));
-    format!("  {}: {before} → {after} ({})", change.pointer, change.effect.words())
 }

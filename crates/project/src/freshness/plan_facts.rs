@@ -1,9 +1,9 @@
 //! Finds out in which state a task's current plan is.
 
-use crate::approval::unapproved_in;
 use crate::error::ProjectError;
 use crate::freshness::{FilesRead, ScannedState, StatusQuestion, own_task};
 use crate::task_error::TaskError;
+use crate::unapproved_settings::rule_difference;
 use proctor_index as store;
 use proctor_model::{Approval, CurrentPlan, LastVerdict, RuleChange, TaskId};
 
@@ -46,11 +46,7 @@ pub(super) fn plan_facts(
         FilesRead::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
     };
     let digest = proctor_plan::spec::plan_digest(plan);
-    let unapproved = match question.project {
-        Some(project) => unapproved_in(index, project, plan, digest)?,
-        None => None,
-    };
-    let difference = unapproved.map(|unapproved| unapproved.difference).unwrap_or_default();
+    let difference = question.project.map(|project| rule_difference(index, project, plan)).transpose()?.unwrap_or_default();
     let approval = if difference.opens.is_empty() { question.approval } else { Approval::NotApproved };
     let problems = if difference.opens.is_empty() { Vec::new() } else { difference.texts() };
     Ok(PlanFacts { now: CurrentPlan::Known(digest), approval, problems, changed: difference.changed })

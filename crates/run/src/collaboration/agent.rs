@@ -14,8 +14,9 @@ use proctor_evidence::{self as evidence, LedgerLookup, Store};
 use proctor_index::RunsJudgedBy;
 use proctor_model::{
     CachesSeen, CheckCoverage, CheckOutcome, CheckRecord, CommandExit, CompletionStatus, CurrentToolchains, Digest, Freshness,
-    LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId, ProjectStatus, ResultType, RetestRecord, RunId,
-    RunLine, StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence, newest_fresh_failure,
+    LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, PersonAsked, ProjectId, ProjectStatus, ResultType,
+    RetestRecord, RunId, RunLine, StaleReason, TaskCompletion, TaskId, TestedPlace, TreeDigest, VerdictStatus, checks_sentence,
+    newest_fresh_failure,
 };
 use proctor_project::{
     DescribedProject, Evidence, ProjectError, ProjectScope, RetestRefusal, ToolchainNames, Workspace, changed_toolchains,
@@ -99,6 +100,11 @@ pub fn grant_retest(
         budget: settings.routing.max_retests,
     };
     let granted = decide_retest(&facts).map_err(ProjectError::Retest)?;
+    // What is not approved would not run: it is told without a retest less.
+    let difference = workspace.rule_difference(project, described.plan)?;
+    if let Some(person) = PersonAsked::of_difference(task, &difference) {
+        return Err(ProjectError::Retest(RetestRefusal::NotApproved(person)));
+    }
     let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
     workspace.evidence.append(&mut ledger, scope, LedgerBody::Retest(record))?;
     Ok(granted)

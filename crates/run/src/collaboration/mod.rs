@@ -10,4 +10,4 @@ mod proposal;
 
 pub use agent::{GrantedRetest, completion, completion_now, grant_retest};
 pub use consultation::{ModelRequest, OwnToolRequest, consult, record_governance, run_own_tool};
-pub use proposal::{Proposal, ReviewedSpecification, review_specification};
+pub use proposal::{Proposal, review_specification};

@@ -1,20 +1,15 @@
-//! Reviews a task's test specification for the agents' request FIX_SPECIFICATION: finds the errors in the task's file,
-//! or the errors and changes of a proposed specification (C80).
+//! Reviews a task's test specification for the agents' request FIX_SPECIFICATION: finds the errors of the task's file, or
+//! of a proposed specification in its place (C80).
 //!
-//! A proposal is compared with the task's file on disk. A proposal that only corrects, strengthens or rewords is
-//! allowed. A proposal that weakens the checks needs a person. proctor writes no specification: whoever made an allowed
-//! proposal writes the file.
+//! The plan is made as a run makes it, so what is refused here is refused there. Which of its rules are not the approved ones, the
+//! caller asks as a run does. proctor writes no specification: whoever proposed one writes the file.
 
 use std::path::Path;
 
 use proctor_evidence as evidence;
-use proctor_model::{Problem, SpecificationChange, TaskId};
-use proctor_plan::spec::specification::{
-    SpecificationContext, SpecificationReading, compare_specifications, read_filled_specification,
-};
-use proctor_plan::spec::{DiskFiles, compare_with_project};
-use proctor_project::ProjectError;
-use proctor_project::{ProjectSettings, SPECIFICATION_SEARCH, Specifications};
+use proctor_model::{Plan, Problem, TaskId};
+use proctor_plan::config::Configuration;
+use proctor_project::{ProjectError, ProjectSettings, Specifications, TaskError};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
 
@@ -27,25 +22,8 @@ pub enum Proposal {
     File(String),
 }
 
-/// The result of reviewing a task's specification or a proposal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewedSpecification {
-    /// The specification file that has the task now, relative to the project.
-    pub file: String,
-    /// The errors in the proposal, or in the file if there is no proposal.
-    pub errors: Vec<String>,
-    /// The changes that the proposal makes; empty without a proposal.
-    pub changes: Vec<SpecificationChange>,
-}
-
-/// The specification file that has the task now, without the proposal.
-struct Current {
-    file: String,
-    text: String,
-    reading: SpecificationReading,
-}
-
-/// Reviews a task's specification, or a proposed one together with its changes. Nothing is written.
+/// Reviews a task's specification, or a proposed one. Returns the plan that a run would carry out, or the errors for which
+/// it would be refused, one text for each.
 ///
 /// # Errors
 ///
@@ -53,68 +31,38 @@ struct Current {
 /// other errors when the tree cannot be read.
 pub fn review_specification(
     root: &Path,
-    settings: &ProjectSettings,
+    (settings, configuration): (&ProjectSettings, &Configuration),
     task: &TaskId,
     proposal: Option<&Proposal>,
-) -> Result<ReviewedSpecification, ProjectError> {
-    let (current, across) = find(root, settings, task)?;
-    let Some(proposal) = proposal else {
-        let mut errors = errors(&current.reading.faults);
-        errors.extend(across.iter().map(ToString::to_string));
-        return Ok(ReviewedSpecification { errors, file: current.file, changes: Vec::new() });
-    };
-    let (name, text) = match proposal {
-        Proposal::Text(text) => ("the proposal", text.clone()),
-        Proposal::File(name) => (name.as_str(), read(root, name)?),
-    };
-    let proposed = reading_of(root, settings, name, &text);
-    let mut errors = errors(&proposed.faults);
-    if errors.is_empty() && !proposed.tasks.iter().any(|outline| outline.id == task.as_str()) {
-        errors.push(format!("{name}: it has no task `{task}`"));
-    }
-    let changes = compare_specifications(&current.text, &text, &current.reading.faults);
-    Ok(ReviewedSpecification { file: current.file, errors, changes })
-}
-
-/// Returns the task's file, and the errors that show only when all specifications of the project are compared.
-fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<(Current, Vec<Problem>), ProjectError> {
+) -> Result<Result<Box<Plan>, Vec<String>>, ProjectError> {
     let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
-    let named = index.named(SPECIFICATION_SEARCH);
-    let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
-    let mut found = Vec::new();
-    for file in names {
-        let text = read(root, &file)?;
-        let reading = reading_of(root, settings, &file, &text);
-        // A file that is not valid JSON has no readable tasks. It is kept as a candidate, because it may have the task
-        // once its errors are corrected.
-        if reading.tasks.is_empty() || reading.tasks.iter().any(|outline| outline.id == task.as_str()) {
-            found.push(Current { file, text, reading });
+    let mut specifications = Specifications::default();
+    specifications.update(root, &index, &settings.specification);
+    let file = match specifications.files_of(task)[..] {
+        [] => return Err(wrong(format!("no test specification has a task `{task}`"))),
+        [file] => file.to_owned(),
+        [..] => {
+            let files: Vec<String> = specifications.files_of(task).iter().map(|file| format!("`{file}`")).collect();
+            return Err(wrong(format!("{} both have a task `{task}`, or may have it", files.join(" and "))));
         }
+    };
+    match proposal {
+        Some(Proposal::Text(text)) => specifications.propose(&file, "the proposal", text),
+        Some(Proposal::File(name)) => specifications.propose(&file, name, &read(root, name)?),
+        None => {}
     }
-    if found.iter().any(|one| !one.reading.tasks.is_empty()) {
-        found.retain(|one| !one.reading.tasks.is_empty());
-    }
-    let files = found.iter().map(|one| format!("`{}`", one.file)).collect::<Vec<_>>().join(" and ");
-    match (found.pop(), found.is_empty()) {
-        (Some(only), true) => {
-            let mut specifications = Specifications::default();
-            specifications.update(root, &index, &settings.specification);
-            let mut across = specifications.project_faults(task);
-            // What shows in the file alone is among the file's own errors.
-            across.retain(|fault| !only.reading.faults.iter().any(|told| told.is_hard() && told.code() == fault.code()));
-            Ok((only, across))
-        }
-        (Some(_), false) => Err(wrong(format!("{files} both have a task `{task}`, or may have it"))),
-        (None, _) => Err(wrong(format!("no test specification has a task `{task}`"))),
-    }
+    let errors = |error: TaskError| {
+        let lines = error.lines();
+        let faults = error.into_faults().map(|wrong| texts(&wrong.faults));
+        // Where the task cannot be read, the errors of its file say why.
+        let torn = || Some(texts(specifications.faults_without_task())).filter(|texts| !texts.is_empty());
+        faults.or_else(torn).unwrap_or(lines)
+    };
+    Ok(specifications.plan(configuration, task).map(Box::new).map_err(errors))
 }
 
-/// Reads a specification's text and compares it with the project's other files, because some errors depend on those
-/// files. A run reads specifications in the same way.
-fn reading_of(root: &Path, settings: &ProjectSettings, name: &str, text: &str) -> SpecificationReading {
-    let project = SpecificationContext { project_root: root };
-    let reading = read_filled_specification(text, name, project, &settings.specification);
-    compare_with_project(reading, &DiskFiles::new(root))
+fn texts<'p>(faults: impl IntoIterator<Item = &'p Problem>) -> Vec<String> {
+    faults.into_iter().map(ToString::to_string).collect()
 }
 
 fn read(root: &Path, file: &str) -> Result<String, ProjectError> {
@@ -127,8 +75,4 @@ fn read(root: &Path, file: &str) -> Result<String, ProjectError> {
 
 fn wrong(problem: String) -> ProjectError {
     ProjectError::Specification { problem }
-}
-
-fn errors(faults: &[Problem]) -> Vec<String> {
-    faults.iter().filter(|fault| fault.is_hard()).map(ToString::to_string).collect()
 }

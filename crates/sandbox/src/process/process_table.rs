@@ -199,6 +199,21 @@ mod tests {
     }
 
     #[test]
+    fn a_survivor_without_arguments_has_the_kernels_name_and_one_that_is_gone_is_said_to_have_ended() {
+        let mut child = std::process::Command::new("true").spawn().expect("it is everywhere");
+        let pid = Pid::from_raw(i32::try_from(child.id()).expect("Linux process ids fit"));
+        let process = LiveProcess { pid, ..read_live_processes()[0] };
+        // Until it is waited for, an ended process has its name and no arguments any more.
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while read_survivor(&process).argv != ["[true]"] {
+            assert!(std::time::Instant::now() < end, "{:?}", read_survivor(&process));
+            std::thread::yield_now();
+        }
+        child.wait().expect("it is ours");
+        assert_eq!(read_survivor(&process).argv, ["[ended]"]);
+    }
+
+    #[test]
     fn this_process_is_found_in_its_group_and_session() {
         let own = read_live_processes().into_iter().find(|process| process.pid == Pid::this()).expect("we are alive");
         assert_eq!(own.group, getpgrp());

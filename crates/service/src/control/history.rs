@@ -20,7 +20,7 @@ use proctor_app::Environment;
 use proctor_evidence::Store;
 use proctor_model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
 use proctor_project::{
-    FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, outgoing_redactor, verify_run,
+    FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, verify_run,
 };
 
 /// The most bytes of a file in one answer.
@@ -134,7 +134,7 @@ pub(super) async fn with_failures(desk: &ControlContext, answer: AnswerV1) -> Re
         let ambient = place.environment.variables();
         let mut archive =
             StoreReader::open(place.environment.state_root(), ambient.clone()).map_err(|error| from_run_error(&error))?;
-        let project = answer.project.with_failures(&outgoing_redactor(ambient), |project, run| {
+        let project = answer.project.with_failures(|project, run| {
             archive.failed_run(project, run, failure_names).map_err(|error| from_run_error(&error).message)
         });
         Ok(AnswerV1 { project, ..answer })

@@ -24,7 +24,7 @@ pub(super) async fn change_cycle(
     let errand = Errand { task: task.clone(), asker, what: ErrandKind::Cycle(request) };
     match send(desk, project, errand, what.to_owned()).await? {
         ErrandDone::Changed(state) => Ok(CycleV1 { task, state: *state }),
-        ErrandDone::Computed(_) | ErrandDone::Granted(_) | ErrandDone::Reread(_) | ErrandDone::Reviewed(_) => Err(mixed_up()),
+        ErrandDone::Computed(_) | ErrandDone::Granted(_) | ErrandDone::Reviewed(_) => Err(mixed_up()),
     }
 }
 
@@ -56,8 +56,7 @@ pub(super) async fn answer_agent(
             let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
             Ok(AgentAnswerV1::Retested { task_id, number, budget, run, exit_code })
         }
-        (ErrandDone::Reread(errors), _) => Ok(AgentAnswerV1::from_problems(task_id, errors, Vec::new())),
-        (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::from_problems(task_id, reviewed.errors, reviewed.changes)),
+        (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::from_review(task_id, reviewed)),
         (ErrandDone::Computed(_) | ErrandDone::Changed(_), _) => Err(mixed_up()),
     }
 }

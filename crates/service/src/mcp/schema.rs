@@ -64,6 +64,7 @@ pub(super) fn schemas(tool: &str) -> (Map<String, Value>, Map<String, Value>) {
             object(
                 json!({
                     "accepted": {"type": "boolean"}, "errors": {"type": "array", "items": {"type": "string"}}, "exitCode": {"type": "integer"},
+                    "changes": {"type": "array", "items": {"type": "string"}}, "person": person(),
                 }),
                 &["accepted", "errors"],
             ),
@@ -98,6 +99,19 @@ fn run(description: &str) -> Value {
     json!({"type": ["integer", "string"], "description": format!("{description} A run's id or its number.")})
 }
 
+fn person() -> Value {
+    object(
+        json!({
+            "askedFor": {"type": "string", "enum": ["decision", "approval", "look"]},
+            "reason": {"type": "string"},
+            "since": {"type": ["string", "null"]},
+            "runId": {"type": ["string", "null"]},
+            "command": {"type": "string"},
+        }),
+        &["askedFor", "reason", "command"],
+    )
+}
+
 fn verdict() -> Value {
     let task = object(
         json!({
@@ -112,16 +126,7 @@ fn verdict() -> Value {
             "verdict": {"type": ["object", "null"]},
             "checks": {"type": "array", "items": {"type": "object"}},
             "failures": failures(),
-            "person": object(
-                json!({
-                    "askedFor": {"type": "string", "enum": ["decision", "approval", "look"]},
-                    "reason": {"type": "string"},
-                    "since": {"type": ["string", "null"]},
-                    "runId": {"type": ["string", "null"]},
-                    "command": {"type": "string"},
-                }),
-                &["askedFor", "reason", "command"],
-            ),
+            "person": person(),
             "tdd": {"type": "object"},
             "problems": {"type": "array", "items": {"type": "string"}},
         }),

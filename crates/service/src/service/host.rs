@@ -38,7 +38,6 @@ use crate::worker::{OpenFailure, OpenFailureKind, WorkPlaces, Worker, WorkerRepo
 use proctor_api::{AddedV1, ProjectV1};
 use proctor_app::Environment;
 use proctor_app::health::{chain, problem_behind};
-use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Asker, CommandExit, HealthProblem, ProjectId, Serving};
 use proctor_project::{Progress, ProjectError, RefusedRequests, StoreReader};
 use proctor_sandbox::process::{open_files_left, raise_open_files_limit};
@@ -115,8 +114,6 @@ pub struct ServiceHost {
     subscribers: Subscribers,
     /// The runs of projects that the service does not watch, followed while there are subscribers.
     news: LedgerNews,
-    /// Redacts what subscribers are told of the output of actions.
-    redactor: Arc<OutgoingRedactor>,
     /// Makes the senders by which the threads of projects send events to the loop.
     door: ArrivalDoor,
     /// Sends calls to the loop. A thread that does part of a call's work reports its result by this sender.
@@ -214,7 +211,6 @@ impl ServiceHost {
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
-        let redactor = Arc::new(settings.environment.outgoing_redactor());
         let open_files = raise_open_files_limit(MOST_OPEN_FILES).unwrap_or(FEWEST_OPEN_FILES);
         let server = ControlServer::start(settings.socket, send_call.clone(), settings.environment.clone(), open_files);
         let server = server.map_err(ServiceError::Runtime)?;
@@ -240,7 +236,6 @@ impl ServiceHost {
             next_seat: 0,
             subscribers: Subscribers::default(),
             news: LedgerNews::default(),
-            redactor,
             door,
             send_call,
             fed_at: Moment(0),
@@ -359,8 +354,7 @@ impl ServiceHost {
     /// Tells subscribers how far the running actions of a project are. Without subscribers nothing is looked at.
     fn tell_progress(&mut self, session_id: ProjectSeat, now: Moment, at_once: bool) {
         if self.subscribers.are_there() {
-            let redactor = Arc::clone(&self.redactor);
-            self.with(session_id, |served, _| served.tell_progress(now, &redactor, at_once));
+            self.with(session_id, |served, _| served.tell_progress(now, at_once));
         }
     }
 

@@ -53,6 +53,9 @@ mod inbox;
 mod inputs;
 mod interpret;
 mod mounts;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the trees they watch")]
+mod notify_compared;
 mod path_event;
 mod places;
 mod placing;

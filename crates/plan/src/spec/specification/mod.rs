@@ -1,11 +1,10 @@
 //! Reads test specifications of schema 2.0.0: a text becomes tasks, or a list of all of its errors.
 //!
 //! Owns the types of the file format, the published JSON Schema, the reader and the lint. Reading has three parts: `scan` finds
-//! the positions of values, `shape` validates the text against the schema, and `lint` checks its meaning. `change` compares a
-//! proposed text with the present one. This module may not open files or run anything. `spec/task/` makes plans from
+//! the positions of values, `shape` validates the text against the schema, and `lint` checks its meaning. This module may not open
+//! files or run anything. `spec/task/` makes plans from
 //! specifications.
 
-mod change;
 mod fill;
 mod lacking;
 mod line_index;
@@ -21,7 +20,6 @@ mod tests;
 
 pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
 
-pub use change::compare_specifications;
 pub use fill::FilledPlaceholder;
 pub use lint::{LINTS, LintRow};
 pub use outline::{DependencyOutline, OutlinedAction, TaskOutline};

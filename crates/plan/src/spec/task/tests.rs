@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::config::{self, Configuration};
-use crate::spec::specification::{SpecificationContext, read_specification};
+use crate::spec::specification::{SCHEMA_TEXT, SpecificationContext, read_specification};
 use crate::spec::task::{TaskContext, resolve_task};
 use crate::spec::{plan_digest, unreachable_request};
-use proctor_model::{OnSurvivors, Plan, PolicySource, TaskId, Tool};
+use proctor_model::{Action, ActionKind, ClientCall, OnSurvivors, Plan, PolicySource, TaskId, Tool};
 use proctor_tools::FakeFiles;
 
 const ROUNDING: &str = include_str!("../../../../../fixtures/specifications/rounding.json");
@@ -342,6 +342,54 @@ fn an_action_without_a_time_has_that_of_its_type() {
     assert_eq!(times(&edits), [60_000, 5000, 60_000]);
     edits.push(("/executionEngine/executorConfigurations", json!({})));
     assert_eq!(times(&edits), [30_000, 10_000, 30_000]);
+}
+
+/// Returns the second step, which has these parameters, with these settings of the executors.
+fn of_client(kind: &str, parameters: Value, settings: Value) -> Action {
+    let step =
+        json!({ "actionId": "STEP.2", "type": kind, "description": "asks a client of the machine", "parameters": parameters });
+    let edits = [
+        ("/executionEngine/availableActionTypes", json!(["FILE_VALIDATION", "TERMINAL_COMMAND", "HTTP_REQUEST", kind])),
+        ("/executionEngine/executorConfigurations", settings),
+        ("/tasks/T117/testExecution/steps/1", step),
+        ("/tasks/T117/validationCriteria/successConditions/1/condition", json!("STEP.2.success === true")),
+    ];
+    planned(&edited(&edits)).steps[1].clone()
+}
+
+#[test]
+fn the_time_of_queries_is_the_limit_for_all_of_a_query() {
+    let query = json!({ "connectionString": "sqlite:app.db", "query": "select 1" });
+    let time =
+        |settings: Value| of_client("DATABASE_QUERY", query.clone(), json!({ "DATABASE_QUERY": settings })).timeout.as_millis();
+    assert_eq!(time(json!({ "queryTimeout": 2000 })), 2000);
+    assert_eq!(time(json!({ "queryTimeout": 2000, "connectionTimeout": 9000 })), 2000);
+    assert_eq!(time(json!({ "connectionTimeout": 9000 })) - time(json!({ "connectionTimeout": 1000 })), 8000, "else it is added");
+}
+
+#[test]
+fn an_image_is_built_of_the_project_and_tagged_as_the_guide_says() {
+    let build = json!({
+        "dockerCommand": "build", "containerOrImage": "shop:test", "command": "-f docker/Dockerfile --pull"
+    });
+    let ActionKind::ClientCommand(call) = of_client("DOCKER_COMMAND", build, json!({})).kind else {
+        panic!("a client carries it out");
+    };
+    let ClientCall::Container(container) = *call else { panic!("it is a container engine's") };
+    assert_eq!(container.arguments, ["build", "--tag", "shop:test", "-f", "docker/Dockerfile", "--pull", "."]);
+}
+
+/// What the published schema calls without effect is what the lint speaks of; it says so of no action that is carried out.
+#[test]
+fn the_published_schema_says_of_nothing_that_runs_that_it_does_not() {
+    let schema: Value = serde_json::from_str(SCHEMA_TEXT).expect("it is JSON");
+    let definitions = schema["definitions"].as_object().expect("an object");
+    let is_idle = |definition: &Value| {
+        let said = definition["description"].as_str().unwrap_or_default();
+        ["not carried out", "no effect", "runs no", "does not run", "is refused"].iter().any(|words| said.contains(words))
+    };
+    let idle: Vec<&String> = definitions.iter().filter(|(_, definition)| is_idle(definition)).map(|(name, _)| name).collect();
+    assert_eq!(idle, ["BrowserConfig", "DockerCommandConfig", "McpValidation", "MisplacedExecutorConfig"]);
 }
 
 #[test]

@@ -13,7 +13,6 @@ use crate::service::waiters::PlannedRun;
 use crate::worker::{FinishedRun, RunFailure, WorkerReport};
 use proctor_api::{ErrorKindV1, ErrorV1, EventV1, RunOutcomeV1};
 use proctor_app::health::{health, health_of};
-use proctor_evidence::report::OutgoingRedactor;
 use proctor_model::{Activity, HealthProblem, ServiceTrouble};
 use proctor_project::{Progress, RunOutcome, StoreReader};
 use proctor_sandbox::process::clock;
@@ -101,16 +100,11 @@ impl ProjectSession {
     }
 
     /// Looks how far the running actions are, if it is time or `at_once`, and tells subscribers what is news.
-    pub(in crate::service) fn tell_progress(
-        &mut self,
-        now: Moment,
-        redactor: &OutgoingRedactor,
-        at_once: bool,
-    ) -> Vec<SessionMessage> {
+    pub(in crate::service) fn tell_progress(&mut self, now: Moment, at_once: bool) -> Vec<SessionMessage> {
         let (Stage::Open(open), Some(project)) = (&mut self.stage, &self.id) else { return Vec::new() };
         let Some(followed) = &mut open.followed else { return Vec::new() };
         let look = if at_once { FollowedRun::look_now } else { FollowedRun::look };
-        look(followed, now, project, redactor).into_iter().map(SessionMessage::TellInPassing).collect()
+        look(followed, now, project).into_iter().map(SessionMessage::TellInPassing).collect()
     }
 
     /// Handles the end of a run: tells the subscribers and the log, lets the engine decide what follows, and answers
