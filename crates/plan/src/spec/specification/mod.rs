@@ -5,6 +5,7 @@
 //! proposed text with the present one. This module may not open files or run anything. `spec/task/` makes plans from
 //! specifications.
 
+mod address;
 mod change;
 mod fill;
 mod lacking;
@@ -19,7 +20,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
+pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below, checked_kind, server_prerequisite};
 
 pub use change::compare_specifications;
 pub use fill::FilledPlaceholder;
