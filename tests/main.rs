@@ -67,6 +67,7 @@ mod packed_exports;
 mod page;
 mod page_views;
 mod process;
+mod public_specifications;
 mod purge;
 mod pytest_scenarios;
 mod readme;

@@ -10,6 +10,7 @@ mod first_runs;
 mod javascript;
 mod python;
 mod repositories;
+mod shop;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -283,6 +283,12 @@ pub(crate) fn playwright_modules() -> PathBuf {
     packages_of("playwright", "fixtures/packages/playwright")
 }
 
+/// Returns the `node_modules` of the bundled project `shop`, installing it if need be.
+#[track_caller]
+pub(crate) fn shop_modules() -> PathBuf {
+    packages_of("shop", "fixtures/projects/shop/packages/web")
+}
+
 /// Returns the `node_modules` with the command line of Codex, installing it if need be.
 #[track_caller]
 pub(crate) fn codex_modules() -> PathBuf {

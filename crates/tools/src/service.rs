@@ -66,7 +66,7 @@ fn ended(input: &ServiceInput<'_>, how: &str) -> Interpretation {
     Interpretation::plain(CategoryCode::ServiceEnded, reason)
 }
 
-/// How the description of the server that `devServer` of a specification names begins.
+/// How the description of the server that `devServer` of a specification names begins, also where a prerequisite starts it.
 pub const DEV_SERVER_DESCRIPTION: &str = "goes on while the steps run: ";
 
 fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {

@@ -38,7 +38,7 @@ const FOR_SECRETS: &[&str] = &["environment", "url", "headers", "body", "connect
 /// The type of actions of a browser.
 const BROWSER_ACTION: &str = "MCP_BROWSER_COMMAND";
 
-/// The key of the variables for all actions, in `globalConfiguration`.
+/// The key of the variables for all actions, in `globalConfiguration`, and of those of the server, in `devServer`.
 const VARIABLES: &str = "environment";
 
 /// Keywords in the templates of Go, which commands such as `go list` and `docker inspect` accept. They are not
@@ -104,7 +104,7 @@ impl Context {
             is_text: self.is_text || TEXTS.contains(&key),
             is_command: COMMANDS.contains(&key),
             is_of_parameters: key == "parameters",
-            is_of_globals: key == "globalConfiguration",
+            is_of_globals: ["globalConfiguration", "devServer"].contains(&key),
             is_of_browser: self.is_of_browser,
             may_be_secret: self.may_be_secret || begins_here,
         }

@@ -5,6 +5,7 @@
 //! files or run anything. `spec/task/` makes plans from
 //! specifications.
 
+mod address;
 mod fill;
 mod lacking;
 mod line_index;
@@ -18,7 +19,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below};
+pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below, checked_kind, server_prerequisite};
 
 pub use fill::FilledPlaceholder;
 pub use lint::{LINTS, LintRow};

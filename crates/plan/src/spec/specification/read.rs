@@ -7,6 +7,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::config::SpecificationSettings;
+use crate::spec::specification::address::encode_addresses;
 use crate::spec::specification::fill::{
     FilledPlaceholder, Filling, OpenPlaceholder, fill, open_placeholders, quote_bare, restore_bare, with_stand_ins,
 };
@@ -34,6 +35,9 @@ const PLACEHOLDER: &str = "PLACEHOLDER";
 
 /// The code of the error about a secret at a place that is recorded.
 const SECRET_PLACE: &str = "SECRET_PLACE";
+
+/// The code of the note about a character of an address that is sent percent-encoded.
+const URL_CHARACTER: &str = "URL_CHARACTER";
 
 /// The project to which a specification belongs. The paths in the specification must stay inside of this project.
 #[derive(Debug, Clone, Copy)]
@@ -119,6 +123,9 @@ pub fn read_filled_specification(
     let bare = restore_bare(&mut document, &text.places, &bare);
     let filling = fill(&mut document, settings, &bare);
     filling.renamed.iter().for_each(|(old, new)| text.places.rename(old, new));
+    let rule = || Some(BrokenRule { schema_path: format!("#/lint/{URL_CHARACTER}"), ..plain_rule(URL_CHARACTER) });
+    let encoded = encode_addresses(&mut document).into_iter();
+    faults.extend(encoded.map(|note| text.placed(Problem { rule: rule(), ..note })));
     let tasks = outline_tasks(&document, &|pointer| text.position(text.places.of_key(pointer)));
     let shape = shape_of(&mut document, &filling);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));

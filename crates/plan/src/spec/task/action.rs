@@ -12,7 +12,7 @@ use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawPa
 use crate::spec::task::client::{browser_command, browser_timeout, container_command, database_query, query_timeout};
 use crate::spec::task::kind::{ResolvedAction, custom_script, file_validation, http_request, merged, terminal_command};
 use crate::spec::task::policy::task_policy;
-use crate::spec::task::server::{as_service, service};
+use crate::spec::task::server::{as_dev_server, as_service, service};
 use crate::spec::task::{Resolver, action_id, in_order};
 use proctor_model::{Action, ActionDefaults, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
 use proctor_tools::FoundPolicy;
@@ -59,9 +59,10 @@ impl Resolver<'_> {
             capture: raw.evidence_capture.as_ref().map(capture).unwrap_or_default(),
             ..plain
         };
-        match added.and_then(|added| added.service.as_ref()) {
-            Some(said) => as_service(action, service(&said.ready, raw.timeout)),
-            None => action,
+        match (added.and_then(|added| added.service.as_ref()), self.server_of(raw)) {
+            (Some(said), _) => as_service(action, service(&said.ready, raw.timeout)),
+            (None, Some(server)) => as_dev_server(action, server),
+            (None, None) => action,
         }
     }
 
@@ -180,7 +181,10 @@ impl Resolver<'_> {
 
     fn variables(&self, raw: &RawAction) -> BTreeMap<String, String> {
         match &raw.parameters {
-            RawParameters::TerminalCommand(command) => self.environment(&command.environment),
+            RawParameters::TerminalCommand(command) => {
+                let of_server = self.server_of(raw).map(|server| &server.environment);
+                self.environment(&of_server.map_or_else(|| command.environment.clone(), |all| merged(all, &command.environment)))
+            }
             RawParameters::CustomScript(script) => self.environment(&script.environment),
             // A container's own variables are words of the engine's command.
             RawParameters::DockerCommand(_) | RawParameters::DatabaseQuery(_) | RawParameters::McpBrowserCommand(_) => {

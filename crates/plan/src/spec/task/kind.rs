@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::spec::specification::{
     RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
-    RawShell, RawTerminalCommandParameters, RawValidationType,
+    RawShell, RawTerminalCommandParameters, RawValidationType, checked_kind,
 };
 use proctor_model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, Script, split_words};
 use proctor_tools::command_text;
@@ -68,7 +68,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
 /// Makes a FILE_VALIDATION, a check that proctor itself does on a file. `path` must be inside the project.
 pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> ResolvedAction {
     const LINTED: &str = "the lint refuses a look without what it compares with";
-    let check = match raw.validation_type {
+    let check = match checked_kind(raw) {
         RawValidationType::Exists => FileCheck::Exists,
         RawValidationType::ContentMatch => {
             FileCheck::ContentMatch { text: raw.expected_content.clone(), regex: raw.content_regex.clone() }

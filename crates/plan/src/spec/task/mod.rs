@@ -69,10 +69,14 @@ impl Resolver<'_> {
     fn plan(&mut self, task: &TaskId) -> Plan {
         let (raw, execution) = (&self.specification.raw, &self.task.test_execution);
         // The development server and the workflow's checks come first, because the task's own prerequisites may use the
-        // server.
-        let mut prerequisites: Vec<Action> = self.dev_server().into_iter().collect();
+        // server. Where one of these starts it, those before it make it ready, and the checks follow it.
+        let mut before = self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites));
+        let server = self.server_prerequisite().map(|server| server.action_id.as_str());
+        let place = before.iter().position(|action| Some(action.id.as_str()) == server).map_or(0, |place| place + 1);
+        let after = before.split_off(place);
+        let mut prerequisites: Vec<Action> = self.dev_server().into_iter().chain(before).collect();
         prerequisites.extend(self.workflow_checks());
-        prerequisites.extend(self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites)));
+        prerequisites.extend(after);
         let mut steps = self.actions(ActionPhase::Step, &execution.steps.iter().collect::<Vec<_>>());
         let mut cleanup = self.actions(ActionPhase::Cleanup, &in_order(self.task, &execution.cleanup));
         for action in prerequisites.iter_mut().chain(&mut steps).chain(&mut cleanup) {

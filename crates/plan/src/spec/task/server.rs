@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::spec::action::plain_action;
-use crate::spec::specification::{RawDevServer, RawReady};
+use crate::spec::specification::{RawAction, RawDevServer, RawReady, server_prerequisite};
 use crate::spec::task::Resolver;
 use crate::spec::task::kind::split;
 use proctor_model::{Action, ActionId, ActionPhase, CommandLine, HealthUrl, OnSurvivors, ReadyCheck, Service, Tool};
@@ -25,15 +25,31 @@ const SERVER: &str = "SERVER";
 const CHECK: &str = "CHECK";
 
 impl Resolver<'_> {
-    /// Returns the specification's development server as a service; `None` if the specification has none.
+    /// Returns the specification's development server as a service; `None` if the specification has none, or if a prerequisite of
+    /// the task starts it.
     pub(super) fn dev_server(&self) -> Option<Action> {
         let server = self.specification.raw.global_configuration.dev_server.as_ref()?;
+        if self.server_prerequisite().is_some() {
+            return None;
+        }
         let command = server.command.as_deref().expect("the lint refuses a server without a command");
         let directory = server.working_directory.as_deref().unwrap_or_default();
         let plain = self.of_the_file(SERVER, 1, "development server", command);
-        let description = format!("{DEV_SERVER_DESCRIPTION}`{}`", plain.command.display);
-        let started = Action { directory: self.path(directory).into(), description, ..plain };
-        Some(as_service(started, from_dev_server(server)))
+        let description = format!("`{}`", plain.command.display);
+        let environment = self.environment(&server.environment);
+        let started = Action { directory: self.path(directory).into(), description, environment, ..plain };
+        Some(as_dev_server(started, server))
+    }
+
+    /// Returns the prerequisite of the task that starts the development server.
+    pub(super) fn server_prerequisite(&self) -> Option<&RawAction> {
+        server_prerequisite(&self.specification.raw.global_configuration, self.task)
+    }
+
+    /// Returns the development server, and its variables, if an action is the prerequisite that starts it.
+    pub(super) fn server_of(&self, raw: &RawAction) -> Option<&RawDevServer> {
+        let is_it = self.server_prerequisite().is_some_and(|server| std::ptr::eq(server, raw));
+        self.specification.raw.global_configuration.dev_server.as_ref().filter(|_| is_it)
     }
 
     /// Returns the prerequisites of `executionWorkflow` that have a command, as actions. For a prerequisite without a
@@ -68,6 +84,12 @@ impl Resolver<'_> {
         let above = [number].into_iter().chain(1_000_000..);
         above.map(|number| ActionId::numbered(prefix, number)).find(|id| !taken(id)).expect("the numbers do not end")
     }
+}
+
+/// Turns a prerequisite into the development server.
+pub(super) fn as_dev_server(plain: Action, server: &RawDevServer) -> Action {
+    let description = format!("{DEV_SERVER_DESCRIPTION}{}", plain.description);
+    as_service(Action { description, ..plain }, from_dev_server(server))
 }
 
 /// Turns a prerequisite into a service, which runs until the steps have ended.

@@ -56,6 +56,41 @@ fn planned_with(document: &Value, configuration: &Configuration) -> Plan {
 }
 
 #[test]
+fn a_prerequisite_that_starts_the_development_server_is_that_server() {
+    let prerequisite = |id: &str, command: &str, environment: Value| {
+        json!({
+            "actionId": id, "type": "TERMINAL_COMMAND", "description": format!("the prerequisite {id}"),
+            "parameters": { "command": command, "workingDirectory": "/srv/billing-core/web/.", "environment": environment },
+        })
+    };
+    let document = edited(&[
+        ("/globalConfiguration/devServer/environment", json!({ "LEVEL": "1", "TZ": "CET" })),
+        (
+            "/tasks/T117/testExecution/prerequisites",
+            json!([
+                prerequisite("PREREQ.1", "npm install", json!({})),
+                prerequisite("PREREQ.2", " npm run serve", json!({ "PORT": "4173", "LEVEL": "1" })),
+                prerequisite("PREREQ.3", "npm run seed", json!({})),
+            ]),
+        ),
+        ("/tasks/T117/executionWorkflow/executionOrder", json!(GONE)),
+        (
+            "/tasks/T117/validationCriteria/failureConditions",
+            json!([{ "condition": "PREREQ.2.failed", "description": "no server" }]),
+        ),
+    ]);
+    let plan = planned(&document);
+    let ids: Vec<&str> = plan.prerequisites.iter().map(|action| action.id.as_str()).collect();
+    assert_eq!(ids, ["PREREQ.1", "PREREQ.2", "CHECK.1", "PREREQ.3"], "what makes the server ready, the server, and what asks it");
+    let server = &plan.prerequisites[1];
+    let variables: Vec<(&str, &str)> = server.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(variables, [("LEVEL", "1"), ("PORT", "4173"), ("PYTHONHASHSEED", "0"), ("TZ", "CET")]);
+    let alone = planned(&edited(&[]));
+    assert_eq!(server.service, alone.prerequisites[0].service, "it is asked as the server by itself is");
+    assert!(plan.prerequisites.iter().filter(|action| action.service.is_some()).count() == 1, "there is one server");
+}
+
+#[test]
 fn the_composed_task_becomes_a_plan() {
     let plan = serde_json::to_value(planned(&document())).expect("a plan is JSON");
     insta::assert_snapshot!(serde_json::to_string_pretty(&plan).expect("it is JSON"));

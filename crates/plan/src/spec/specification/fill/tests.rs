@@ -93,7 +93,7 @@ fn keys_are_filled_too_and_keep_what_is_below_them() {
 #[test]
 fn a_secret_keeps_its_placeholder_and_stands_only_where_it_is_not_recorded() {
     let mut document = json!({
-        "globalConfiguration": { "environment": { "T": "Bearer ${TOKEN}" }, "devServer": { "url": "http://{{TOKEN}}" } },
+        "globalConfiguration": { "environment": { "T": "Bearer ${TOKEN}" }, "devServer": { "url": "http://{{TOKEN}}", "environment": { "T": "{{TOKEN}}" } } },
         "parameters": { "url": "http://a/{{ TOKEN }}", "command": "curl {{TOKEN}}", "body": { "a": ["{{TOKEN}}"] }, "connectionString": "postgres://a:{{TOKEN}}@b/c" },
         "description": "with {{TOKEN}}",
         "step": { "type": "MCP_BROWSER_COMMAND", "parameters": { "url": "http://a/{{TOKEN}}" } },

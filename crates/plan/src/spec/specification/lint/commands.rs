@@ -158,7 +158,10 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
 
 /// Reports environment variables with a name or value that no process can have.
 pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Problem> {
-    let global = ("/globalConfiguration/environment".to_owned(), &subject.raw.global_configuration.environment);
+    let global = &subject.raw.global_configuration;
+    let all = ("/globalConfiguration/environment".to_owned(), &global.environment);
+    let server = global.dev_server.as_ref();
+    let server = server.map(|server| ("/globalConfiguration/devServer/environment".to_owned(), &server.environment));
     let of_actions = subject.actions().filter_map(|action| {
         let environment = match &action.raw.parameters {
             RawParameters::TerminalCommand(command) => &command.environment,
@@ -171,7 +174,11 @@ pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Problem> {
         };
         Some((format!("{}/parameters/environment", action.pointer()), environment))
     });
-    std::iter::once(global).chain(of_actions).flat_map(|(pointer, environment)| wrong_names(&pointer, environment)).collect()
+    std::iter::once(all)
+        .chain(server)
+        .chain(of_actions)
+        .flat_map(|(pointer, environment)| wrong_names(&pointer, environment))
+        .collect()
 }
 
 fn wrong_names(pointer: &str, environment: &BTreeMap<String, String>) -> Vec<Problem> {

@@ -7,7 +7,7 @@ use crate::condition::{
     Condition, ConditionContext, ConditionTruth, FIELDS, Field, FieldValue, Reference, can_be, check, evaluate,
 };
 use crate::spec::specification::lint::commands::class_of;
-use crate::spec::specification::lint::operands::word_of;
+use crate::spec::specification::lint::operands::{checked_kind, word_of};
 use crate::spec::specification::lint::subject::{Action, Subject, Task};
 use crate::spec::specification::raw::{RawCondition, RawValidationType};
 use proctor_model::{ActionId, ActionPhase, ActionType, ConditionValue, Problem, ResultType, ToolClass};
@@ -57,9 +57,7 @@ const FIELDS_OF_AN_END: &[Field] = &[
 /// Reports conditions that ask a service for what only a command that has ended shows, so that they can never be decided in the
 /// task's favour.
 pub(super) fn of_services(subject: &Subject<'_>) -> Vec<Problem> {
-    let is_service = |action: &Action<'_>| {
-        action.phase == ActionPhase::Prerequisite && action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some())
-    };
+    let is_service = |action: &Action<'_>| action.phase == ActionPhase::Prerequisite && subject.is_service(action);
     let of_task = |task: Task<'_>| {
         let services: BTreeSet<String> = task.actions().filter(is_service).map(|action| action.raw.action_id.clone()).collect();
         let is_never_known = |reference: &Reference| {
@@ -91,7 +89,7 @@ pub(super) fn of_unread_files(subject: &Subject<'_>) -> Vec<Problem> {
         let looks: BTreeMap<&str, (RawValidationType, bool)> = task
             .actions()
             .filter_map(|action| {
-                let kind = action.raw.parameters.file()?.validation_type;
+                let kind = checked_kind(action.raw.parameters.file()?);
                 let capture = action.raw.evidence_capture.as_ref().and_then(|capture| capture.file_contents);
                 Some((action.raw.action_id.as_str(), (kind, capture == Some(true))))
             })

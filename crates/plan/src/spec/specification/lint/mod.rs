@@ -21,8 +21,10 @@ mod subject;
 mod writes;
 
 pub(in crate::spec) use completion::SUITE_TIMEOUT;
+pub(in crate::spec) use operands::checked_kind;
 pub(in crate::spec) use paths::{ROOT_WORD, below};
 use proctor_model::{Gravity, Problem};
+pub(in crate::spec) use servers::server_prerequisite;
 
 pub(super) use subject::Subject;
 
@@ -82,6 +84,13 @@ pub const LINTS: &[LintRow] = &[
     hard("COMMAND_UNCLOSED_QUOTE", commands::unclosed_quote, "a command has no words", "E9"),
     hard("SHELL_UNSUPPORTED", commands::unsupported_shell, "a command names a shell that Linux has not", "G1"),
     hard("SERVER_IN_FOREGROUND", servers::in_foreground, "a server is started as if it ended", "can only time out"),
+    soft(
+        "DEV_SERVER_AS_PREREQUISITE",
+        servers::as_prerequisite,
+        "a prerequisite starts the development server",
+        "generated files",
+    ),
+    hard("DEV_SERVER_CONFLICT", servers::conflicts, "a variable of the development server has two values", "generated files"),
     soft("COMMAND_PROVES_NOTHING", commands::proves_nothing, "a step can only succeed", LET_THROUGH),
     soft("EXIT_CODES_WIDENED", commands::widened_exit_codes, "more exit codes than 0 count as success", LET_THROUGH),
     hard(
@@ -105,6 +114,7 @@ pub const LINTS: &[LintRow] = &[
     hard("EVIDENCE_LEAVES_ROOT", paths::evidence_leaves, "`evidenceDirectory` leaves the project", LET_THROUGH),
     soft("EVIDENCE_ELSEWHERE", paths::evidence_elsewhere, "`evidenceDirectory` is not where evidence is shown", "S1"),
     hard("FILE_OPERAND_MISSING", operands::missing, "a look at a file lacks what it is compared with", LET_THROUGH),
+    soft("FILE_OPERAND_NONE", operands::presence, "a look at a file compares it with nothing", "generated files"),
     hard("FILE_OPERAND_IMPOSSIBLE", operands::impossible, "a file is compared with what it can never be", LET_THROUGH),
     soft("FILE_OPERAND_IDLE", operands::idle, "a look at a file names what it does not use", LET_THROUGH),
     hard("PATTERN_INVALID", operands::patterns, "a regular expression cannot be used", LET_THROUGH),

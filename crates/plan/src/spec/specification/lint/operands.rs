@@ -23,10 +23,27 @@ fn of_other_kinds(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}` belongs to {}", kind_of(name))).collect::<Vec<_>>().join("; ")
 }
 
+/// Returns what is checked about a file. Where a check of several optional values has none of any kind, only its presence is.
+pub(in crate::spec) fn checked_kind(file: &RawFileValidationParameters) -> RawValidationType {
+    let is_presence = operands_of(file.validation_type).len() > 1 && said(file).is_empty();
+    if is_presence { RawValidationType::Exists } else { file.validation_type }
+}
+
+/// Notes file validations that, for want of an expected value, look only whether the file is there.
+pub(super) fn presence(subject: &Subject<'_>) -> Vec<Problem> {
+    let bare = files(subject).filter(|(_, file)| checked_kind(file) != file.validation_type);
+    let findings = bare.map(|(action, file)| {
+        let needed = operands_of(file.validation_type).join("` or `");
+        let message = format!("only looks whether the file is there: it has no `{needed}`, so nothing is compared");
+        action.finding("/parameters", message).hint(format!("add `{needed}`, or write EXISTS"))
+    });
+    findings.collect()
+}
+
 /// Reports file validations without an expected value.
 pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).filter_map(|(action, file)| {
-        let needed = operands_of(file.validation_type);
+        let needed = operands_of(checked_kind(file));
         let is_there = needed.is_empty() || said(file).iter().any(|name| needed.contains(name));
         let message = format!("nothing says what the file is compared with: `{}` is missing", needed.join("` or `"));
         let hint = match said(file) {

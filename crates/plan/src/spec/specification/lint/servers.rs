@@ -1,15 +1,75 @@
-//! The lint rule for the command that starts the specification's own development server. It goes on until it is stopped, so as an
-//! action that must end it can only time out.
+//! Lint rules for actions with the command of the specification's own development server. The server goes on until it is stopped,
+//! so as an action that must end it could only time out.
 
-use crate::spec::specification::lint::subject::Subject;
-use proctor_model::{ActionPhase, Problem};
+use crate::spec::specification::lint::below;
+use crate::spec::specification::lint::subject::{Action, Subject};
+use crate::spec::specification::raw::{RawAction, RawDevServer, RawGlobalConfiguration, RawTask, RawTerminalCommandParameters};
+use proctor_model::{ActionPhase, HealthUrl, Problem, ReadyCheck};
+
+/// The variable by which most servers are told their port.
+const PORT: &str = "PORT";
+
+/// Returns the prerequisite that starts the development server: the first one with the server's command and directory. It is the same
+/// server, because two of them could not listen at one port.
+pub(in crate::spec) fn server_prerequisite<'s>(global: &RawGlobalConfiguration, task: &'s RawTask) -> Option<&'s RawAction> {
+    let server = global.dev_server.as_ref()?;
+    let place = |written: &str| below(&global.workspace_root, written).map(|parts| parts.join("/"));
+    let directory = place(server.working_directory.as_deref().unwrap_or_default())?;
+    task.test_execution.prerequisites.iter().find(|action| {
+        let is_plain = action.proctor.as_ref().is_none_or(|added| added.service.is_none() && added.argv.is_none());
+        action.parameters.command().is_some_and(|command| {
+            let is_same = is_plain && command.shell.is_none() && is_its_command(server, command);
+            is_same && place(&command.working_directory).as_ref() == Some(&directory)
+        })
+    })
+}
+
+fn is_its_command(server: &RawDevServer, command: &RawTerminalCommandParameters) -> bool {
+    server.command.as_deref().is_some_and(|server| server.trim() == command.command.trim())
+}
+
+/// Notes the prerequisites that start the development server.
+pub(super) fn as_prerequisite(subject: &Subject<'_>) -> Vec<Problem> {
+    let finding = |action: Action<'_>| {
+        let message = format!(
+            "`{}` starts `globalConfiguration.devServer`, which goes on until the steps have ended",
+            action.raw.action_id
+        );
+        action.finding("/parameters/command", message)
+    };
+    subject.actions().filter(|action| subject.is_dev_server(action)).map(finding).collect()
+}
+
+/// Reports variables that have one value for the development server, and another for the prerequisite that starts it.
+pub(super) fn conflicts(subject: &Subject<'_>) -> Vec<Problem> {
+    let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
+    let url = server.health_check_url.as_deref().and_then(|url| HealthUrl::try_from(url).ok());
+    let port = server.port.or_else(|| ReadyCheck::Url(url?).port()).map(|port| port.to_string());
+    let of_command = |(action, command): (Action<'_>, &RawTerminalCommandParameters)| {
+        let conflicts = command.environment.iter().filter_map(|(name, value)| {
+            let (said, place) = match (server.environment.get(name), &port) {
+                (Some(said), _) => (said, "`environment`"),
+                (None, Some(port)) if name == PORT => (port, "port"),
+                (None, _) => return None,
+            };
+            let message =
+                format!("`{name}` is not what the {place} of `globalConfiguration.devServer` says, and both are one server");
+            let finding = action.finding("/parameters/environment", message);
+            (said != value).then(|| finding.hint("write the same value at both places, or leave it out here"))
+        });
+        conflicts.collect::<Vec<_>>()
+    };
+    subject.commands().filter(|(action, _)| subject.is_dev_server(action)).flat_map(of_command).collect()
+}
 
 /// Reports actions, which must end by themselves, with the command of `globalConfiguration.devServer`.
 pub(super) fn in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
-    let server = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
-    let Some(server) = server.map(str::trim) else { return Vec::new() };
-    let plain = subject.commands().filter(|(action, _)| action.raw.proctor.as_ref().is_none_or(|added| added.service.is_none()));
-    let findings = plain.filter(|(_, command)| command.command.trim() == server).map(|(action, command)| {
+    let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
+    let plain = subject.commands().filter(|(action, command)| {
+        let is_service = action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some());
+        is_its_command(server, command) && !is_service && !subject.is_dev_server(action)
+    });
+    let findings = plain.map(|(action, command)| {
         let message = format!("`{}` goes on until it is stopped: as an action it can only time out", command.command);
         let hint = if action.phase == ActionPhase::Prerequisite {
             "leave the action out, because `globalConfiguration.devServer` starts the server, or add \

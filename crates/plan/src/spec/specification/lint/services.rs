@@ -58,8 +58,7 @@ pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Problem> {
 
 /// Reports expected exit codes and retries of a service, which have a meaning only for actions that end by themselves.
 pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Problem> {
-    let services =
-        subject.commands().filter(|(action, _)| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
+    let services = subject.commands().filter(|(action, _)| subject.is_service(action));
     let findings = services.flat_map(|(action, command)| {
         let fields = [
             ("/parameters/expectedExitCodes", command.expected_exit_codes.is_some()),

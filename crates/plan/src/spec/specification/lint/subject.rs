@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::spec::specification::fill::OpenPlaceholder;
+use crate::spec::specification::lint::servers::server_prerequisite;
 use crate::spec::specification::raw::{
     RawAction, RawDatabaseQueryParameters, RawParameters, RawSpecification, RawTask, RawTerminalCommandParameters,
 };
@@ -60,6 +61,17 @@ impl<'s> Subject<'s> {
     /// Returns the actions that run a command, with their parameters.
     pub(super) fn commands(&self) -> impl Iterator<Item = (Action<'s>, &'s RawTerminalCommandParameters)> {
         self.actions().filter_map(|action| action.raw.parameters.command().map(|parameters| (action, parameters)))
+    }
+
+    /// Returns whether an action is the prerequisite that starts the development server.
+    pub(super) fn is_dev_server(&self, action: &Action<'_>) -> bool {
+        let server = || server_prerequisite(&self.raw.global_configuration, action.task.raw);
+        action.phase == ActionPhase::Prerequisite && server().is_some_and(|server| std::ptr::eq(server, action.raw))
+    }
+
+    /// Returns whether an action goes on until the steps have ended.
+    pub(super) fn is_service(&self, action: &Action<'_>) -> bool {
+        action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()) || self.is_dev_server(action)
     }
 
     /// Returns the actions that query a database, with their parameters.

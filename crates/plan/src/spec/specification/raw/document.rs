@@ -95,6 +95,9 @@ pub struct RawDevServer {
     pub command: Option<String>,
     /// The absolute path of the directory in which the server is started.
     pub working_directory: Option<String>,
+    /// Environment variables of the server, in addition to those for all actions.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
     /// The address that answers as soon as the server is ready.
     #[cfg_attr(test, schemars(extend("format" = "uri")))]
     pub health_check_url: Option<String>,

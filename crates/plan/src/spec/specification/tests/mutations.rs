@@ -128,7 +128,7 @@ fn lets_through() -> Vec<Mutation> {
                 (prerequisite("/parameters"), json!({ "filePath": "a", "validationType": "CONTENT_MATCH" })),
                 ("/executionEngine/executorConfigurations/FILE_VALIDATION", json!(GONE)),
             ],
-            vec![("FILE_OPERAND_MISSING", prerequisite("/parameters"))],
+            vec![("FILE_OPERAND_NONE", prerequisite("/parameters"))],
         ),
         mutation(
             "settings under a wrong key",
@@ -138,6 +138,14 @@ fn lets_through() -> Vec<Mutation> {
     ]
 }
 
+/// Returns a prerequisite with the command of the development server.
+fn server_prerequisite(directory: &str, environment: Value) -> Value {
+    json!({
+        "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "serves the totals",
+        "parameters": { "command": "npm run serve", "workingDirectory": directory, "environment": environment },
+    })
+}
+
 /// Further faults. The faults here and in `lets_through` together break every rule of the lint at least once.
 fn others() -> Vec<Mutation> {
     let after = |ids: Value| added(json!({ "after": ids }));
@@ -145,6 +153,8 @@ fn others() -> Vec<Mutation> {
     let order_at = |index: usize| -> &'static str { Box::leak(format!("{order}/{index}").into_boxed_str()) };
     let server = "/globalConfiguration/devServer";
     let command = step(1, "/parameters/command");
+    let mut second = server_prerequisite("web", json!({}));
+    second["actionId"] = json!("PREREQ.2");
     vec![
         mutation("a constant", vec![(condition(0), json!("1 === 1"))], vec![("CONDITION_WRONG", condition(0))]),
         mutation(
@@ -305,6 +315,52 @@ fn others() -> Vec<Mutation> {
             "a foreign shell",
             vec![(step(1, "/parameters/shell"), json!("powershell"))],
             vec![("SHELL_UNSUPPORTED", step(1, "/parameters/shell"))],
+        ),
+        mutation(
+            "the server as a prerequisite",
+            vec![(prerequisite(""), server_prerequisite("/srv/billing-core/web", json!({ "PORT": "4173" })))],
+            vec![("DEV_SERVER_AS_PREREQUISITE", prerequisite("/parameters/command"))],
+        ),
+        mutation(
+            "the server at another port",
+            vec![(prerequisite(""), server_prerequisite("web", json!({ "PORT": "4174" })))],
+            vec![
+                ("DEV_SERVER_AS_PREREQUISITE", prerequisite("/parameters/command")),
+                ("DEV_SERVER_CONFLICT", prerequisite("/parameters/environment")),
+            ],
+        ),
+        mutation(
+            "the server with two values of a variable",
+            vec![
+                (prerequisite(""), server_prerequisite("web/", json!({ "MODE": "a", "LEVEL": "1" }))),
+                ("/globalConfiguration/devServer/environment", json!({ "MODE": "b", "LEVEL": "1" })),
+            ],
+            vec![
+                ("DEV_SERVER_AS_PREREQUISITE", prerequisite("/parameters/command")),
+                ("DEV_SERVER_CONFLICT", prerequisite("/parameters/environment")),
+            ],
+        ),
+        mutation(
+            "the server in another directory",
+            vec![(prerequisite(""), server_prerequisite("/srv/billing-core", json!({})))],
+            vec![("SERVER_IN_FOREGROUND", prerequisite("/parameters/command"))],
+        ),
+        mutation(
+            "the server twice",
+            vec![(task("/testExecution/prerequisites"), json!([server_prerequisite("web", json!({})), second]))],
+            vec![
+                ("DEV_SERVER_AS_PREREQUISITE", prerequisite("/parameters/command")),
+                ("SERVER_IN_FOREGROUND", task("/testExecution/prerequisites/1/parameters/command")),
+                ("ORDER_INCOMPLETE", order),
+            ],
+        ),
+        mutation(
+            "a condition on how the server ended",
+            vec![
+                (prerequisite(""), server_prerequisite("web", json!({}))),
+                (condition(0), json!("PREREQ.1.exitCode === 0 && STEP.1.exitCode === 0")),
+            ],
+            vec![("DEV_SERVER_AS_PREREQUISITE", prerequisite("/parameters/command")), ("CONDITION_NEVER_KNOWN", condition(0))],
         ),
         mutation("the server as a step", vec![(command, json!("npm run serve"))], vec![("SERVER_IN_FOREGROUND", command)]),
         mutation(

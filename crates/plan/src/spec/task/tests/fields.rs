@@ -170,6 +170,7 @@ fn top_rows() -> Vec<Row> {
         row("GlobalConfiguration.validationPolicy", Plan, at(GLOBAL, "/validationPolicy"), json!(GONE)),
         row("DevServer.command", Plan, at(GLOBAL, "/devServer/command"), json!("npm run preview")),
         row("DevServer.workingDirectory", Plan, at(GLOBAL, "/devServer/workingDirectory"), json!("api")),
+        row("DevServer.environment", Plan, at(GLOBAL, "/devServer/environment"), json!({ "MODE": "test" })),
         row("DevServer.healthCheckUrl", Plan, at(GLOBAL, "/devServer/healthCheckUrl"), json!(GONE)),
         row("DevServer.startupTimeout", Plan, at(GLOBAL, "/devServer/startupTimeout"), json!(25_000)),
         row("DevServer.port", Fault("DEV_SERVER_PORT_IDLE"), at(GLOBAL, "/devServer/port"), json!(4174)),
