@@ -74,7 +74,7 @@ pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use configured_outputs::{configured_outputs, may_name_outputs};
 pub use discover::{
     FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, RunCommand, command_text, find_checks, policy_of_command,
-    policy_of_script, propose, tests_not_run, uncovered, written_files,
+    policy_of_script, propose, tests_not_run, uncovered, wrapped_runner, written_files,
 };
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;

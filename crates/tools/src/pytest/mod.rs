@@ -44,6 +44,7 @@ pub use rewriting::{
 };
 use seen::Seen;
 pub use seen::not_found;
+pub(super) use summary::sessions;
 use tally::Tally;
 pub(super) use written::written;
 
