@@ -129,20 +129,8 @@ pub(super) const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs
 pub(super) const NODES: &[&str] = &["node", "nodejs", "tsx", "ts-node", "ts-node-esm", "ts-node-transpile-only", "babel-node"];
 
 /// Options of these programs that take the next word as their value.
-const NODE_VALUED: &[&str] = &[
-    "-r",
-    "--require",
-    "--import",
-    "--loader",
-    "--experimental-loader",
-    "--env-file",
-    "--tsconfig",
-    "-P",
-    "--project",
-    "-O",
-    "--compiler-options",
-    "--compilerOptions",
-];
+const NODE_VALUED: &[&str] =
+    &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--tsconfig", "-P", "--project"];
 
 /// The tool that a command runs, and the tool's arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]

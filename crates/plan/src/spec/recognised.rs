@@ -24,22 +24,16 @@ pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, direct
     let found = recognise(&command.argv);
     let is_open = found.tool == Tool::default();
     let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));
-    let (found, policy) = match script.filter(|_| is_open) {
+    let (policy, found) = match script.filter(|_| is_open) {
         Some((name, text)) => {
             let found = recognise_script(&text);
-            let policy = policy_of_script(found.tool, &text, &format!("package.json scripts.{name}"));
-            (found, policy)
+            (policy_of_script(found.tool, &text, &format!("package.json scripts.{name}")), found)
         }
-        None => {
-            let policy = policy_of_command(found.tool, &command.argv, place);
-            (found, policy)
-        }
+        None => (policy_of_command(found.tool, &command.argv, place), found),
     };
     let behind = if found.tool == Tool::default() { wrapped_runner(&command.argv, files, directory) } else { None };
-    match behind {
-        Some(tool) => Recognised { tool, note: None, policy: None, is_behind_a_text: true },
-        None => Recognised { tool: found.tool, note: found.note, policy, is_behind_a_text: false },
-    }
+    let note = found.note.filter(|_| behind.is_none());
+    Recognised { tool: behind.unwrap_or(found.tool), note, policy, is_behind_a_text: behind.is_some() }
 }
 
 #[cfg(test)]
@@ -77,7 +71,7 @@ mod tests {
         let files = FakeFiles::of(&[
             (
                 "Makefile",
-                "PYTHON ?= python3\ntest: build\n\t$(PYTHON) -m pytest -q\nbuild:\n\tcc a.c\nall: lint test\nlint:\n\truff check .\n\
+                "PYTHON ?= python3\ntest: build\n\t$(PYTHON) -m pytest -q\nbuild:\n\tcc a.c\nevery: lint test\nlint:\n\truff check .\n\
                  maybe:\n\tpytest || true\nonly:\n\tif [ -d tests ]; then pytest; fi\nfar:\n\tdocker run image pytest\n\
                  js:\n\tnpx jest\nrust:\n\tcargo test\n",
             ),
@@ -96,7 +90,7 @@ mod tests {
             ("npm test", Tool::NodeTest),
             ("npm run py", Tool::Pytest),
             ("npm run both", Tool::Generic),
-            ("make all", Tool::Generic),
+            ("make every", Tool::Generic),
             ("make maybe", Tool::Generic),
             ("make only", Tool::Generic),
             ("make far", Tool::Generic),

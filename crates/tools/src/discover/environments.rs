@@ -62,21 +62,20 @@ fn tox_ini(path: &str, text: &str) -> Vec<NamedCommand> {
 
 /// Returns the environments that `tox` runs by itself: those of its `env_list`, without it `py`.
 pub(super) fn default_of_tox(files: &dyn ProjectFiles, directory: &str) -> Option<Vec<String>> {
-    let of_ini = |name: &str, section: &str| list_of_ini(&text_of(files, &within(directory, name))?, section);
-    let of_toml = |name: &str, keys: &[&str]| table_at(&text_of(files, &within(directory, name))?, keys);
+    let py = || Some(vec![PY.to_owned()]);
+    let read = |name: &str| text_of(files, &within(directory, name));
     // tox reads the first of these files that has settings of it.
-    if let Some(list) = of_ini("tox.ini", "[tox]").or_else(|| of_ini("setup.cfg", "[tox:tox]")) {
-        return names_of_ini(&list);
+    for (name, section) in [("tox.ini", "[tox]"), ("setup.cfg", "[tox:tox]")] {
+        if let Some(text) = read(name).filter(|text| name == "tox.ini" || text.contains(section)) {
+            return list_of_ini(&text, section).map_or_else(py, |list| names_of_ini(&list));
+        }
     }
-    let is_there = |name: &str| files.exists(&within(directory, name));
-    let table = of_toml("pyproject.toml", &["tool", "tox"]).filter(|_| !is_there("tox.ini")).or_else(|| of_toml("tox.toml", &[]));
-    match table {
-        Some(table) if table.contains_key("legacy_tox_ini") => None,
-        Some(table) => match table.get("env_list") {
-            None => Some(vec![PY.to_owned()]),
-            Some(list) => list.as_array()?.iter().map(|name| Some(name.as_str()?.to_owned())).collect(),
-        },
-        None => Some(vec![PY.to_owned()]),
+    let table = read("pyproject.toml").and_then(|text| table_at(&text, &["tool", "tox"]));
+    let table = table.or_else(|| table_at(&read("tox.toml")?, &[])).unwrap_or_default();
+    match table.get("env_list") {
+        _ if table.contains_key("legacy_tox_ini") => None,
+        None => py(),
+        Some(list) => list.as_array()?.iter().map(|name| Some(name.as_str()?.to_owned())).collect(),
     }
 }
 

@@ -2,11 +2,11 @@
 //! of task runners. Texts are read as far as they can be, and nothing is executed.
 
 mod asked;
+mod checks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::discover::command_text;
 use crate::discover::entries::{NamedCommand, TaskRunner, task_runner_of, value_of};
 use crate::discover::members::members;
 use crate::jsonc::parse_jsonc;
@@ -16,6 +16,7 @@ use crate::project_files::{ProjectFiles, within};
 use crate::shell::simple_commands;
 use crate::table::row_of;
 use asked::{Asked, Certain, Member};
+pub(super) use checks::RunByChecks;
 use proctor_model::{Tool, ToolClass};
 
 /// Programs that run tests and have no row in the table of tools, with the word that makes it a run of tests.
@@ -82,9 +83,6 @@ const OUTSIDE: &str = "\0";
 /// Programs that run scripts of `package.json`, and whole commands, that their arguments name.
 const SCRIPT_LISTS: &[&str] = &["run-s", "run-p", "npm-run-all", "npm-run-all2", "concurrently"];
 
-/// The longest text of a command that stands for a test runner, in characters.
-const LONGEST: usize = 60;
-
 /// The most commands that are followed. A text that leads to more is not followed further.
 const MOST: usize = 400;
 
@@ -143,6 +141,16 @@ impl<'f> Followed<'f> {
             tasks: BTreeMap::new(),
             members: None,
         }
+    }
+
+    /// Forgets what was followed, and keeps what was read of the project's files.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Self {
+            scripts: std::mem::take(&mut self.scripts),
+            tasks: std::mem::take(&mut self.tasks),
+            members: self.members.take(),
+            ..Self::new(self.files)
+        };
     }
 
     /// Adds the calls that were not followed, where they are all that a text has.
@@ -367,72 +375,6 @@ pub fn wrapped_runner(argv: &[String], files: &dyn ProjectFiles, directory: &str
 fn is_conditional(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     line.contains("||") || matches!(first, "if" | "for" | "while" | "case" | "[" | "test")
-}
-
-/// What the checks of a plan run.
-pub(super) struct RunByChecks<'f> {
-    followed: Followed<'f>,
-    named: BTreeSet<(String, String)>,
-}
-
-impl<'f> RunByChecks<'f> {
-    pub(super) fn of(files: &'f dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Self {
-        let mut followed = Followed { unclear: Unclear::Nothing, ..Followed::new(files) };
-        for check in checks {
-            followed.most = followed.calls.len().max(followed.entered.len()) + MOST;
-            followed.follow(check.argv, check.directory);
-        }
-        let mut unread = std::mem::take(&mut followed.unread);
-        followed.calls.append(&mut unread);
-        let mut named = followed.named(|_| true);
-        named.extend(checks.iter().map(|check| (check.tool.word().to_owned(), check.directory.to_owned())));
-        Self { followed, named }
-    }
-
-    /// Returns whether a check calls a named command.
-    pub(super) fn has_entered(&self, entry: &Entry) -> bool {
-        self.followed.entered.contains(entry)
-    }
-
-    /// Returns what the checks do not run of a command: its test runners; without any, its last command that is no known tool; without
-    /// such a one, its tools. `None` if they run it. A call runs what the same call in its directory, above or below it runs, and not what
-    /// another member of a workspace runs.
-    pub(super) fn lacks(&self, command: &Followed<'_>) -> Option<String> {
-        let is_run = |(word, directory): &(String, String)| {
-            self.named.iter().any(|(other, place)| word == other && is_within_reach(place, directory))
-        };
-        let missing = |named: BTreeSet<(String, String)>| {
-            let words: BTreeSet<String> = named.into_iter().filter(|one| !is_run(one)).map(|(word, _)| word).collect();
-            words.into_iter().collect::<Vec<_>>().join(", ")
-        };
-        let runners = command.named(|class| class == ToolClass::Test);
-        let last = command.calls.iter().rfind(|(_, call)| known_program(call).is_none());
-        let is_same = |(directory, last): &Call| {
-            self.followed.calls.iter().any(|(place, call)| call.starts_with(last) && is_within_reach(place, directory))
-        };
-        let lacking = match last.filter(|_| runners.is_empty()) {
-            Some(last) if is_same(last) => String::new(),
-            Some((_, last)) => shortened(&command_text(last)),
-            None if runners.is_empty() => missing(command.named(|_| true)),
-            None => missing(runners),
-        };
-        Some(lacking).filter(|lacking| !lacking.is_empty())
-    }
-}
-
-/// Returns whether one of two directories is the other or lies below it.
-fn is_within_reach(one: &str, other: &str) -> bool {
-    let is_above = |above: &str, below: &str| {
-        above.is_empty() || below.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    is_above(one, other) || is_above(other, one)
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Returns the directory to which `cd` leads.
