@@ -22,12 +22,12 @@ LIMITS = {
     "index": 3_470,
     "model": 7_270,
     "plan": 15_860,
-    "proctor": 11_000,
+    "proctor": 11_020,
     "project": 11_790,
     "run": 10_340,
     "sandbox": 11_750,
     "service": 8_950,
-    "tools": 16_780,
+    "tools": 17_030,
     "tree": 6_250,
 }
 

@@ -117,6 +117,8 @@ mod fixture_claims;
 #[cfg(test)]
 mod fixture_tests;
 #[cfg(test)]
+mod nothing_ran_tests;
+#[cfg(test)]
 mod property_tests;
 #[cfg(any(test, feature = "testing"))]
 pub mod samples;

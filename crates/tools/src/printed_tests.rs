@@ -8,7 +8,7 @@
 
 use crate::interpret::Exited;
 use crate::launchers::{SCRIPT_RUNNERS, visit_programs};
-use crate::pytest::sessions;
+use crate::pytest::{is_end_of_session, sessions};
 use crate::python_module::{ModuleRun, runs_python_module};
 
 /// What a command printed about tests.
@@ -16,8 +16,8 @@ use crate::python_module::{ModuleRun, runs_python_module};
 pub(super) enum PrintedTotals {
     /// The command starts no runner that is known here.
     NoRunner,
-    /// The command starts a runner, and it printed no totals.
-    Missing,
+    /// The command starts this runner, and it printed no totals.
+    Missing(&'static str),
     Printed(Totals),
 }
 
@@ -36,9 +36,9 @@ pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
     // A container with a terminal hands on both streams as one.
     let totals = || of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
     match runs {
-        ModuleRun::No if names_a_text(argv) => of_pytest(&exited.stdout).map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
+        ModuleRun::No if names_a_text(argv) => of_pytest(&exited.stdout),
         ModuleRun::No => PrintedTotals::NoRunner,
-        ModuleRun::Alone => totals().map_or(PrintedTotals::Missing, PrintedTotals::Printed),
+        ModuleRun::Alone => totals().map_or(PrintedTotals::Missing("python -m unittest"), PrintedTotals::Printed),
         // A script of several commands may have had no reason to start the runner.
         ModuleRun::InScript => totals().map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
     }
@@ -53,8 +53,14 @@ fn names_a_text(argv: &[String]) -> bool {
 
 // Reads what pytest says at the end of its sessions. A program such as tox runs it without the variables by which it could be asked for a
 // report.
-fn of_pytest(printed: &str) -> Option<Totals> {
-    sessions(printed).map(|(ran, passed)| Totals { ran, passed })
+fn of_pytest(printed: &str) -> PrintedTotals {
+    let begun = printed.lines().filter(|line| line.trim_matches('=') == " test session starts ").count();
+    let ended = printed.lines().filter(|line| is_end_of_session(line)).count();
+    match sessions(printed) {
+        _ if begun > ended => PrintedTotals::Missing("pytest"),
+        Some((ran, passed)) => PrintedTotals::Printed(Totals { ran, passed }),
+        None => PrintedTotals::NoRunner,
+    }
 }
 
 // Reads the last `Ran 3 tests in 0.001s`, an empty line, and `OK (skipped=1, expected failures=1)` or `NO TESTS RAN`. Python may print

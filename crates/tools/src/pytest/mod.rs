@@ -44,7 +44,7 @@ pub use rewriting::{
 };
 use seen::Seen;
 pub use seen::not_found;
-pub(super) use summary::sessions;
+pub(super) use summary::{is_end_of_session, sessions};
 use tally::Tally;
 pub(super) use written::written;
 

@@ -48,6 +48,12 @@ pub(super) fn printed(stdout: &str) -> Option<Printed> {
     }))
 }
 
+/// Returns whether a line is the last one of a session.
+pub(crate) fn is_end_of_session(line: &str) -> bool {
+    let line = line.trim_matches(['=', ' ']);
+    is_last_line(line) || line.starts_with("no tests ran in ")
+}
+
 /// Returns how many tests the sessions in an output had and how many of them passed, if each line that looks like the end of a session can
 /// be read; `None` without such a line.
 pub(crate) fn sessions(stdout: &str) -> Option<(u64, u64)> {
