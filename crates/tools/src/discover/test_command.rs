@@ -195,6 +195,9 @@ mod tests {
         assert_eq!(said(&files, &[": npm test -w packages/a"]), missing);
         assert_eq!(said(&files, &["packages/a: npx vitest run", ": npm --prefix packages/b test"]), None);
         assert_eq!(said(&files, &[": npx vitest run"]), None, "the root's run reaches both");
+        let argv = split_words("npm test -w packages/a").expect("words");
+        let recognised = RunCommand { argv: &argv, directory: "", tool: Tool::Vitest };
+        assert_eq!(tests_not_run(&FakeFiles::of(&files), &[recognised]), missing);
     }
 
     #[test]

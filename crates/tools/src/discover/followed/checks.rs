@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::discover::command_text;
-use crate::discover::followed::{Call, Entry, Followed, MOST, RunCommand, Unclear, known_program};
+use crate::discover::followed::{Call, Entry, Followed, MOST, RunCommand, Unclear, known_program, tool_of};
 use crate::project_files::ProjectFiles;
 use proctor_model::ToolClass;
 
@@ -19,14 +19,20 @@ pub(in crate::discover) struct RunByChecks<'f> {
 impl<'f> RunByChecks<'f> {
     pub(in crate::discover) fn of(files: &'f dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Self {
         let mut followed = Followed { unclear: Unclear::Nothing, ..Followed::new(files) };
+        let mut said = BTreeSet::new();
         for check in checks {
             followed.most = followed.calls.len().max(followed.entered.len()) + MOST;
+            let before = followed.calls.len();
             followed.follow(check.argv, check.directory);
+            // A check may say the tool of a command that nobody can follow.
+            if !followed.calls[before..].iter().any(|(_, call)| tool_of(call) == Some(check.tool)) {
+                said.insert((check.tool.word().to_owned(), check.directory.to_owned()));
+            }
         }
         let mut unread = std::mem::take(&mut followed.unread);
         followed.calls.append(&mut unread);
         let mut named = followed.named(|_| true);
-        named.extend(checks.iter().map(|check| (check.tool.word().to_owned(), check.directory.to_owned())));
+        named.append(&mut said);
         Self { followed, named }
     }
 
