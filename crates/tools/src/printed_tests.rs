@@ -8,7 +8,7 @@
 
 use crate::interpret::Exited;
 use crate::launchers::{SCRIPT_RUNNERS, visit_programs};
-use crate::pytest::{is_end_of_session, sessions};
+use crate::pytest::{PYTEST, is_end_of_session, sessions};
 use crate::python_module::{ModuleRun, runs_python_module};
 
 /// What a command printed about tests.
@@ -57,7 +57,7 @@ fn of_pytest(printed: &str) -> PrintedTotals {
     let begun = printed.lines().filter(|line| line.trim_matches('=') == " test session starts ").count();
     let ended = printed.lines().filter(|line| is_end_of_session(line)).count();
     match sessions(printed) {
-        _ if begun > ended => PrintedTotals::Missing("pytest"),
+        _ if begun > ended => PrintedTotals::Missing(PYTEST),
         Some((ran, passed)) => PrintedTotals::Printed(Totals { ran, passed }),
         None => PrintedTotals::NoRunner,
     }

@@ -67,7 +67,9 @@ pub(super) fn default_of_tox(files: &dyn ProjectFiles, directory: &str) -> Optio
     // tox reads the first of these files that has settings of it.
     for (name, section) in [("tox.ini", "[tox]"), ("setup.cfg", "[tox:tox]")] {
         if let Some(text) = read(name).filter(|text| name == "tox.ini" || text.contains(section)) {
-            return list_of_ini(&text, section).map_or_else(py, |list| names_of_ini(&list));
+            // Whose commands an environment has is not read where a section stands for several.
+            let is_plain = !text.lines().any(|line| line.starts_with("[testenv:") && line.contains('{'));
+            return list_of_ini(&text, section).map_or_else(py, |list| names_of_ini(&list)).filter(|_| is_plain);
         }
     }
     let table = read("pyproject.toml").and_then(|text| table_at(&text, &["tool", "tox"]));

@@ -211,6 +211,7 @@ mod tests {
             ("tox.ini", "[tox]\nenvlist = lint\n", "tox -e lint,test", true),
             ("tox.ini", "[tox]\nenvlist = {env:WHICH:test}\n", "tox", false),
             ("tox.ini", "", "tox", true),
+            ("tox.ini", "[tox]\nenvlist = docs\n[testenv:{docs,web}]\ncommands = sphinx-build\n", "tox", false),
             ("noxfile.py", "nox.options.sessions = [\"lint-3.12\"]\n", "nox", false),
             ("noxfile.py", "nox.options.sessions = (\n    'lint', 'test'\n)\n", "nox", true),
             ("noxfile.py", "nox.options.sessions = NAMES\n", "nox", false),

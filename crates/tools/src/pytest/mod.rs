@@ -48,6 +48,9 @@ pub(super) use summary::{is_end_of_session, sessions};
 use tally::Tally;
 pub(super) use written::written;
 
+/// The runner, as people write it.
+pub(super) const PYTEST: &str = "pytest";
+
 /// Judges a pytest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {
     let channel = input.report_channel;
