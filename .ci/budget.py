@@ -27,7 +27,7 @@ LIMITS = {
     "run": 10_340,
     "sandbox": 11_770,
     "service": 8_950,
-    "tools": 16_780,
+    "tools": 17_030,
     "tree": 6_250,
 }
 

@@ -45,6 +45,25 @@ fn where_namespaces_can_be_had_it_says_so_and_ends_well() {
 }
 
 #[test]
+fn the_network_of_the_checks_is_named_with_what_keeps_a_run_from_one_of_its_own() {
+    let project = Project::new().toml("[sandbox]\nnetwork = \"loopback\"\n[[check]]\nname = \"any\"\ncommand = [\"true\"]\n");
+    let screen = project.proctor(["doctor"]).success().stdout;
+    assert!(screen.contains("\nnetwork of checks: loopback, one of each run's own\n"), "{screen}");
+    let document = project.proctor(["doctor", "--json"]).success().json();
+    assert_eq!((&document["network"], &document["networkObstacle"]), (&"loopback".into(), &Value::Null));
+    let screen = without_namespaces(&project, "doctor").stdout;
+    assert!(
+        screen.contains("\nnetwork of checks: loopback, asked for, and not closed: a user namespace cannot be made"),
+        "{screen}"
+    );
+    let plan = project.proctor(["plan"]).success().stdout;
+    assert!(plan.contains(" · network loopback"), "{plan}");
+    let open = Project::new().toml("[[check]]\nname = \"any\"\ncommand = [\"true\"]\n");
+    assert!(open.proctor(["doctor"]).success().stdout.contains("\nnetwork of checks: open, that of the machine; "));
+    assert!(!open.proctor(["plan"]).success().stdout.contains("network"));
+}
+
+#[test]
 fn it_runs_no_check_and_leaves_nothing_behind() {
     let project = touching("");
     project.proctor(["doctor"]).success();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Line, Style, Tone};
-use proctor_model::{Access, CommandExit, IsolationLevel, Place, ProtectionMode, VisibleDirectory, VisibleKind};
+use proctor_model::{Access, CommandExit, IsolationLevel, NetworkAccess, Place, ProtectionMode, VisibleDirectory, VisibleKind};
 use proctor_project::Examination;
 use proctor_sandbox::process::KernelSwitches;
 
@@ -31,6 +31,10 @@ pub(crate) struct DoctorFacts {
     /// The kernel's settings for namespaces.
     pub(crate) switches: KernelSwitches,
     pub(crate) mode: ProtectionMode,
+    /// The network of the project's checks, by `[sandbox]`.
+    pub(crate) network: NetworkAccess,
+    /// Why no run can have a network of its own; `None` if it can.
+    pub(crate) network_obstacle: Option<String>,
     /// The facts about limits, file systems, clocks, space and tools.
     pub(crate) around: MachineFacts,
     /// The state of the service; `None` if it is not installed.
@@ -50,6 +54,10 @@ pub(crate) struct DoctorFindings<'a> {
     landlock_scopes: bool,
     /// Why system calls of actions cannot be filtered; null if they can.
     system_call_filter_obstacle: Option<&'static str>,
+    /// The network of the project's checks, by `[sandbox]`.
+    network: &'static str,
+    /// Why no run can have a network of its own; null if it can.
+    network_obstacle: Option<String>,
     store: String,
     hidden: Vec<String>,
     /// What checks see outside of the project that users can write, each with the reason.
@@ -205,6 +213,8 @@ impl<'a> DoctorFindings<'a> {
             limits: Limits { memory, processes, obstacle: limits_obstacle },
             landlock_scopes: facts.has_scopes,
             system_call_filter_obstacle: facts.filter_obstacle,
+            network: facts.network.word(),
+            network_obstacle: facts.network_obstacle.clone(),
             store: facts.examination.store.display().to_string(),
             hidden: places(|place| matches!(place.access, Access::Hidden)),
             visible: facts.examination.visible.iter().map(visible_directory).collect(),
@@ -256,6 +266,7 @@ impl<'a> DoctorFindings<'a> {
         let filtered =
             self.system_call_filter_obstacle.map_or("can be filtered".to_owned(), |why| format!("cannot be filtered: {why}"));
         lines.push(format!("system calls: {filtered}").into());
+        lines.push(self.network_line().into());
         lines.push(format!("store: {}, hidden from every command", self.store).into());
         // Only namespaces can give an action its own copy of a directory. Without them, all actions share the real
         // directory.
@@ -283,6 +294,18 @@ impl<'a> DoctorFindings<'a> {
             lines.push(Line::from("  ").and(style.paint(Tone::Strong, &finding.advice)));
         }
         lines
+    }
+
+    fn network_line(&self) -> String {
+        let means = match (&self.network_obstacle, self.network == NetworkAccess::Open.word()) {
+            (None, true) => {
+                "that of the machine; `network = \"loopback\"` in `[sandbox]` gives each run one of its own".to_owned()
+            }
+            (None, false) => "one of each run's own".to_owned(),
+            (Some(why), true) => format!("that of the machine; none of a run's own can be made: {why}"),
+            (Some(why), false) => format!("asked for, and not closed: {why}"),
+        };
+        format!("network of checks: {}, {means}", self.network)
     }
 }
 
@@ -358,6 +381,8 @@ mod tests {
             filter_obstacle: None,
             switches,
             mode: ProtectionMode::Auto,
+            network: NetworkAccess::Open,
+            network_obstacle: None,
             around: MachineFacts {
                 machine: quiet(),
                 store: "/state/proctor".into(),

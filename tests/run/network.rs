@@ -119,11 +119,11 @@ fn a_level_without_namespaces_closes_what_it_can_and_says_the_rest() {
     project.proctor(["run"]).status(1);
 }
 
-/// Runs the checks where no network namespace can be made and all others can.
-fn without_networks(project: &Project) -> Output {
-    let script = "echo 0 > /proc/sys/user/max_net_namespaces && exec \"$0\" run --json";
+/// Runs the checks where no namespace of one kind can be made and all others can.
+fn without_namespaces(kind: &str, project: &Project) -> Output {
+    let script = format!("echo 0 > /proc/sys/user/max_{kind}_namespaces && exec \"$0\" run --json");
     let program = proctor().to_str().expect("the build directory is UTF-8");
-    project.command(Path::new("unshare"), ["-Ur", "sh", "-euc", script, program]).any_status()
+    project.command(Path::new("unshare"), ["-Ur", "sh", "-euc", &script, program]).any_status()
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_network_that_cannot_be_made_is_missing_to_its_action_alone_in_either_order(
     for order in [["loopback", "open"], ["open", "loopback"]] {
         let checks = order.map(check).concat();
         let project = Project::new().toml(&checks);
-        let output = without_networks(&project);
+        let output = without_namespaces("net", &project);
         assert_eq!(output.status, 0, "{order:?}: {}", output.snapshot());
         let isolation = &report(&project)["isolation"];
         assert_eq!(isolation["level"], "namespace", "{order:?}: {isolation:#}");
@@ -141,7 +141,7 @@ fn a_network_that_cannot_be_made_is_missing_to_its_action_alone_in_either_order(
         };
         assert!(networks(&project).iter().any(of_loopback), "{order:?}: {isolation:#}");
         let project = Project::new().toml(&format!("{checks}[sandbox]\nmode = \"require\"\n"));
-        let output = without_networks(&project);
+        let output = without_namespaces("net", &project);
         assert_eq!(output.status, 1, "{order:?}: {}", output.snapshot());
         let report = report(&project).to_string();
         assert!(report.contains("wants `network = \\\"loopback\\\"`"), "{order:?}: {report}");
@@ -180,6 +180,18 @@ fn the_checks_of_a_run_reach_its_services_on_a_port_that_the_machine_has_given_a
     let project = project.env("PROCTOR_TEST_ISOLATION", "landlock");
     project.proctor(["run"]).success();
     assert_eq!(answer(&project), "the own one");
+}
+
+#[test]
+fn a_service_is_found_where_it_is_when_a_network_can_be_made_and_the_level_has_none() {
+    let port = free_port();
+    let project =
+        Project::new().toml(&with_server(&port.to_string(), &format!("port = {port}"))).file("answer.txt", "the own one");
+    let output = without_namespaces("pid", &project);
+    assert_eq!(output.status, 0, "{}", output.snapshot());
+    assert_ne!(report(&project)["isolation"]["level"], "namespace");
+    assert_eq!(answer(&project), "the own one");
+    assert_eq!(networks(&project), ["network (`network = \"loopback\"` needs namespaces)"]);
 }
 
 #[test]

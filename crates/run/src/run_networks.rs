@@ -1,5 +1,5 @@
 //! The networks of a run: one for each kind that an action of it asks for, made when the first such action starts. All actions with the same
-//! kind share it, so that checks reach the services of their run.
+//! kind share it, so that checks reach the services of their run (E24).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

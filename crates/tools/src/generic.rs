@@ -16,11 +16,12 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let printed = printed_tests::totals(exited);
     let totals = match printed {
         PrintedTotals::Printed(totals) => Some(totals),
-        PrintedTotals::NoRunner | PrintedTotals::Missing => None,
+        PrintedTotals::NoRunner | PrintedTotals::Missing(_) => None,
     };
-    if code == 0 && printed == PrintedTotals::Missing {
-        let reason = "Exit code 0, but `python -m unittest` printed no totals of tests that passed; look for a test that ends the process \
-                      (`os._exit`)";
+    if let (0, PrintedTotals::Missing(runner)) = (code, printed) {
+        let reason = format!(
+            "Exit code 0, but `{runner}` printed no totals of tests that passed; look for a test that ends the process (`os._exit`)"
+        );
         return Interpretation::plain(CategoryCode::Inconsistent, reason);
     }
     let examined = totals.map(|totals| Examined { what: ExaminedUnit::Tests, count: Some(totals.ran) });
@@ -33,13 +34,12 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         let known = known_runners::find(exited).filter(|_| code == 0);
         let (category, reason) = match known {
             None => (CategoryCode::ExpectedExit, format!("The command ended with exit code {code}, as expected")),
-            Some(RanUnread { program, advice, nothing: None }) => {
-                let reason = format!("`{program}` ran and ended with exit code 0, but nothing tells how many tests; {advice}");
+            Some(RanUnread { program, counts, advice, nothing: None }) => {
+                let reason = format!("`{program}` ran and ended with exit code 0, but nothing tells how many {counts}; {advice}");
                 (CategoryCode::ExpectedExit, reason)
             }
-            Some(RanUnread { program, advice, nothing: Some(line) }) => {
-                let reason =
-                    format!("Exit code 0, but `{program}` itself says that nothing ran ({line}); {advice} once there are tests");
+            Some(RanUnread { program, counts, advice, nothing: Some(why) }) => {
+                let reason = format!("Exit code 0, but `{program}` {why}; {advice} once there are {counts}");
                 (CategoryCode::NothingChecked, reason)
             }
         };

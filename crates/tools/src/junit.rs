@@ -55,8 +55,8 @@ pub(super) struct Element {
     pub(super) marks: Vec<Mark>,
 }
 
-/// The end of the `type` of a `<skipped>` element for a test that failed and was expected to fail.
-const EXPECTED_FAILURE: &str = ".xfail";
+/// The end of the `type` of a `<skipped>` element for a test that failed and was expected to fail: pytest writes `pytest.xfail`.
+const EXPECTED_FAILURE: &str = "xfail";
 
 /// A `<failure>`, `<error>` or `<skipped>` element.
 #[derive(Debug, Clone, PartialEq, Eq)]

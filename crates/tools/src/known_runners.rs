@@ -1,4 +1,4 @@
-//! Test runners that proctor knows and does not read: a row of data for each says which report it can write, and with which words it says that
+//! Test runners, and a linter, that proctor knows and does not read: a row of data for each says which report it can write, and with which words it says that
 //! nothing ran.
 //!
 //! Without the setting `report` such a runner is judged by its exit code alone, so its success proves nothing about tests. The reason then has
@@ -12,6 +12,8 @@ struct KnownRunner {
     programs: &'static [&'static str],
     /// The word that the command needs for the runner to run tests; empty if it needs none.
     subcommand: &'static str,
+    /// What nobody knows the number of, in the plural.
+    counts: &'static str,
     /// The value of the setting `report` that fits.
     report: &'static str,
     /// What a person has to do so that the runner writes that report; empty if it always does.
@@ -23,81 +25,97 @@ struct KnownRunner {
     nothing: &'static [&'static str],
     /// The words of a line that says that something ran, now or before on the same input. A runner of several parts may say both.
     something: &'static [&'static str],
+    /// Options with which the runner ends with exit code 0 and runs none.
+    idle: &'static [&'static str],
 }
+
+const RUNNER: KnownRunner = KnownRunner {
+    programs: &[],
+    subcommand: "",
+    counts: "tests",
+    report: "",
+    writes_it_with: "",
+    asks: &[],
+    nothing: &[],
+    something: &[],
+    idle: &[],
+};
 
 const RUNNERS: &[KnownRunner] = &[
     KnownRunner {
         programs: &["rspec"],
-        subcommand: "",
         report: r#"{ file = "tmp/rspec.xml", format = "junit" }"#,
         writes_it_with: "the gem `rspec_junit_formatter` and `--format progress --format RspecJunitFormatter --out tmp/rspec.xml`",
-        asks: &[],
         nothing: &["0 examples, 0 failures"],
-        something: &[],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["phpunit"],
-        subcommand: "",
         report: r#"{ file = "build/junit.xml", format = "junit" }"#,
         writes_it_with: "`--log-junit build/junit.xml`",
-        asks: &[],
         nothing: &["No tests executed!"],
-        something: &[],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["dotnet"],
         subcommand: "test",
         report: r#"{ file = "TestResults/*.trx", format = "trx" }"#,
         writes_it_with: "`--logger trx --results-directory TestResults`",
-        asks: &[],
         nothing: &["No test is available in", "Zero tests ran", "No test matches the given testcase filter"],
         something: &["Passed!  -", "Failed!  -"],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["gradle", "gradlew"],
-        subcommand: "",
         report: r#"{ file = "build/test-results/test/*.xml", format = "junit" }"#,
-        writes_it_with: "",
         asks: &["test", "check"],
         nothing: &[":test NO-SOURCE", ":test SKIPPED"],
         something: &[":test\n", ":test UP-TO-DATE", ":test FROM-CACHE"],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["mvn", "mvnw"],
-        subcommand: "",
         report: r#"{ file = "target/surefire-reports/TEST-*.xml", format = "junit" }"#,
-        writes_it_with: "",
         asks: &["test", "integration-test", "verify"],
         nothing: &["No tests to run.", "Tests are skipped."],
         something: &["Tests run: "],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["ctest"],
-        subcommand: "",
         report: r#"{ file = "build/junit.xml", format = "junit" }"#,
         writes_it_with: "`--test-dir build --output-junit junit.xml`",
-        asks: &[],
         nothing: &["No tests were found!!!"],
         something: &["tests passed"],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["tox"],
-        subcommand: "",
         report: r#"{ file = "junit.xml", format = "junit" }"#,
         writes_it_with: "`--junitxml=junit.xml` for the pytest that tox runs",
-        asks: &[],
-        // tox puts the time behind it.
-        nothing: &[": SKIP\n", ": SKIP ("],
-        something: &["OK", "congratulations"],
+        // tox puts the time behind it, and for an environment with commands how long each of them took.
+        nothing: &[": SKIP\n", ": SKIP (", ": OK ("],
+        something: &["+cmd["],
+        idle: &["-h", "--help", "--version", "-l", "--listenvs", "-a", "--listenvs-all", "-n", "--notest"],
+        ..RUNNER
     },
     KnownRunner {
         programs: &["nox"],
-        subcommand: "",
         report: r#"{ file = "junit.xml", format = "junit" }"#,
         writes_it_with: "`--junitxml=junit.xml` for the pytest that nox runs",
-        asks: &[],
         nothing: &[" skipped:"],
         something: &[" was successful", ": success"],
+        idle: &["-h", "--help", "--version", "-l", "--list", "--install-only"],
+        ..RUNNER
+    },
+    KnownRunner {
+        programs: &["golangci-lint"],
+        subcommand: "run",
+        counts: "files",
+        report: r#"{ file = "golangci.sarif", format = "sarif" }"#,
+        writes_it_with: "`--output.sarif.path golangci.sarif`",
+        nothing: &["no go files to analyze"],
+        ..RUNNER
     },
 ];
 
@@ -106,9 +124,11 @@ const RUNNERS: &[KnownRunner] = &[
 pub(super) struct RanUnread {
     /// The runner's program.
     pub(super) program: String,
+    /// What nobody knows the number of, in the plural.
+    pub(super) counts: &'static str,
     /// What a person may write, as a sentence.
     pub(super) advice: String,
-    /// The line with which the runner says that nothing ran.
+    /// How it is known that nothing ran, as the end of a sentence about the runner.
     pub(super) nothing: Option<String>,
 }
 
@@ -125,9 +145,11 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<RanUnread> {
     };
     let last_part = |word: &String| word.rsplit(':').next().is_some_and(|part| runner.asks.contains(&part));
     let asks = runner.asks.is_empty() || arguments.iter().any(last_part);
-    let nothing = says(runner.nothing).filter(|_| asks && says(runner.something).is_none());
-    let program = program.clone();
-    Some(RanUnread { program, advice: advice(runner), nothing })
+    let said = says(runner.nothing).filter(|_| asks && says(runner.something).is_none());
+    let own = arguments.iter().take_while(|word| *word != "--").find(|word| runner.idle.contains(&word.as_str()));
+    let idle = own.map(|option| format!("runs nothing with `{option}`"));
+    let nothing = idle.or_else(|| said.map(|line| format!("itself says that nothing ran ({line})")));
+    Some(RanUnread { program: program.clone(), counts: runner.counts, advice: advice(runner), nothing })
 }
 
 /// Returns whether a line has words that no letter or digit beside them makes other ones: `10 examples` has no `0 examples`.
@@ -204,10 +226,17 @@ mod tests {
         ("mvn -q test", "", CategoryCode::ExpectedExit),
         ("mvn test", "[INFO] No tests to run.\n[INFO] BUILD SUCCESS\n", CategoryCode::NothingChecked),
         ("mvn test", "[INFO] No tests to run.\n[INFO] Tests run: 2, Failures: 0\n", CategoryCode::ExpectedExit),
+        // golangci-lint 2, by its documentation.
+        ("golangci-lint run", "0 issues.\n", CategoryCode::ExpectedExit),
+        ("golangci-lint run --issues-exit-code 0", "level=error msg=\"no go files to analyze\"\n", CategoryCode::NothingChecked),
         // ctest 4.4.5, tox 4.67.15 and nox 2026.10.20.
         ("sh -c 'cmake --build build && ctest --test-dir build'", "No tests were found!!!\n", CategoryCode::NothingChecked),
         ("ctest", "100% tests passed out of 1\n", CategoryCode::ExpectedExit),
-        ("tox", "  py: OK (0.27 seconds)\n  congratulations :) (0.35 seconds)\n", CategoryCode::ExpectedExit),
+        (
+            "tox",
+            "  py: OK (1.97=setup[0.27]+cmd[1.70] seconds)\n  congratulations :) (2.01 seconds)\n",
+            CategoryCode::ExpectedExit,
+        ),
         ("tox -qq", "SKIPPED [1] test_a.py:3: no network\n1 passed, 1 skipped\n", CategoryCode::ExpectedExit),
         ("tox", "  py39: SKIP (0.01 seconds)\n", CategoryCode::NothingChecked),
         ("nox", "nox > Running session tests\nnox > Session tests skipped: no.\n", CategoryCode::NothingChecked),
@@ -229,6 +258,65 @@ mod tests {
             "`mvn` ran and ended with exit code 0, but nothing tells how many tests; write `report = { file = \
              \"target/surefire-reports/TEST-*.xml\", format = \"junit\" }` into the check"
         );
+    }
+
+    /// The ways of doing nothing with tox 4.67.15 and nox 2026.10.20, each with what was printed: all tests are skipped, a test ends the
+    /// process, nothing is there to run, a version, a list, and an option that only installs. Where a filter matches no test, both end with
+    /// another exit code than 0.
+    const DID_NOTHING: &[(&str, &str)] = &[
+        (
+            "tox",
+            "py: commands[0]> pytest tests\n============================= test session starts ==============================\n\
+             collected 1 item\n\ntests/test_a.py s                                                        [100%]\n\n\
+             ============================== 1 skipped in 0.03s ==============================\n\
+             \u{20} py: OK (1.83=setup[0.22]+cmd[1.61] seconds)\n  congratulations :) (2.13 seconds)\n",
+        ),
+        (
+            "tox",
+            "py: commands[0]> pytest tests\n============================= test session starts ==============================\n\
+             platform linux -- Python 3.11.7, pytest-9.2.0, pluggy-1.7.0\n  py: OK (1.21=setup[0.22]+cmd[0.99] seconds)\n\
+             \u{20} congratulations :) (1.47 seconds)\n",
+        ),
+        (
+            "tox",
+            "ROOT: No loadable tox.ini or setup.cfg or pyproject.toml or tox.toml found, assuming empty tox.ini at /project\n\
+             \u{20} py: OK (11.75 seconds)\n  congratulations :) (11.91 seconds)\n",
+        ),
+        ("tox --version", "4.67.15 from /venv/lib/python3.11/site-packages/tox/__init__.py\n"),
+        ("tox -l", "py\n"),
+        ("tox --notest", "  py: OK (0.37 seconds)\n  congratulations :) (0.63 seconds)\n"),
+        (
+            "tox",
+            "============================== 1 failed in 0.08s ===============================\npy: exit 1 (1.11 seconds) /project> pytest tests pid=8766\n\
+             py: command failed but is marked ignore outcome so handling it as success\n  py: OK (1.42=setup[0.31]+cmd[1.11] seconds)\n",
+        ),
+        (
+            "nox",
+            "nox > Running session tests\nnox > pytest tests\n============================= test session starts ==============================\n\
+             ============================== 1 skipped in 0.01s ==============================\nnox > Session tests was successful in 2 seconds.\n",
+        ),
+        (
+            "nox",
+            "nox > Running session tests\nnox > pytest tests\n============================= test session starts ==============================\n\
+             platform linux -- Python 3.11.7, pytest-9.2.0, pluggy-1.7.0\nnox > Session tests was successful in 2 seconds.\n",
+        ),
+        ("nox", "nox > Running session tests\nnox > Session tests skipped: no.\n"),
+        ("nox --version", "2026.10.20\n"),
+        ("nox -l", "Sessions defined in /project/noxfile.py:\n\n* tests\n"),
+        ("nox --install-only", "nox > Running session tests\nnox > Session tests was successful.\n"),
+        (
+            "nox",
+            "============================== 1 failed in 0.19s ===============================\nnox > Session tests was successful in 3 seconds.\n",
+        ),
+    ];
+
+    #[test]
+    fn no_way_of_doing_nothing_with_tox_or_nox_is_green() {
+        for (command, printed) in DID_NOTHING {
+            let seen = Returned::exited(Tool::Generic, command, 0).saying(printed, "").interpret();
+            let is_red = matches!(seen.category, CategoryCode::NothingChecked | CategoryCode::Inconsistent);
+            assert!(is_red, "{command}: {:?} {}", seen.category, seen.reason);
+        }
     }
 
     #[test]

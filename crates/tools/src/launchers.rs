@@ -111,7 +111,7 @@ const LAUNCHERS: &[Launcher] = &[
 ];
 
 /// Programs that run scripts from a project's files. The command line does not show what a script runs.
-const SCRIPT_RUNNERS: &[&str] = &[
+pub(super) const SCRIPT_RUNNERS: &[&str] = &[
     "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "tox", "nox", "invoke", "inv", "doit", "ninja", "hatch",
     "pdm", "poe", "rush", "nx", "turbo",
 ];
@@ -125,8 +125,12 @@ pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 /// Options of `python` that take the next word as their value.
 pub(super) const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
 
-/// Options of `node` that take the next word as their value.
-const NODE_VALUED: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file"];
+/// Programs that run a file as node does: node, and those that hand it on to node with a loader for TypeScript.
+pub(super) const NODES: &[&str] = &["node", "nodejs", "tsx", "ts-node", "ts-node-esm", "ts-node-transpile-only", "babel-node"];
+
+/// Options of these programs that take the next word as their value.
+const NODE_VALUED: &[&str] =
+    &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--tsconfig", "-P", "--project"];
 
 /// The tool that a command runs, and the tool's arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,8 +291,7 @@ pub(super) fn only_starts_others(name: &str) -> bool {
         || SHELLS.contains(&name)
         || WORDS_OF_SHELLS.contains(&name)
         || is_python(name)
-        || name == "node"
-        || name == "nodejs"
+        || NODES.contains(&name)
 }
 
 enum Step {
@@ -301,7 +304,7 @@ fn step(name: &str, argv: &[String], at: usize) -> Step {
     if is_python(name) {
         return step_python(argv, at + 1);
     }
-    if name == "node" || name == "nodejs" {
+    if NODES.contains(&name) {
         return Step::Continue(skip_options(argv, at + 1, NODE_VALUED));
     }
     match LAUNCHERS.iter().find(|launcher| launcher.program == name) {

@@ -74,7 +74,7 @@ pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use configured_outputs::{configured_outputs, may_name_outputs};
 pub use discover::{
     FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, RunCommand, command_text, find_checks, policy_of_command,
-    policy_of_script, propose, tests_not_run, uncovered, written_files,
+    policy_of_script, propose, tests_not_run, uncovered, wrapped_runner, written_files,
 };
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
@@ -116,6 +116,8 @@ pub mod captured;
 mod fixture_claims;
 #[cfg(test)]
 mod fixture_tests;
+#[cfg(test)]
+mod nothing_ran_tests;
 #[cfg(test)]
 mod property_tests;
 #[cfg(any(test, feature = "testing"))]

@@ -1,10 +1,14 @@
 //! Reads the totals that `python -m unittest` prints at its end. It is judged by its exit code, and it may end with exit code 0
 //! although no test passed.
 //!
-//! Only a command that starts the runner itself is read. The runner prints its totals in every run, so a run without them did not
+//! What pytest prints at the end of a session is read too, where a command only names a text of the project, such as `tox`.
+//!
+//! Of unittest, only a command that starts the runner itself is read. The runner prints its totals in every run, so a run without them did not
 //! reach its end: a test ended the process, for example by `os._exit(0)`.
 
 use crate::interpret::Exited;
+use crate::launchers::{SCRIPT_RUNNERS, visit_programs};
+use crate::pytest::{PYTEST, is_end_of_session, sessions};
 use crate::python_module::{ModuleRun, runs_python_module};
 
 /// What a command printed about tests.
@@ -12,8 +16,8 @@ use crate::python_module::{ModuleRun, runs_python_module};
 pub(super) enum PrintedTotals {
     /// The command starts no runner that is known here.
     NoRunner,
-    /// The command starts a runner, and it printed no totals.
-    Missing,
+    /// The command starts this runner, and it printed no totals.
+    Missing(&'static str),
     Printed(Totals),
 }
 
@@ -32,10 +36,30 @@ pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
     // A container with a terminal hands on both streams as one.
     let totals = || of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
     match runs {
+        ModuleRun::No if names_a_text(argv) => of_pytest(&exited.stdout),
         ModuleRun::No => PrintedTotals::NoRunner,
-        ModuleRun::Alone => totals().map_or(PrintedTotals::Missing, PrintedTotals::Printed),
+        ModuleRun::Alone => totals().map_or(PrintedTotals::Missing("python -m unittest"), PrintedTotals::Printed),
         // A script of several commands may have had no reason to start the runner.
         ModuleRun::InScript => totals().map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
+    }
+}
+
+// Returns whether a command only names what a text of the project runs.
+fn names_a_text(argv: &[String]) -> bool {
+    let mut is_named = false;
+    visit_programs(argv, &mut |call| is_named |= SCRIPT_RUNNERS.contains(&call[0].as_str()));
+    is_named
+}
+
+// Reads what pytest says at the end of its sessions. A program such as tox runs it without the variables by which it could be asked for a
+// report.
+fn of_pytest(printed: &str) -> PrintedTotals {
+    let begun = printed.lines().filter(|line| line.trim_matches('=') == " test session starts ").count();
+    let ended = printed.lines().filter(|line| is_end_of_session(line)).count();
+    match sessions(printed) {
+        _ if begun > ended => PrintedTotals::Missing(PYTEST),
+        Some((ran, passed)) => PrintedTotals::Printed(Totals { ran, passed }),
+        None => PrintedTotals::NoRunner,
     }
 }
 
@@ -67,6 +91,21 @@ mod tests {
 
     fn category(command: &str, stdout: &str, stderr: &str) -> CategoryCode {
         Returned::exited(Tool::Generic, command, 0).saying(stdout, stderr).interpret().category
+    }
+
+    #[test]
+    fn sessions_of_pytest_behind_a_text_that_passed_no_test_checked_nothing() {
+        use CategoryCode::{ExpectedExit, NothingChecked};
+        for (command, stdout, expected) in [
+            ("tox", "===== 2 skipped in 0.01s =====\n  py: OK (0.27 seconds)\n  congratulations :)\n", NothingChecked),
+            ("make test", "2 skipped, 1 xfailed, 3 warnings in 0.01s\n", NothingChecked),
+            ("tox", "== 2 skipped in 0.01s ==\n== 1 passed, 1 skipped in 0.01s ==\n", ExpectedExit),
+            ("tox", "== 2 skipped in 0.01s ==\n== 1 passed, 3 subtests passed in 0.01s ==\n", ExpectedExit),
+            ("make build", "12 files in 0.1s\n", ExpectedExit),
+            ("./check.sh", "== 2 skipped in 0.01s ==\n", ExpectedExit),
+        ] {
+            assert_eq!(category(command, stdout, ""), expected, "{command}: {stdout}");
+        }
     }
 
     #[test]

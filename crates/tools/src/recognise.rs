@@ -135,6 +135,11 @@ mod tests {
         ("node --test", Tool::NodeTest, DIRECT),
         ("/usr/bin/node --import tsx --test test/a.test.ts", Tool::NodeTest, DIRECT),
         ("node server.js --test", Tool::Generic, DIRECT),
+        ("tsx --tsconfig tsconfig.test.json --test src/a.test.ts", Tool::NodeTest, DIRECT),
+        ("npx tsx node_modules/.bin/mocha test/a.ts", Tool::Mocha, DIRECT),
+        ("ts-node -P tsconfig.test.json node_modules/.bin/mocha", Tool::Mocha, DIRECT),
+        ("tsx watch src/server.ts", Tool::Generic, DIRECT),
+        ("ts-node scripts/test.ts", Tool::Generic, DIRECT),
         ("node server.js --version", Tool::Generic, DIRECT),
         ("go build ./...", Tool::Compile, DIRECT),
         ("go test ./...", Tool::GoTest, DIRECT),
@@ -210,6 +215,8 @@ mod tests {
             ("cargo build && cargo test", Tool::CargoTest),
             ("NODE_ENV=test node --test", Tool::NodeTest),
             ("(jest)", Tool::Generic),
+            ("tsx --test src/*.test.ts", Tool::NodeTest),
+            ("NODE_ENV=test ts-node node_modules/.bin/mocha", Tool::Mocha),
         ] {
             let found = recognise_script(script);
             assert_eq!((found.tool, found.form), (tool, WRAPPED), "{script}");

@@ -138,7 +138,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_test::ask,
         find: Some(node_test::find),
         triggers: triggers::SCRIPT_TESTS,
-        ..row(Tool::NodeTest, &["node", "nodejs"], node_test::interpret)
+        ..row(Tool::NodeTest, &["node", "nodejs", "tsx"], node_test::interpret)
     },
     ToolRow {
         checks: cargo_test::runs_tests,

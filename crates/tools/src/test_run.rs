@@ -129,8 +129,15 @@ pub(super) struct RunFacts {
     pub(super) run: TestRun,
     /// Counts for people, by which nothing is judged.
     pub(super) further: FurtherTestCounts,
-    /// How many of the passed tests passed only when they were tried again.
+    /// How many of the passed tests passed only when they were tried again, where the runner does not say which.
     pub(super) flaky: u64,
+    /// The tests that failed, and passed when they were tried again, where the runner says which. Each counts as a failure without
+    /// `accepts_repetitions`.
+    pub(super) repeated: Vec<ReadTest>,
+    /// Whether the check has `retries`, by which the last attempt counts.
+    pub(super) accepts_repetitions: bool,
+    /// The number of `repeated` tests that count as failures.
+    pub(super) wavering: u64,
     /// What of the tests could not be loaded or built, such as a file with a syntax error. Each counts as a failure.
     pub(super) unloaded: Vec<TestFailure>,
     /// Why nothing can be read from the run; `None` if its output or report was read.
@@ -175,6 +182,22 @@ const RULES: &[Rule] = &[
         says: |facts| {
             let contradiction = facts.contradiction.as_deref().unwrap_or_default();
             format!("{} contradicts itself: {contradiction}; see the log", facts.name)
+        },
+    },
+    Rule {
+        applies: |facts| {
+            let is_all = facts.run.counts.failed == facts.wavering && facts.unloaded.is_empty() && facts.signal.is_none();
+            facts.code == 0 && facts.wavering > 0 && is_all && facts.unfinished.is_none()
+        },
+        category: CategoryCode::TestsFailed,
+        says: |facts| {
+            let named = listed(facts.run.failures.iter().map(headline).collect(), facts.wavering);
+            format!(
+                "{} of {} tests failed, and passed only when they were tried again: {named}; mend them, or accept this with `retries = 1` in \
+                 the check",
+                facts.wavering,
+                facts.run.counts.passed + facts.wavering
+            )
         },
     },
     Rule {
@@ -262,7 +285,18 @@ const RULES: &[Rule] = &[
 ];
 
 /// Judges a run that ended by itself. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
+///
+/// A test that failed and passed on one content has proved nothing, as for `proctor gate`.
 pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
+    let repeated = std::mem::take(&mut facts.repeated);
+    let (outcome, number) = match facts.accepts_repetitions {
+        true => (TestOutcome::Passed, &mut facts.flaky),
+        false => (TestOutcome::Failed, &mut facts.wavering),
+    };
+    *number += repeated.len() as u64;
+    for test in repeated {
+        facts.run.add(outcome, test);
+    }
     if let Some((category, reason)) = facts.unread {
         return Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     }

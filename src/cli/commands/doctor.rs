@@ -11,12 +11,12 @@ use crate::cli::environment;
 use crate::cli::render;
 use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment, RunControl};
-use proctor_model::CommandExit;
+use proctor_model::{CommandExit, NetworkAccess};
 use proctor_plan::spec::{self, DiskFiles};
 use proctor_project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
 use proctor_sandbox::EnvironmentAdditions;
 use proctor_sandbox::process::{
-    KernelSwitches, LauncherHandle, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals,
+    KernelSwitches, LauncherHandle, RunNetwork, clock, filter_obstacle, limits_offered, restricts_sockets_and_signals,
 };
 
 pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -52,6 +52,8 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         filter_obstacle: filter_obstacle(),
         switches: KernelSwitches::read(),
         mode: configuration.sandbox.mode,
+        network: configuration.sandbox.network,
+        network_obstacle: RunNetwork::make(environment.executable(), NetworkAccess::Loopback).err(),
         around: look_around(environment, &mut launcher, &request)?,
         service: super::service::installed(environment),
     };

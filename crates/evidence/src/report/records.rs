@@ -154,6 +154,7 @@ fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>, on
         full_name: case.full_name.clone(),
         report_name: case.report_name.clone(),
         status: case.status,
+        expected_to_fail: case.expected_to_fail,
         title: case.title.clone(),
         duration: case.duration_us.map(|duration| duration.saturating_add(500) / 1000),
         duration_us: case.duration_us.filter(|duration| duration % 1000 != 0),

@@ -176,9 +176,10 @@ impl<'c> Resolver<'c> {
         let place = format!("{}:{line}", self.configuration.file);
         let recognised = recognised(&command.value, self.files, directory, &place);
         // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation, and so is a tool that may have a report
-        // of its own.
-        let gives_way = recognised.tool.gives_way() || recognised.tool.allows_report();
-        let is_plain = gives_way && settings.expected_exit_codes.is_some();
+        // of its own, or that only a text of the project shows.
+        let gives_way = recognised.tool.gives_way() || recognised.tool.allows_report() || recognised.is_behind_a_text;
+        let says_itself = settings.expected_exit_codes.is_some() || recognised.is_behind_a_text && check.report.is_some();
+        let is_plain = gives_way && says_itself;
         let seen = if is_plain { Tool::default() } else { recognised.tool };
         let of_report = self.of_report(check, seen);
         let tool = of_report.or(said).unwrap_or(seen);

@@ -218,6 +218,10 @@ impl ActiveAction {
                 events.push(event);
             }
         }
+        // Without namespaces a service is in the machine's network, whatever was asked for. proctor has to know it to look for it there.
+        if self.keeper.level != IsolationLevel::Namespace {
+            events.extend(self.started.take());
+        }
         Ok(events)
     }
 

@@ -22,21 +22,23 @@ function lineIn(file, stack) {
 }
 
 function listen(runner, isDryRun) {
-  const tests = new Map();
+  const tests = new Map(), before = new Map();
+  // A copy of a test stands for it in each new try.
+  const keyOf = (runnable) => typeof runnable.retriedTest === 'function' && runnable.retriedTest() || runnable;
   const add = (runnable, status, error) => {
     const text = (value) => (value === undefined || value === null ? '' : String(value));
     const retries = typeof runnable.currentRetry === 'function' ? runnable.currentRetry() : 0;
     const trace = error && typeof error === 'object' ? text(error.stack) : '';
     const file = runnable.file || (runnable.parent && runnable.parent.file);
-    // A copy of a test stands for it in each new try.
-    const key = typeof runnable.retriedTest === 'function' && runnable.retriedTest() || runnable;
-    tests.set(key, {
+    tests.set(keyOf(runnable), {
       name: text(runnable.title), suite: names(runnable), status, duration: runnable.duration || 0, filePath: file,
       message: error === undefined ? undefined : text(error && error.message || error), trace, line: lineIn(file, trace),
       retries: retries > 0 ? retries : undefined, flaky: retries > 0 && status === 'passed' ? true : undefined,
     });
   };
-  runner.on('pass', (test) => add(test, isDryRun ? 'skipped' : 'passed'));
+  // What went wrong in a test that passes in the end was told by the earlier tries.
+  runner.on('retry', (test, error) => before.set(keyOf(test), error));
+  runner.on('pass', (test) => add(test, isDryRun ? 'skipped' : 'passed', before.get(keyOf(test))));
   runner.on('pending', (test) => add(test, 'skipped'));
   runner.on('fail', (test, error) => add(test, 'failed', error === undefined ? 'it failed' : error));
   runner.on('end', () => {

@@ -47,15 +47,18 @@ function told(test) {
   // A test that never began although nothing skips it: the run ended before.
   const isUnended = !last && test.expectedStatus !== 'skipped' || last && last.status === 'interrupted';
   const status = isUnended ? 'other' : OUTCOMES[test.outcome()];
-  const error = last && last.errors && last.errors[0] || last && last.error;
-  const failed = status === 'failed' ? { message: last.status, ...(error ? words(error) : {}) } : {};
-  const place = status === 'failed' && error && error.location && error.location.file === test.location.file ? error.location : test.location;
+  const isFlaky = test.outcome() === 'flaky';
+  // What went wrong in a flaky test stands in an earlier attempt.
+  const ended = isFlaky ? test.results.find((result) => result.error) : last;
+  const error = ended && ended.errors && ended.errors[0] || ended && ended.error;
+  const failed = status === 'failed' || isFlaky ? { message: ended ? ended.status : '', ...(error ? words(error) : {}) } : {};
+  const place = (status === 'failed' || isFlaky) && error && error.location && error.location.file === test.location.file ? error.location : test.location;
   // The first titles are those of the root, the project and the file.
   const [, project, , ...names] = test.titlePath().slice(0, -1);
   if (project) names.unshift(`[${project}]`);
   return {
     name: test.title, suite: names, status, duration: last ? last.duration : 0, filePath: test.location.file, line: place.line,
-    retries: test.results.length > 1 ? test.results.length - 1 : undefined, flaky: test.outcome() === 'flaky' ? true : undefined, ...failed,
+    retries: test.results.length > 1 ? test.results.length - 1 : undefined, flaky: isFlaky ? true : undefined, ...failed,
   };
 }
 

@@ -2,94 +2,13 @@
 
 use std::path::Path;
 
-use crate::captured::{captured, interpret};
+use crate::captured::{interpret, read};
 use crate::discover::{command_text, find_checks};
 use crate::prepare::{ReportRequest, prepare};
 use crate::project_files::fake::FakeFiles;
 use crate::recognise::{CommandForm, recognise, recognise_script};
-use crate::samples::action;
-use proctor_model::{CategoryCode, Tool, split_words};
-
-/// The ways of a run in which no test passes, each with the captured output of each runner: there is no file, every test is skipped, a filter
-/// matches nothing, a test ends the process, the configuration does, help or a version is printed, and an option lets a run pass that did
-/// not.
-const NOTHING_RAN: &[(&str, [&str; 7])] = &[
-    (
-        "mocha/12.0.3",
-        [
-            "no-tests",
-            "all-skipped",
-            "filter-matches-nothing",
-            "exit-0-in-test",
-            "exit-0-in-config",
-            "version",
-            "failures-are-no-failure",
-        ],
-    ),
-    (
-        "playwright/1.65.1",
-        [
-            "no-tests",
-            "all-skipped",
-            "filter-matches-nothing",
-            "exit-0-in-test",
-            "exit-0-in-config",
-            "version",
-            "no-tests-allowed",
-        ],
-    ),
-    (
-        "bun-test/1.4.5",
-        [
-            "no-tests",
-            "all-skipped",
-            "filter-matches-nothing",
-            "exit-0-in-test",
-            "exit-0-in-config",
-            "version",
-            "no-tests-allowed",
-        ],
-    ),
-    (
-        "deno-test/2.9.6",
-        [
-            "no-tests",
-            "all-skipped",
-            "filter-matches-nothing",
-            "exit-0-in-test",
-            "exit-0-in-config",
-            "version",
-            "no-tests-allowed",
-        ],
-    ),
-    (
-        "ava/7.0.0",
-        [
-            "no-tests",
-            "all-skipped",
-            "filter-matches-nothing",
-            "exit-0-in-test",
-            "exit-0-in-config",
-            "version",
-            "file-without-tests",
-        ],
-    ),
-];
-
-#[test]
-fn no_way_of_running_nothing_is_green() {
-    let mut with_exit_code_0 = 0;
-    for (tool, ways) in NOTHING_RAN {
-        for way in ways {
-            let (_, code, seen) = captured(&format!("{tool}/{way}.txt"));
-            let is_green = matches!(seen.category, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit);
-            assert!(!is_green, "{tool}/{way}: {}", seen.reason);
-            with_exit_code_0 += u32::from(code == 0);
-        }
-        assert_eq!(interpret(&format!("{tool}/pass.txt")).category, CategoryCode::TestsPassed, "the control of {tool}");
-    }
-    assert!(with_exit_code_0 >= 20, "the runners themselves call {with_exit_code_0} of them a success");
-}
+use crate::samples::{Returned, action};
+use proctor_model::{CategoryCode, Tool, ToolReport, split_words};
 
 #[test]
 fn a_failure_says_where_and_why() {
@@ -110,12 +29,44 @@ fn a_failure_says_where_and_why() {
 }
 
 #[test]
-fn a_flaky_test_is_said_and_counted() {
-    for path in ["mocha/12.0.3/flaky.txt", "playwright/1.65.1/flaky.txt"] {
+fn a_flaky_test_is_not_passed_unless_the_check_accepts_repetitions() {
+    for (path, tool, command, error) in [
+        ("mocha/12.0.3/flaky.txt", Tool::Mocha, "mocha --retries 2", "Expected values to be strictly equal: 1 !== 2"),
+        (
+            "playwright/1.65.1/flaky.txt",
+            Tool::Playwright,
+            "playwright test --retries=1",
+            "Error: expect(received).toBe(expected) // Object.is equality",
+        ),
+    ] {
         let seen = interpret(path);
+        assert_eq!(seen.category, CategoryCode::TestsFailed, "{path}: {}", seen.reason);
+        assert!(seen.reason.contains("wavers: ") && seen.reason.contains("`retries = 1`"), "{path}: {}", seen.reason);
+        let results = seen.test_results.expect("a report");
+        assert_eq!((results.counts.passed, results.counts.failed, results.further.reruns), (1, 1, 1), "{path}");
+        let [failure] = results.failures.as_slice() else { panic!("{path}: {:?}", results.failures) };
+        assert_eq!((failure.test_name.as_str(), failure.line, failure.error.as_str()), ("wavers", Some(3), error), "{path}");
+
+        let mut accepting = Returned::exited(tool, command, 0);
+        accepting.action.retry_attempts = 1;
+        accepting.report = ToolReport::Fresh(read(path).report.expect("a report").into_bytes());
+        let seen = accepting.interpret();
+        assert_eq!(seen.category, CategoryCode::TestsPassed, "{path}");
         assert_eq!(seen.reason, "2 passed (1 of them flaky), 0 failed, 0 skipped", "{path}");
         assert_eq!(seen.warnings, ["1 test(s) passed only when they were tried again"], "{path}");
-        assert_eq!(seen.test_results.map(|results| results.further.reruns), Some(1), "{path}");
+    }
+}
+
+#[test]
+fn a_failure_beside_a_flaky_test_is_no_exit_code_0() {
+    let report = r#"{"results":{"summary":{"tests":2,"passed":1,"failed":1},"tests":[{"name":"a","status":"passed","flaky":true},
+        {"name":"b","status":"failed","message":"no"}]}}"#;
+    for (code, expected) in [(0, CategoryCode::Inconsistent), (1, CategoryCode::TestsFailed)] {
+        let mut seen = Returned::exited(Tool::Playwright, "playwright test", code);
+        seen.report = ToolReport::Fresh(report.as_bytes().to_vec());
+        let seen = seen.interpret();
+        assert_eq!(seen.category, expected, "{}", seen.reason);
+        assert_eq!(seen.test_results.map(|results| results.counts.failed), Some(2), "{}", seen.reason);
     }
 }
 

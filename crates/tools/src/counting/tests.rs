@@ -126,52 +126,6 @@ pub(crate) const CLAIMS: &[Claim] = &[
     Claim("ty/0.0.108/warnings.txt", CategoryCode::Findings, [0, 3, 1], "a.py:2 Object of type `Literal[\"a\"]` is not a"),
 ];
 
-/// A tool with the captured outputs of five ways of checking nothing: no file, everything left out, a filter without a match, a version
-/// in place of a check, and findings that an option or setting turns into less.
-type Ways = (Tool, &'static str, [&'static str; 5]);
-
-#[rustfmt::skip]
-const WAYS: &[Ways] = &[
-    (Tool::Ty, "ty/0.0.108", ["no-files", "filter-matches-nothing", "missing-path", "version", "exit-zero"]),
-    (Tool::Pyrefly, "pyrefly/1.5.0", ["no-files", "filter-matches-nothing", "missing-path", "version", "warnings"]),
-    (Tool::Pyright, "pyright/1.1.414", ["no-files", "filter-matches-nothing", "bad-include", "version", "warnings"]),
-    (Tool::Pyright, "pyright/basedpyright-1.40.2", ["no-files", "filter-matches-nothing", "bad-include", "version", "warnings"]),
-    (Tool::Oxlint, "oxlint/1.94.0", ["no-files", "all-ignored", "filter-matches-nothing", "version", "warnings"]),
-    (Tool::Biome, "biome/2.6.8", ["no-files", "unmatched-allowed", "missing-path", "version", "rules-off"]),
-    (Tool::Clippy, "clippy/0.1.95", ["no-manifest", "no-target", "missing-target", "version-of-clippy", "warnings"]),
-    (Tool::PreCommit, "pre-commit/4.7.0", ["no-files", "skip", "missing-hook", "version", "nothing-staged"]),
-    (Tool::PreCommit, "pre-commit/prek-0.5.11", ["no-files", "skip", "missing-hook", "version", "nothing-staged"]),
-];
-
-#[test]
-fn no_way_of_checking_nothing_is_green() {
-    for (tool, folder, ways) in WAYS {
-        for way in ways {
-            let said = interpret(&format!("{folder}/{way}.txt"));
-            let is_green = matches!(said.category, CategoryCode::Clean | CategoryCode::ExpectedExit);
-            assert!(!is_green, "{folder}/{way}: {:?} {}", said.category, said.reason);
-        }
-        // The sixth way: something ends the tool with exit code 0 before it says anything.
-        let argv = called(*tool);
-        let silent = Returned::exited(*tool, argv, 0).interpret();
-        let expected = if *tool == Tool::PreCommit { CategoryCode::NothingChecked } else { CategoryCode::ReportUnreadable };
-        assert_eq!(silent.category, expected, "{argv}: {}", silent.reason);
-    }
-}
-
-fn called(tool: Tool) -> &'static str {
-    let calls = [
-        (Tool::Ty, "ty check"),
-        (Tool::Pyrefly, "pyrefly check"),
-        (Tool::Pyright, "basedpyright"),
-        (Tool::Oxlint, "npx oxlint"),
-        (Tool::Biome, "npx @biomejs/biome check"),
-        (Tool::Clippy, "cargo clippy"),
-        (Tool::PreCommit, "pre-commit run --all-files"),
-    ];
-    calls.iter().find(|(called, _)| *called == tool).expect("each tool here has a call").1
-}
-
 #[test]
 fn what_is_examined_comes_from_the_tool_itself() {
     let examined = |path: &str| interpret(path).examined.and_then(|examined| examined.count);

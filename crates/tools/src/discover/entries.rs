@@ -1,5 +1,5 @@
-//! Reads the named commands in the files of task runners: targets of makefiles, recipes of justfiles, tasks of Taskfiles, environments
-//! of tox, sessions of nox, and scripts of Hatch, PDM and poe.
+//! Reads the named commands in the files of task runners: targets of makefiles, recipes of justfiles, tasks of Taskfiles, and scripts of
+//! Hatch, PDM and poe. `environments` reads those of tox and nox.
 //!
 //! The readers know the usual form of each file and not its whole language. What they cannot read is no command.
 
@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toml::{Table, Value};
 
+use crate::discover::environments::{BASE, default_of_nox, default_of_tox, nox, tox};
 use crate::project_files::{ProjectFiles, within};
 
 /// A command that a file of the project gives a name.
@@ -26,8 +27,11 @@ pub(super) struct TaskRunner {
     pub(super) call: &'static [&'static str],
     /// Returns all named commands in the files of a directory.
     pub(super) read: fn(&dyn ProjectFiles, &str) -> Vec<NamedCommand>,
-    /// Whether it runs all of them where none is named.
-    pub(super) runs_all: bool,
+    /// Returns the names of those that it runs where none is named, as the files of a directory say it; `None` where they do not say it
+    /// plainly. A runner without this function runs none then.
+    pub(super) default: Option<fn(&dyn ProjectFiles, &str) -> Option<Vec<String>>>,
+    /// Whether its commands get no variables from outside but those that its file names.
+    pub(super) clears_variables: bool,
     named_by: NamedBy,
     /// What it runs for a name that its files do not have.
     pub(super) otherwise: Option<&'static str>,
@@ -59,7 +63,8 @@ const RUNNER: TaskRunner = TaskRunner {
     programs: &[],
     call: &[],
     read: |_, _| Vec::new(),
-    runs_all: false,
+    default: None,
+    clears_variables: false,
     named_by: NamedBy::Words,
     otherwise: None,
     directory: &[],
@@ -73,7 +78,8 @@ pub(super) const TASK_RUNNERS: &[TaskRunner] = &[
         programs: &["tox"],
         call: &["tox", "-e"],
         read: tox,
-        runs_all: true,
+        default: Some(default_of_tox),
+        clears_variables: true,
         named_by: NamedBy::ValueOf(&["-e"]),
         otherwise: Some(BASE),
         directory: &["--root"],
@@ -85,7 +91,7 @@ pub(super) const TASK_RUNNERS: &[TaskRunner] = &[
         programs: &["nox"],
         call: &["nox", "-s"],
         read: nox,
-        runs_all: true,
+        default: Some(default_of_nox),
         named_by: NamedBy::ValuesOf(&["-s", "-e", "--session", "--sessions"]),
         file: &["-f", "--noxfile"],
         unclear: &["-k", "--keywords", "-t", "--tags", "-p", "--python", "--pythons", "-l", "--list", "--install-only"],
@@ -227,15 +233,12 @@ const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
 const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
 const TASKFILES: &[&str] = &["Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml"];
 
-/// The name of the environment from which tox's others take what they do not say.
-const BASE: &str = "testenv";
-
 /// Returns the task runner with a program of this name.
 pub(super) fn task_runner_of(program: &str) -> Option<&'static TaskRunner> {
     TASK_RUNNERS.iter().find(|runner| runner.programs.contains(&program))
 }
 
-fn text_of(files: &dyn ProjectFiles, path: &str) -> Option<String> {
+pub(super) fn text_of(files: &dyn ProjectFiles, path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&files.read(path)?).into_owned())
 }
 
@@ -350,96 +353,6 @@ fn taskfile(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
     found
 }
 
-/// Returns the environments of tox, with the name of the environment that the others are based on first.
-fn tox(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
-    let mut found = Vec::new();
-    for name in ["tox.ini", "setup.cfg"] {
-        let path = within(directory, name);
-        found.extend(text_of(files, &path).map(|text| tox_ini(&path, &text)).unwrap_or_default());
-    }
-    for (name, keys) in [("tox.toml", &[][..]), ("pyproject.toml", &["tool", "tox"])] {
-        let path = within(directory, name);
-        let Some(settings) = text_of(files, &path).and_then(|text| table_at(&text, keys)) else { continue };
-        let commands =
-            |table: Option<&Value>| table.and_then(|table| table.get("commands")).map(|value| command_lines(value, ""));
-        let base = commands(settings.get("env_run_base"));
-        let of = |name: &str, lines: Vec<String>| NamedCommand { file: path.clone(), name: name.to_owned(), lines };
-        found.extend(base.clone().map(|lines| of(BASE, lines)));
-        let all = settings.get("env").and_then(Value::as_table).into_iter().flatten();
-        found.extend(all.map(|(name, table)| of(name, commands(Some(table)).or_else(|| base.clone()).unwrap_or_default())));
-    }
-    found
-}
-
-fn tox_ini(path: &str, text: &str) -> Vec<NamedCommand> {
-    let mut found: Vec<NamedCommand> = Vec::new();
-    let mut is_in = (false, false);
-    for line in text.lines() {
-        if let Some(section) = line.trim().strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            let name = if section == BASE { Some(BASE) } else { section.strip_prefix("testenv:") };
-            found.extend(name.map(|name| NamedCommand { file: path.to_owned(), name: name.to_owned(), lines: Vec::new() }));
-            is_in = (name.is_some(), false);
-            continue;
-        }
-        let of_key = line.split_once('=').filter(|_| !line.starts_with([' ', '\t', '#'])).map(|(key, value)| (key.trim(), value));
-        let value = match of_key {
-            Some((key, value)) => {
-                is_in.1 = key == "commands";
-                value
-            }
-            None => line,
-        };
-        if let (Some(command), (true, true)) = (found.last_mut(), is_in) {
-            let line =
-                value.replace("{envpython}", "python").replace("{posargs", "${").trim_start_matches([' ', '\t', '-']).to_owned();
-            command.lines.extend(Some(line).filter(|line| !line.trim().is_empty()));
-        }
-    }
-    let base = found.iter().find(|command| command.name == BASE).map(|command| command.lines.clone()).unwrap_or_default();
-    found.iter_mut().filter(|command| command.lines.is_empty()).for_each(|command| command.lines.clone_from(&base));
-    found
-}
-
-/// Returns the sessions of nox with the words of their `session.run` calls, as far as these are texts.
-fn nox(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
-    let path = within(directory, "noxfile.py");
-    let Some(text) = text_of(files, &path) else { return Vec::new() };
-    let mut found: Vec<NamedCommand> = Vec::new();
-    let mut named = None;
-    for (at, line) in
-        text.match_indices('\n').map(|(at, _)| at + 1).chain([0]).map(|at| (at, &text[at..])).collect::<BTreeMap<_, _>>()
-    {
-        let line = line.lines().next().unwrap_or_default();
-        if let Some(decorator) = line.strip_prefix("@nox.session") {
-            named = decorator.split_once("name=").and_then(|(_, rest)| quoted_words(rest, 1).pop());
-        } else if let Some((name, _)) = line.strip_prefix("def ").and_then(|rest| rest.split_once('(')) {
-            found.push(NamedCommand {
-                file: path.clone(),
-                name: named.take().unwrap_or_else(|| name.to_owned()),
-                lines: Vec::new(),
-            });
-        } else if let (Some(session), Some((before, _))) = (found.last_mut(), line.split_once("session.run(")) {
-            let call = &text[at + before.len()..];
-            let words = quoted_words(call.split(')').next().unwrap_or_default(), usize::MAX);
-            session.lines.push(words.join(" "));
-        }
-    }
-    found
-}
-
-/// Returns the texts between quotes.
-fn quoted_words(text: &str, most: usize) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = text;
-    while let Some(begin) = rest.find(['"', '\'']).filter(|_| words.len() < most) {
-        let quote = if rest[begin..].starts_with('"') { '"' } else { '\'' };
-        let Some(end) = rest[begin + 1..].find(quote) else { break };
-        words.push(rest[begin + 1..=begin + end].to_owned());
-        rest = &rest[begin + end + 2..];
-    }
-    words
-}
-
 fn hatch(files: &dyn ProjectFiles, directory: &str) -> Vec<NamedCommand> {
     let mut found = Vec::new();
     for (name, keys) in [("pyproject.toml", &["tool", "hatch", "envs"][..]), ("hatch.toml", &["envs"])] {
@@ -471,7 +384,7 @@ fn to_command(file: &str, name: &str, value: &Value, program: &str) -> NamedComm
 }
 
 /// Returns the lines of a command that is written as a text, as a list, or as a table with one of these.
-fn command_lines(value: &Value, program: &str) -> Vec<String> {
+pub(super) fn command_lines(value: &Value, program: &str) -> Vec<String> {
     let words = |list: &[Value]| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
     match value {
         Value::String(text) => vec![text.clone()],
@@ -494,7 +407,7 @@ fn command_lines(value: &Value, program: &str) -> Vec<String> {
 }
 
 /// Returns the table at these keys of a TOML text; `None` if it is not there.
-fn table_at(text: &str, keys: &[&str]) -> Option<Table> {
+pub(super) fn table_at(text: &str, keys: &[&str]) -> Option<Table> {
     let table: Table = text.parse().ok()?;
     keys.iter().try_fold(table, |table, key| table.get(*key)?.as_table().cloned())
 }

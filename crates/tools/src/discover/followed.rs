@@ -2,19 +2,21 @@
 //! of task runners. Texts are read as far as they can be, and nothing is executed.
 
 mod asked;
+mod checks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::discover::command_text;
 use crate::discover::entries::{NamedCommand, TaskRunner, task_runner_of, value_of};
 use crate::discover::members::members;
 use crate::jsonc::parse_jsonc;
-use crate::launchers::{SHELLS, is_python, only_starts_others, row_of_call, visit_programs};
+use crate::launchers::{NODES, SHELLS, is_python, only_starts_others, row_of_call, visit_programs};
 use crate::package_json::{RUNNERS, scripts};
 use crate::project_files::{ProjectFiles, within};
 use crate::shell::simple_commands;
+use crate::table::row_of;
 use asked::{Asked, Certain, Member};
+pub(super) use checks::RunByChecks;
 use proctor_model::{Tool, ToolClass};
 
 /// Programs that run tests and have no row in the table of tools, with the word that makes it a run of tests.
@@ -81,9 +83,6 @@ const OUTSIDE: &str = "\0";
 /// Programs that run scripts of `package.json`, and whole commands, that their arguments name.
 const SCRIPT_LISTS: &[&str] = &["run-s", "run-p", "npm-run-all", "npm-run-all2", "concurrently"];
 
-/// The longest text of a command that stands for a test runner, in characters.
-const LONGEST: usize = 60;
-
 /// The most commands that are followed. A text that leads to more is not followed further.
 const MOST: usize = 400;
 
@@ -99,6 +98,9 @@ pub struct RunCommand<'a> {
 /// A named command in the files of a project: by the file's path, and its name there.
 pub(super) type Entry = (String, String);
 
+/// A call of a program, from the program's name on, and the directory in which it runs, relative to the project.
+type Call = (String, Vec<String>);
+
 /// What is followed where a command chooses members of a workspace, or what a task runner runs, in a way that is not read.
 #[derive(Debug, Clone, Copy)]
 enum Unclear {
@@ -111,11 +113,13 @@ enum Unclear {
 pub(super) struct Followed<'f> {
     files: &'f dyn ProjectFiles,
     pub(super) entered: BTreeSet<Entry>,
-    /// Each from the program's name on. Programs that only start others are left out.
-    pub(super) calls: Vec<Vec<String>>,
+    /// Programs that only start others are left out.
+    pub(super) calls: Vec<Call>,
     /// Calls of package managers that lead to no script in the directory or member that they name, and the call at which following ended.
-    unread: Vec<Vec<String>>,
+    unread: Vec<Call>,
     unclear: Unclear,
+    /// Whether something that it leads to gets no variables of the command, or runs on a condition.
+    is_apart: bool,
     /// At so many calls or named commands it ends.
     most: usize,
     scripts: BTreeMap<String, Rc<BTreeMap<String, String>>>,
@@ -131,11 +135,22 @@ impl<'f> Followed<'f> {
             calls: Vec::new(),
             unread: Vec::new(),
             unclear: Unclear::All,
+            is_apart: false,
             most: MOST,
             scripts: BTreeMap::new(),
             tasks: BTreeMap::new(),
             members: None,
         }
+    }
+
+    /// Forgets what was followed, and keeps what was read of the project's files.
+    pub(super) fn begin_anew(&mut self) {
+        *self = Self {
+            scripts: std::mem::take(&mut self.scripts),
+            tasks: std::mem::take(&mut self.tasks),
+            members: self.members.take(),
+            ..Self::new(self.files)
+        };
     }
 
     /// Adds the calls that were not followed, where they are all that a text has.
@@ -156,15 +171,16 @@ impl<'f> Followed<'f> {
             let Some((program, words)) = call.split_first() else { continue };
             if self.calls.len().max(self.entered.len()) >= self.most {
                 if self.unread.is_empty() {
-                    self.unread.push(call);
+                    self.unread.push((directory, call));
                 }
                 return;
             }
             if SHELLS.contains(&program.as_str()) {
                 return self.follow_shell(words, &directory);
             }
-            if let Some(mut inner) = in_container(program, words) {
-                return self.calls.append(&mut inner);
+            if let Some(inner) = in_container(program, words) {
+                self.is_apart = true;
+                return self.calls.extend(inner.into_iter().map(|call| (directory.clone(), call)));
             }
             let is_test = tool_of(&call).is_some_and(|tool| tool.class() == ToolClass::Test);
             let is_last = is_test || runs_a_file(&call);
@@ -177,7 +193,7 @@ impl<'f> Followed<'f> {
                 if let Some(path) = path.filter(|_| known_program(&call).is_none()) {
                     call[0] = path;
                 }
-                self.calls.push(call);
+                self.calls.push((directory.clone(), call));
             }
             // What stands behind it are its own arguments.
             if is_last {
@@ -214,7 +230,8 @@ impl<'f> Followed<'f> {
             self.follow_script(word, directory);
         } else {
             let path = own_program(&format!("./{word}"), directory).filter(|_| !word.starts_with('/'));
-            self.calls.push([path.unwrap_or_else(|| word.clone())].into_iter().chain(words[at + 1..].iter().cloned()).collect());
+            let call = [path.unwrap_or_else(|| word.clone())].into_iter().chain(words[at + 1..].iter().cloned()).collect();
+            self.calls.push((directory.to_owned(), call));
         }
     }
 
@@ -269,7 +286,7 @@ impl<'f> Followed<'f> {
             words.iter().filter(|word| word.contains(' ')).for_each(|word| self.follow_script(word, directory));
         }
         if !is_any && !is_list && !names.is_empty() && places != [""] {
-            self.unread.push(call.to_vec());
+            self.unread.push((directory.to_owned(), call.to_vec()));
         }
         is_any
     }
@@ -298,18 +315,25 @@ impl<'f> Followed<'f> {
         let file = call.file.map(|file| below(&directory, file));
         let all = self.tasks_of(runner, &directory);
         let has = |name: &str| all.iter().any(|command| command.name == name);
+        let is_plain = call.names.is_empty() && !call.is_unclear;
+        // What runs where nothing is named is read of the file that the runner finds by itself.
+        let default = runner.default.filter(|_| is_plain && file.is_none()).and_then(|default| default(self.files, &directory));
+        let is_asked = is_plain && default.is_none();
+        let wanted = default.unwrap_or_else(|| call.names.iter().map(|name| (*name).to_owned()).collect());
         let names: Vec<&str> =
-            call.names.iter().filter_map(|name| if has(name) { Some(*name) } else { runner.otherwise }).collect();
+            wanted.iter().filter_map(|name| if has(name) { Some(name.as_str()) } else { runner.otherwise }).collect();
         let is_named = |name: &str| match self.unclear {
-            Unclear::Nothing if call.is_unclear => false,
-            Unclear::Nothing | Unclear::All if call.names.is_empty() => runner.runs_all || call.is_unclear,
-            Unclear::Nothing | Unclear::All => names.contains(&name),
+            Unclear::Nothing => !call.is_unclear && names.contains(&name),
+            Unclear::All if is_asked => runner.default.is_some(),
+            Unclear::All if call.names.is_empty() && call.is_unclear => true,
+            Unclear::All => names.contains(&name),
         };
         let is_of_file = |path: &str| file.as_ref().is_none_or(|file| *file == path);
         let is_chosen = |command: &&NamedCommand| is_of_file(&command.file) && is_named(&command.name);
         let chosen: Vec<&NamedCommand> = all.iter().filter(is_chosen).collect();
         for NamedCommand { file, name, lines } in &chosen {
             if self.entered.insert((file.clone(), name.clone())) {
+                self.is_apart |= runner.clears_variables || lines.iter().any(|line| is_conditional(line));
                 lines.iter().for_each(|line| self.follow_script(line, &directory));
             }
         }
@@ -320,63 +344,37 @@ impl<'f> Followed<'f> {
         !self.named(|class| class == ToolClass::Test).is_empty()
     }
 
-    /// Returns the known tools and test runners that it calls, of which `is_wanted`.
-    fn named(&self, is_wanted: impl Fn(ToolClass) -> bool) -> BTreeSet<String> {
-        self.calls
-            .iter()
-            .filter_map(|call| known_program(call))
-            .filter(|(_, class)| is_wanted(*class))
-            .map(|(word, _)| word)
-            .collect()
-    }
-}
-
-/// What the checks of a plan run.
-pub(super) struct RunByChecks<'f> {
-    followed: Followed<'f>,
-    named: BTreeSet<String>,
-}
-
-impl<'f> RunByChecks<'f> {
-    pub(super) fn of(files: &'f dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Self {
-        let mut followed = Followed { unclear: Unclear::Nothing, ..Followed::new(files) };
-        for check in checks {
-            followed.most = followed.calls.len().max(followed.entered.len()) + MOST;
-            followed.follow(check.argv, check.directory);
+    /// Returns the one tool of tests that it calls, if that can be judged without an argument; `None` if it calls other tools too.
+    fn sole_runner(&self) -> Option<Tool> {
+        let mut tools: Vec<Tool> = self.calls.iter().filter_map(|(_, call)| tool_of(call)).collect();
+        if tools.iter().any(|tool| !tool.gives_way()) {
+            tools.retain(|tool| !tool.gives_way());
         }
-        let mut unread = std::mem::take(&mut followed.unread);
-        followed.calls.append(&mut unread);
-        let mut named = followed.named(|_| true);
-        named.extend(checks.iter().map(|check| check.tool.word().to_owned()));
-        Self { followed, named }
+        let [tool] = tools[..] else { return None };
+        let can_be_asked = tool.class() == ToolClass::Test && !row_of(tool).is_asked_by_argument_only;
+        (can_be_asked && self.unread.is_empty() && !self.is_apart).then_some(tool)
     }
 
-    /// Returns whether a check calls a named command.
-    pub(super) fn has_entered(&self, entry: &Entry) -> bool {
-        self.followed.entered.contains(entry)
-    }
-
-    /// Returns what the checks do not run of a command: its test runners; without any, its last command that is no known tool; without
-    /// such a one, its tools. `None` if they run it.
-    pub(super) fn lacks(&self, command: &Followed<'_>) -> Option<String> {
-        let missing = |named: BTreeSet<String>| named.difference(&self.named).cloned().collect::<Vec<_>>().join(", ");
-        let runners = command.named(|class| class == ToolClass::Test);
-        let last = command.calls.iter().rfind(|call| known_program(call).is_none());
-        let lacking = match last.filter(|_| runners.is_empty()) {
-            Some(last) if self.followed.calls.iter().any(|call| call.starts_with(last)) => String::new(),
-            Some(last) => shortened(&command_text(last)),
-            None if runners.is_empty() => missing(command.named(|_| true)),
-            None => missing(runners),
-        };
-        Some(lacking).filter(|lacking| !lacking.is_empty())
+    /// Returns the known tools and test runners that it calls, of which `is_wanted`, each with its directory.
+    fn named(&self, is_wanted: impl Fn(ToolClass) -> bool) -> BTreeSet<(String, String)> {
+        let named = |(directory, call): &Call| Some((known_program(call)?, directory.clone()));
+        let named = self.calls.iter().filter_map(named).filter(|((_, class), _)| is_wanted(*class));
+        named.map(|((word, _), directory)| (word, directory)).collect()
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+/// Returns the test runner that a command leads to through the project's own texts: scripts of `package.json`, targets, recipes and tasks.
+/// `None` if it leads to several tools, or to one that can only be asked for its report by an argument or in another environment.
+pub fn wrapped_runner(argv: &[String], files: &dyn ProjectFiles, directory: &str) -> Option<Tool> {
+    let mut followed = Followed { unclear: Unclear::Nothing, ..Followed::new(files) };
+    followed.follow(argv, directory);
+    followed.sole_runner()
+}
+
+/// Returns whether a line of a shell may leave out what it names.
+fn is_conditional(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    line.contains("||") || matches!(first, "if" | "for" | "while" | "case" | "[" | "test")
 }
 
 /// Returns the directory to which `cd` leads.
@@ -439,9 +437,8 @@ fn tool_of(call: &[String]) -> Option<Tool> {
 
 /// Returns whether an interpreter is called with a file, and not as a launcher of another program.
 fn runs_a_file(call: &[String]) -> bool {
-    let is_interpreter = is_python(&call[0]) || matches!(call[0].as_str(), "node" | "nodejs");
     let file = call[1..].iter().find(|word| !word.starts_with('-'));
-    is_interpreter
+    (is_python(&call[0]) || NODES.contains(&call[0].as_str()))
         && file.is_some_and(|file| {
             !file.contains("node_modules/") && [".py", ".js", ".mjs", ".cjs", ".ts"].iter().any(|end| file.ends_with(end))
         })

@@ -4,6 +4,7 @@
 //! searched, and the members of the root's workspace. Nothing is executed: a tool counts as installed if its program exists.
 
 mod entries;
+mod environments;
 mod followed;
 mod found_before;
 mod members;
@@ -14,7 +15,7 @@ mod test_command;
 
 use crate::project_files::{ProjectFiles, within};
 use crate::table::row_of;
-pub use followed::RunCommand;
+pub use followed::{RunCommand, wrapped_runner};
 pub use found_before::FoundBefore;
 use members::members;
 pub(super) use node_runner::{NODE_RUNNER, NodeRunner};

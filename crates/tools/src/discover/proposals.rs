@@ -109,12 +109,13 @@ pub fn uncovered(files: &dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Vec<Pro
             }
         }
     }
-    all.extend(steps_of_ci(files));
+    let mut followed = Followed::new(files);
+    all.extend(steps_of_ci(files, &mut followed));
     let run = RunByChecks::of(files, checks);
     let is_apart = |one: &ProposedCheck| matches!(one.argv[0].as_str(), "cargo" | "go") && !one.directory.is_empty();
     let mut known: Vec<(String, Vec<String>)> = Vec::new();
     all.retain(|one: &ProposedCheck| {
-        let mut followed = Followed::new(files);
+        followed.begin_anew();
         followed.follow(&one.argv, &one.directory);
         let is_new = !known.contains(&(one.directory.clone(), one.argv.clone()));
         known.push((one.directory.clone(), one.argv.clone()));
@@ -132,7 +133,7 @@ fn of_script(name: &str, directory: &str) -> ProposedCheck {
 }
 
 /// Returns the commands of GitHub's workflows that run a known test runner: of each `run`, the lines that hold no expression.
-fn steps_of_ci(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
+fn steps_of_ci(files: &dyn ProjectFiles, followed: &mut Followed<'_>) -> Vec<ProposedCheck> {
     let mut found = Vec::new();
     for name in files.names(WORKFLOWS).iter().filter(|name| name.ends_with(".yml") || name.ends_with(".yaml")) {
         let path = within(WORKFLOWS, name);
@@ -152,7 +153,7 @@ fn steps_of_ci(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
                 None => continue,
             };
             for argv in simple_commands(command).iter().filter(|_| !command.contains("${{")) {
-                let mut followed = Followed::new(files);
+                followed.begin_anew();
                 followed.follow(argv, "");
                 if followed.runs_tests() {
                     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
@@ -259,6 +260,41 @@ mod tests {
             format!("{}|{}|{}|{}", proposal.because, proposal.directory, proposal.name, proposal.argv.join(" "))
         };
         propose(&FakeFiles::of(files)).into_iter().map(line).collect()
+    }
+
+    /// Counts how often a file is read.
+    struct CountingFiles(FakeFiles, std::cell::Cell<usize>);
+
+    impl ProjectFiles for CountingFiles {
+        fn read(&self, path: &str) -> Option<Vec<u8>> {
+            self.1.set(self.1.get() + usize::from(path == "package.json"));
+            self.0.read(path)
+        }
+
+        fn exists(&self, path: &str) -> bool {
+            self.0.exists(path)
+        }
+
+        fn is_directory(&self, path: &str) -> bool {
+            self.0.is_directory(path)
+        }
+
+        fn names(&self, directory: &str) -> Vec<String> {
+            self.0.names(directory)
+        }
+    }
+
+    #[test]
+    fn a_file_is_not_read_again_for_each_command_that_is_followed() {
+        let reads = |steps: usize| {
+            let workflow: String = (0..steps).map(|step| format!("      - run: npm run unit -- --shard {step}\n")).collect();
+            let package = r#"{"scripts": {"unit": "vitest run"}}"#;
+            let files = FakeFiles::of(&[("package.json", package), (".github/workflows/ci.yml", &workflow)]);
+            let files = CountingFiles(files, std::cell::Cell::new(0));
+            assert_eq!(uncovered(&files, &[]).len(), steps.min(MOST));
+            files.1.get()
+        };
+        assert_eq!(reads(1), reads(20));
     }
 
     #[test]

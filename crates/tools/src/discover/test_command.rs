@@ -186,6 +186,53 @@ mod tests {
     }
 
     #[test]
+    fn a_member_does_not_run_the_tests_of_another_with_the_same_runner() {
+        let root = r#"{"workspaces": ["packages/*"], "scripts": {"test": "npm test --workspaces"}}"#;
+        let member = r#"{"scripts": {"test": "vitest run"}}"#;
+        let files = [("package.json", root), ("packages/a/package.json", member), ("packages/b/package.json", member)];
+        let missing = Some("\"test\" of package.json (vitest)".to_owned());
+        assert_eq!(said(&files, &["packages/a: npx vitest run"]), missing);
+        assert_eq!(said(&files, &[": npm test -w packages/a"]), missing);
+        assert_eq!(said(&files, &["packages/a: npx vitest run", ": npm --prefix packages/b test"]), None);
+        assert_eq!(said(&files, &[": npx vitest run"]), None, "the root's run reaches both");
+        let argv = split_words("npm test -w packages/a").expect("words");
+        let recognised = RunCommand { argv: &argv, directory: "", tool: Tool::Vitest };
+        assert_eq!(tests_not_run(&FakeFiles::of(&files), &[recognised]), missing);
+    }
+
+    #[test]
+    fn a_runner_of_environments_covers_what_it_runs_by_itself() {
+        const TOX: &str =
+            "[testenv]\ncommands = pytest\n[testenv:lint]\ncommands = ruff check\n[testenv:test]\ncommands = pytest -x\n";
+        const NOX: &str = "@nox.session\ndef test(session):\n    session.run('pytest')\n@nox.session(python=['3.12'])\ndef lint(session):\n    session.run('ruff')\n";
+        for (file, head, caller, is_covered) in [
+            ("tox.ini", "[tox]\nenvlist = py{39,310}, lint\n", "tox", true),
+            ("tox.ini", "[tox]\nenv_list =\n    lint  # only this\n", "tox", false),
+            ("tox.ini", "[tox]\nenvlist = lint\n", "tox -e lint,test", true),
+            ("tox.ini", "[tox]\nenvlist = {env:WHICH:test}\n", "tox", false),
+            ("tox.ini", "", "tox", true),
+            ("tox.ini", "[tox]\nenvlist = docs\n[testenv:{docs,web}]\ncommands = sphinx-build\n", "tox", false),
+            ("noxfile.py", "nox.options.sessions = [\"lint-3.12\"]\n", "nox", false),
+            ("noxfile.py", "nox.options.sessions = (\n    'lint', 'test'\n)\n", "nox", true),
+            ("noxfile.py", "nox.options.sessions = NAMES\n", "nox", false),
+            ("noxfile.py", "nox.options.tags = ['quick']\n", "nox", false),
+            ("noxfile.py", "", "nox", true),
+        ] {
+            let text = format!("{head}{}", if file == "tox.ini" { TOX } else { NOX });
+            let expected = (!is_covered).then(|| format!("\"test\" of {file} (pytest)"));
+            assert_eq!(said(&[(file, &text)], &[&format!(": {caller}")]), expected, "{caller}: {head}");
+        }
+        let toml = |list: &str| {
+            format!("{list}\n[env_run_base]\ncommands = [[\"pytest\"]]\n[env.test]\n[env.lint]\ncommands = [[\"ruff\"]]\n")
+        };
+        assert_eq!(
+            said(&[("tox.toml", &toml("env_list = [\"lint\"]"))], &[": tox"]),
+            Some("\"test\" of tox.toml (pytest)".to_owned())
+        );
+        assert_eq!(said(&[("tox.toml", &toml("env_list = [\"3.12\"]"))], &[": tox"]), None);
+    }
+
+    #[test]
     fn several_files_name_the_same_tests_and_package_json_comes_first() {
         let make = ("Makefile", "test:\n\ttox\n");
         let tox = ("tox.ini", "[testenv:test]\ncommands = stestr run\n");

@@ -10,7 +10,7 @@ use crate::recognise::CommandForm;
 /// The report's file name in the output directory of the action.
 const TAP_NAME: &str = "report.tap";
 
-/// Options of node that take the next word as their value. Only words before a file belong to node itself.
+/// Options of node, and of tsx, that take the next word as their value. Only words before a file belong to node itself.
 const VALUED: &[&str] = &[
     "-r",
     "--require",
@@ -27,6 +27,7 @@ const VALUED: &[&str] = &[
     "--test-concurrency",
     "--test-timeout",
     "--test-shard",
+    "--tsconfig",
 ];
 
 /// The code of the reporter. In a URL neither `?`, `#` nor `%` stand for themselves, so it has none of them. Each of its lines ends

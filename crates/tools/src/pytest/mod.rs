@@ -44,8 +44,12 @@ pub use rewriting::{
 };
 use seen::Seen;
 pub use seen::not_found;
+pub(super) use summary::{is_end_of_session, sessions};
 use tally::Tally;
 pub(super) use written::written;
+
+/// The runner, as people write it.
+pub(super) const PYTEST: &str = "pytest";
 
 /// Judges a pytest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {

@@ -48,6 +48,26 @@ pub(super) fn printed(stdout: &str) -> Option<Printed> {
     }))
 }
 
+/// Returns whether a line is the last one of a session.
+pub(crate) fn is_end_of_session(line: &str) -> bool {
+    let line = line.trim_matches(['=', ' ']);
+    is_last_line(line) || line.starts_with("no tests ran in ")
+}
+
+/// Returns how many tests the sessions in an output had and how many of them passed, if each line that looks like the end of a session can
+/// be read; `None` without such a line.
+pub(crate) fn sessions(stdout: &str) -> Option<(u64, u64)> {
+    let lines = stdout.lines().map(|line| line.trim_matches(['=', ' '])).filter(|line| is_last_line(line));
+    let of_session = |line: &str| {
+        let passed = counts_of(line)?.passed;
+        let is_test =
+            |(_, word): &(u64, &str)| !word.starts_with("warning") && !matches!(*word, "deselected" | "rerun" | "reruns");
+        Some((counts(line).into_iter().filter(is_test).map(|(count, _)| count).sum::<u64>(), passed))
+    };
+    let read: Vec<(u64, u64)> = lines.map(of_session).collect::<Option<_>>()?;
+    read.into_iter().reduce(|all, one| (all.0 + one.0, all.1 + one.1))
+}
+
 fn counts_of(line: &str) -> Option<Printed> {
     let line = line.trim_matches(['=', ' ']);
     let (counts, _) = line.rsplit_once(" in ").filter(|_| is_last_line(line))?;

@@ -21,7 +21,9 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
         listed += 1;
         let outcome = outcome(&element);
         failed += u64::from(matches!(outcome, TestOutcome::Failed | TestOutcome::Error));
-        contents.test(outcome, test(element, outcome, place));
+        let read = test(element, outcome, place);
+        contents.facts.further.expected_failures += u64::from(read.expected_to_fail);
+        contents.test(outcome, read);
     };
     let totals = read_each(reader, &mut take).map_err(|error| error.to_string())?;
     let listed = listed + totals.nameless;
@@ -62,6 +64,7 @@ fn outcome(element: &Element) -> TestOutcome {
 
 fn test(element: Element, outcome: TestOutcome, place: Place<'_>) -> ReadTest {
     let mark = element.marks.into_iter().find(|mark| mark.kind != MarkKind::Skipped || outcome == TestOutcome::Skipped);
+    let expected_to_fail = mark.as_ref().is_some_and(|mark| mark.is_expected && outcome == TestOutcome::Skipped);
     let (error, text) = mark.map_or_else(Default::default, |mark| (mark.message, mark.text));
     let (error, text) = (strip(&error), strip(&text));
     let error = error.lines().next().unwrap_or_default().to_owned();
@@ -85,6 +88,7 @@ fn test(element: Element, outcome: TestOutcome, place: Place<'_>) -> ReadTest {
         duration: element.duration,
         message,
         error,
+        expected_to_fail,
         ..ReadTest::default()
     }
 }

@@ -49,6 +49,15 @@ const TRX_FAILED: &str = "<UnitTestResult testName=\"A.Two\" outcome=\"Failed\">
      <StackTrace>at A.Two()</StackTrace></ErrorInfo></Output></UnitTestResult>";
 
 #[test]
+fn a_test_that_failed_as_expected_is_told_from_a_skipped_one() {
+    let expected = "<testcase classname=\"a.B\" name=\"four\"><skipped type=\"pytest.xfail\" message=\"later\"/></testcase>";
+    let seen = judged(ReportFormat::Junit, 0, &suite(3, &format!("{PASSED}{SKIPPED}{expected}")));
+    let results = seen.test_results.expect("a report");
+    assert_eq!((results.counts.skipped, results.further.expected_failures), (2, 1));
+    assert_eq!(seen.cases.iter().map(|case| case.expected_to_fail).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[test]
 fn a_report_of_tests_decides_together_with_the_exit_code() {
     let two = format!("{PASSED}{FAILED}");
     let rows: Vec<(ReportFormat, i32, String, CategoryCode)> = vec![

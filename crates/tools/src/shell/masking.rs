@@ -48,6 +48,8 @@ const SUBSTITUTES: HidingWay = HidingWay(
     "uses the output of a command and drops its status",
     "run the command on its own, as a list of words, or move the text into a file that is run",
 );
+const SOURCES: HidingWay =
+    HidingWay("runs a file in this shell, which may switch `set -e` off for what follows", "repeat `set -e` on a line behind it");
 const OTHER: HidingWay = HidingWay(
     "is more than a list of commands, and proctor does not follow how it ends",
     "write one command as a list of words, or move the text into a file that is run: the file's own exit status decides",
@@ -62,6 +64,12 @@ const CALM: &[&str] = &[":", "echo", "export", "printf", "set", "true"];
 
 /// Commands of the shell that run a text, or let another text run later: what follows them cannot be read here.
 const STEERING: &[&str] = &["alias", "eval", "trap"];
+
+/// Commands that run a file in the same shell. It may change every option of the shell.
+const SOURCING: &[&str] = &[".", "source"];
+
+/// The end of the path of the file by which a virtual environment of Python is entered. Python writes it, and it changes no option.
+const ACTIVATES: &str = "/bin/activate";
 
 /// Commands after which nothing else of the script runs.
 const ENDING: &[&str] = &["exec", "exit", "return"];
@@ -91,6 +99,7 @@ pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
 }
 
 fn in_list(commands: &[ScriptPart], mut options: ShellOptions) -> Option<HiddenFailure> {
+    let mut sourced = None;
     for (index, part) in commands.iter().enumerate() {
         let next = commands.get(index + 1);
         if let Some(found) = in_part(part, options, next.is_none()) {
@@ -100,10 +109,30 @@ fn in_list(commands: &[ScriptPart], mut options: ShellOptions) -> Option<HiddenF
         // Under `-e` the shell ignores a failure before `&&`, so such a list may only be the last one.
         let hands_on = prepares(part) || (options.errexit && !matches!(part.kind, PartKind::AndOr(_)));
         if let Some(next) = next.filter(|_| !hands_on) {
-            return Some(hidden_behind(next, &FOLLOWS));
+            return Some(sourced.map_or_else(|| hidden_behind(next, &FOLLOWS), |text: &str| hidden(text, &SOURCES)));
+        }
+        if sources(part) {
+            sourced = options.errexit.then_some(part.text.as_str()).or(sourced);
+            options = ShellOptions::default();
+        } else if options.errexit {
+            sourced = None;
         }
     }
     None
+}
+
+/// Returns whether a part runs a file in the same shell that may change its options.
+fn sources(part: &ScriptPart) -> bool {
+    match &part.kind {
+        PartKind::Simple(simple) => {
+            let mut words = without_launchers(&simple.words).iter().map(|word| word.text.as_str());
+            words.next().is_some_and(|name| SOURCING.contains(&name))
+                && !words.next().is_some_and(|path| path.ends_with(ACTIVATES))
+        }
+        PartKind::AndOr(parts) => parts.iter().any(sources),
+        // Each command of a pipe is in a shell of its own.
+        PartKind::Pipeline { .. } | PartKind::Background(_) => false,
+    }
 }
 
 fn in_part(part: &ScriptPart, options: ShellOptions, is_last: bool) -> Option<HiddenFailure> {
@@ -121,6 +150,7 @@ fn in_part(part: &ScriptPart, options: ShellOptions, is_last: bool) -> Option<Hi
             cut.or(unjoined).or_else(|| parts.iter().find_map(|one| in_part(one, options, true)))
         }
         PartKind::AndOr(parts) => {
+            let options = if parts.iter().any(sources) { ShellOptions::default() } else { options };
             let or = parts.iter().find(|one| one.lead == Lead::Or).map(|one| hidden_behind(one, &OR));
             let inside = |(index, one)| in_part(one, options, is_last && index + 1 == parts.len());
             or.or_else(|| parts.iter().enumerate().find_map(inside))

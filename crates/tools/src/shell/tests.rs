@@ -143,6 +143,10 @@ const NOT_FOLLOWED: &[&str] = &[
     "set -e\nexit 0\ncheck",
     "set -e\ncheck && other\nlast",
     "set -e\nalias check=true\ncheck",
+    "set -e\n. ./settings.sh\ncheck\nother",
+    "set -e\ncommand source settings.sh\ncheck\necho done",
+    "set -eo pipefail\n. ./settings.sh\ncheck | tee log",
+    "set -o pipefail\n. ./settings.sh && check | tee log",
     "sh -c \"$SCRIPT\"",
 ];
 
@@ -151,6 +155,10 @@ const INNOCENTS: &[&str] = &[
     "check",
     "check && other",
     "set -e\ncheck\nother\necho done",
+    "set -e\n. ./settings.sh\ncheck",
+    "set -e\n. ./settings.sh\nset -e\ncheck\nother",
+    "set -e\n. .venv/bin/activate\ncheck\nother",
+    "set -e\ncheck\n. ./settings.sh && other",
     "set -euo pipefail\ncheck | tee log\necho done",
     "set -o errexit; check; printf done",
     "set -o pipefail; check | tee log",

@@ -3,7 +3,7 @@
 //!
 //! A duration is required for each test, so one that is not known is 0, and `extra.proctor.durationKnown` is false. The statuses are
 //! fewer than ours: an error is `failed` with `rawStatus` `error`, and a check that could not do its work is `failed` with its result type.
-//! A failure that the policy allows is `other`.
+//! A failure that the policy allows is `other`, and an expected one is `skipped` with `rawStatus` `xfailed`.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +103,7 @@ fn entry_of_test(
     let suite: Vec<&str> = std::iter::once(check.name.as_str()).chain(test.ancestor_titles.iter().map(String::as_str)).collect();
     let mut entry = json!({
         "testId": format!("{}/{}/{}", run.report.test_specification.task_id, check.name, stable_name(test)),
-        "name": test.full_name, "status": status, "rawStatus": outcome_word(test.status), "duration": test.duration.unwrap_or(0),
+        "name": test.full_name, "status": status, "rawStatus": outcome_word(test), "duration": test.duration.unwrap_or(0),
         "suite": suite,
         "extra": {"proctor": {"check": check.action_id, "durationKnown": test.duration.is_some()}},
     });

@@ -12,6 +12,9 @@ use proctor_model::{Diagnostic, ResultType, TestFailure, TestOutcome, has_hidden
 /// The element that has the text of a failure that the policy allows. It does not say that the case failed.
 const ALLOWED: &str = "system-out";
 
+/// The type of a skipped case that failed as expected.
+const EXPECTED_FAILURE: &str = "xfail";
+
 /// One test case, ready to be written.
 struct Case {
     class: String,
@@ -104,7 +107,8 @@ fn write_case(xml: &mut String, case: &Case) {
             writeln!(xml, "    {head}><system-out>{}</system-out></testcase>", escaped(text.trim_end()))
         }
         Some(end) if end.element == "skipped" => {
-            writeln!(xml, "    {head}><skipped message=\"{}\"/></testcase>", escaped(&end.message))
+            let kind = Some(&end.type_word).filter(|kind| !kind.is_empty()).map(|kind| format!(" type=\"{kind}\""));
+            writeln!(xml, "    {head}><skipped{} message=\"{}\"/></testcase>", kind.unwrap_or_default(), escaped(&end.message))
         }
         Some(CaseEnd { element, message, type_word, body }) => writeln!(
             xml,
@@ -147,7 +151,7 @@ fn case_of_test(failures: &BTreeMap<&str, &TestFailure>, test: &TestRecordV1) ->
         seconds: test.duration_us.map(|duration| duration as f64 / 1e6).or_else(|| test.duration.map(seconds)),
         end: match test.status {
             TestOutcome::Passed => None,
-            TestOutcome::Skipped => failed("skipped", ""),
+            TestOutcome::Skipped => failed("skipped", if test.expected_to_fail { EXPECTED_FAILURE } else { "" }),
             outcome if is_error(outcome) => failed("error", "error"),
             TestOutcome::Failed | TestOutcome::Error => failed("failure", "failure"),
         },

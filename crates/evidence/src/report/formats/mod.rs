@@ -167,9 +167,10 @@ fn is_error(outcome: TestOutcome) -> bool {
     outcome == TestOutcome::Error
 }
 
-/// Returns the word for an outcome.
-fn outcome_word(outcome: TestOutcome) -> &'static str {
-    match outcome {
+/// Returns the word for how a test ended.
+fn outcome_word(test: &TestRecordV1) -> &'static str {
+    match test.status {
+        TestOutcome::Skipped if test.expected_to_fail => "xfailed",
         TestOutcome::Passed => "passed",
         TestOutcome::Failed => "failed",
         TestOutcome::Error => "error",

@@ -36,6 +36,7 @@ fn test(name: &str, status: TestOutcome) -> TestRecordV1 {
         full_name: name.to_owned(),
         report_name: None,
         status,
+        expected_to_fail: false,
         title: name.to_owned(),
         duration: Some(1500),
         duration_us: None,
@@ -97,6 +98,14 @@ fn the_reason_of_a_skip_stays() {
     skipped.failure_messages = vec!["needs a disk".to_owned()];
     let xml = write(ExportFormat::Junit, &report, &record(&check, vec![skipped]));
     assert!(xml.contains("<skipped message=\"needs a disk\"/>"), "{xml}");
+    let expected = TestRecordV1 { expected_to_fail: true, ..test("later", TestOutcome::Skipped) };
+    let tests = record(&check, vec![expected, test("slow", TestOutcome::Skipped)]);
+    let xml = write(ExportFormat::Junit, &report, &tests);
+    assert!(xml.contains("<skipped type=\"xfail\" message=\"\"/>") && xml.contains("<skipped message=\"\"/>"), "{xml}");
+    let ctrf: serde_json::Value = serde_json::from_str(&write(ExportFormat::Ctrf, &report, &tests)).expect("JSON");
+    let words = ctrf["results"]["tests"].as_array().expect("a list").iter().filter(|test| test["status"] == "skipped");
+    let words: Vec<&serde_json::Value> = words.map(|test| &test["rawStatus"]).filter(|word| *word != "SKIPPED").collect();
+    assert_eq!(words, ["xfailed", "skipped"], "{ctrf:#}");
 }
 
 /// Reads a document as another program would, and returns how often each element begins.

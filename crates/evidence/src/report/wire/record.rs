@@ -239,6 +239,10 @@ pub struct TestRecordV1 {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub report_name: Option<String>,
     pub status: TestOutcome,
+    /// Whether the test failed and was expected to fail, such as pytest's `xfail`; its status is then `skipped` (added to the original
+    /// format).
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub expected_to_fail: bool,
     /// The test's own name, without the names of the classes, modules or groups that enclose the test.
     pub title: String,
     /// The test's duration in milliseconds.
