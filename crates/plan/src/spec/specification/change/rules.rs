@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use proctor_model::ChangeEffect;
+use proctor_model::{ChangeEffect, has_word};
 
 use ChangeRule::{
     AddedDemands, Another, ExpectsAnother, FalseDemandsMore, FewerDemandMore, LessDemandsMore, MoreDemandMore, MoreDemandsMore,
@@ -65,114 +65,47 @@ pub(super) enum Unsaid {
 const BLOCK_ON: &[&str] = &["ERRORS_AND_WARNINGS", "ERRORS_ALWAYS", "ERRORS_ONLY", "WARN_ONLY", "NEVER"];
 
 /// The rules for the keys of schema 2.0.0 and of proctor's additions. A change of any other key is unexplained.
-const RULES: &[(ChangeRule, &[&str])] = &[
+const RULES: &[(ChangeRule, &str)] = &[
     (
         Words,
-        &[
-            "$schema",
-            "title",
-            "taskTitle",
-            "description",
-            "references",
-            "author",
-            "generatedAt",
-            "generatedBy",
-            "projectName",
-            "priority",
-            "scenario",
-            "suggestedFix",
-            "sprintId",
-            "validationPolicyRationale",
-            "version",
-        ],
+        "\
+        $schema title taskTitle description references author generatedAt generatedBy projectName priority scenario \
+        suggestedFix sprintId validationPolicyRationale version",
     ),
     (
         Another,
-        &[
-            "argv",
-            "arguments",
-            "body",
-            "checkCommand",
-            "command",
-            "containerOrImage",
-            "environment",
-            "filePath",
-            "formData",
-            "headers",
-            "healthCheckUrl",
-            "interpreter",
-            "method",
-            "parameters",
-            "port",
-            "query",
-            "ready",
-            "script",
-            "scriptPath",
-            "service",
-            "shell",
-            "review",
-            "tool",
-            "type",
-            "url",
-            "validationType",
-            "workingDirectory",
-            "defaultShell",
-            "workspaceRoot",
-            "scriptDirectory",
-        ],
+        "\
+        argv arguments body checkCommand command containerOrImage environment filePath formData headers healthCheckUrl \
+        interpreter method parameters port query ready script scriptPath service shell review tool type url validationType \
+        workingDirectory defaultShell workspaceRoot scriptDirectory",
     ),
     (
         ExpectsAnother,
-        &[
-            "condition",
-            "containsText",
-            "containsValues",
-            "contentRegex",
-            "exitCode",
-            "expectedContent",
-            "expectedHash",
-            "expectedStatus",
-            "jsonSchema",
-            "matchesRegex",
-            "minSize",
-            "maxSize",
-            "rowSchema",
-            "schema",
-        ],
+        "\
+        condition containsText containsValues contentRegex exitCode expectedContent expectedHash expectedStatus jsonSchema \
+        matchesRegex minSize maxSize rowSchema schema",
     ),
-    (LessDemandsMore(Unsaid::Zero), &["retryAttempts"]),
+    (LessDemandsMore(Unsaid::Zero), "retryAttempts"),
     (
         LessDemandsMore(Unsaid::Elsewhere),
-        &[
-            "timeout",
-            "defaultTimeout",
-            "startupTimeout",
-            "waitTimeout",
-            "attemptTimeout",
-            "connectionTimeout",
-            "queryTimeout",
-            "maxWarnings",
-        ],
+        "timeout defaultTimeout startupTimeout waitTimeout attemptTimeout connectionTimeout queryTimeout maxWarnings",
     ),
-    (MoreDemandsMore, &["minimumPassRate"]),
-    (FewerDemandMore(Absent::Holds(&[0])), &["expectedExitCodes"]),
-    (FewerDemandMore(Absent::Holds(&[])), &["expectedFailingTests", "writes"]),
-    (FewerDemandMore(Absent::Elsewhere), &["ignoredRules"]),
-    (MoreDemandMore(Absent::Holds(&[])), &["after", "dependencies", "requiredEvidence", "stdoutContains"]),
-    (MoreDemandMore(Absent::Everything), &["severityLevels"]),
-    (MoreDemandMore(Absent::Elsewhere), &["errorOnRules"]),
-    (AddedDemands, &["failureConditions", "steps", "successConditions", "tasks"]),
-    (OnlyRemovedWeakens, &["cleanup", "prerequisites"]),
-    (Ordered(BLOCK_ON, None), &["blockOn", "strategy"]),
-    (Ordered(&["PASS", "FAIL"], Some("PASS")), &["expectedOutcome"]),
-    (
-        TrueDemandsMore,
-        &["allStepsMustPass", "enabled", "stderrEmpty", "strictMode", "taskStatusLock", "treatWarningsAsErrors", "validateSSL"],
-    ),
-    (FalseDemandsMore(false), &["continueOnFailure", "parallelExecution"]),
+    (MoreDemandsMore, "minimumPassRate"),
+    (FewerDemandMore(Absent::Holds(&[0])), "expectedExitCodes"),
+    (FewerDemandMore(Absent::Holds(&[])), "expectedFailingTests writes"),
+    (FewerDemandMore(Absent::Elsewhere), "ignoredRules"),
+    (MoreDemandMore(Absent::Holds(&[])), "after dependencies requiredEvidence stdoutContains"),
+    (MoreDemandMore(Absent::Everything), "severityLevels"),
+    (MoreDemandMore(Absent::Elsewhere), "errorOnRules"),
+    (AddedDemands, "failureConditions steps successConditions tasks"),
+    (OnlyRemovedWeakens, "cleanup prerequisites"),
+    (Ordered(BLOCK_ON, None), "blockOn strategy"),
+    (Ordered(&["PASS", "FAIL"], Some("PASS")), "expectedOutcome"),
+    (TrueDemandsMore, "allStepsMustPass enabled stderrEmpty strictMode taskStatusLock treatWarningsAsErrors validateSSL"),
+    (FalseDemandsMore(false), "continueOnFailure parallelExecution"),
     // Without `allowImplicitAny` nothing is compared, and without `followRedirects` redirections are followed, so both
     // defaults are the less strict ones.
-    (FalseDemandsMore(true), &["allowImplicitAny", "followRedirects"]),
+    (FalseDemandsMore(true), "allowImplicitAny followRedirects"),
 ];
 
 /// Keys whose objects are passed on unchanged, for example to a request. The keys inside are the user's own and have no
@@ -227,7 +160,7 @@ fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
 
 /// Returns the rule by which changes of a key are judged; `None` if no rule lists the key.
 pub(super) fn rule_of(key: &str) -> Option<ChangeRule> {
-    RULES.iter().find(|(_, keys)| keys.contains(&key)).map(|(rule, _)| *rule)
+    RULES.iter().find(|(_, keys)| has_word(keys, key)).map(|(rule, _)| *rule)
 }
 
 /// Returns the effect of a change by a rule; `None` if the values do not have the type that the rule expects.
