@@ -20,15 +20,15 @@ LIMITS = {
     "git": 1_910,
     "govern": 2_400,
     "index": 3_470,
-    "model": 7_270,
-    "plan": 15_860,
+    "model": 7_170,
+    "plan": 15_190,
     "proctor": 11_000,
     "project": 11_790,
     "run": 10_340,
-    "sandbox": 11_750,
+    "sandbox": 11_420,
     "service": 8_950,
-    "tools": 16_780,
-    "tree": 6_250,
+    "tools": 16_450,
+    "tree": 6_200,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.
