@@ -18,7 +18,7 @@
 //! | a save during a run | `engine::a_save_during_a_run…`, `watch_cli::runs` |
 //! | a checkout of 10,000 files | `a_checkout_of_ten_thousand_files_is_heard_of_in_full` |
 //! | the limit on watches, at the start and later; the limit on instances | `reaching_the_kernels_limits…` |
-//! | a mount without events | `within::where_nothing_is_heard_of…`, `crates/tree/src/watch/filesystem.rs`, polling as under the limits |
+//! | a mount without events | `within::where_nothing_is_heard_of…`, `crates/tree/src/watch/places.rs`, polling as under the limits |
 //! | a rebase of 50 commits; a lock; a conflict | `storms::a_rebase…`, `storms::a_lock…`, `storms::a_conflict…` |
 //! | two worktrees of one repository | `what_git_is_in_the_middle_of_is_read_from_its_files` |
 //! | ignored trees cost no watch | `what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint` |

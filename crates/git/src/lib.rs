@@ -24,12 +24,10 @@ mod directory;
 mod error;
 mod index_file;
 mod location;
-mod new_index;
 mod object;
 mod pack;
 mod reading;
 mod reference;
-mod repository;
 mod revision;
 mod storage;
 mod submodule;
@@ -38,13 +36,14 @@ mod tracked_paths;
 pub use database::ObjectDatabase;
 pub use directory::GitDirectory;
 pub use error::{GitReadError, ObjectProblem};
-pub use index_file::{GitIndexProblem, IndexContent, parse_index};
-pub use location::{GitLocation, directory_in_main_work_tree, find_git_directories, find_git_location, git_common_directory};
-pub use new_index::index_of_files;
+pub use index_file::{GitIndexProblem, IndexContent, index_of_files, parse_index};
+pub use location::{
+    GitLocation, Repository, directory_in_main_work_tree, find_git_directories, find_git_location, git_common_directory,
+    git_directory,
+};
 pub use object::{GitEntryKind, GitObject, GitTreeEntry, ObjectId, ObjectKind};
 pub use reading::{GitIndex, read_git_index};
 pub use reference::{ReferenceName, read_reference};
-pub use repository::{Repository, git_directory};
 pub use revision::RevisionError;
 pub use storage::GitStorage;
 pub use submodule::SubmoduleNames;

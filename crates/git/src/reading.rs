@@ -11,7 +11,7 @@ use std::sync::Arc;
 use nix::libc;
 
 use crate::index_file::{GitIndexProblem, IndexContent, parse_index};
-use crate::repository::Repository;
+use crate::location::Repository;
 use crate::tracked_paths::TrackedPaths;
 
 /// The largest index that is read, in bytes: enough for some millions of files. A larger index is refused.

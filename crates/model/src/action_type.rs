@@ -1,10 +1,13 @@
 //! The types of actions: those of specification 2.0.0, and one of proctor's own (E8).
+//!
+//! What an action runs, part by part, so that the approval of a plan can say exactly what differs (S7).
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ActionId, ActionPhase};
+use crate::{ActionId, ActionPhase, Digest, Tool};
 
 /// What is known about an action of a specification before its parameters are parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +139,22 @@ impl From<ActionType> for WrittenActionType {
     fn from(known: ActionType) -> Self {
         Self::Known(known)
     }
+}
+
+/// The parts of an action that decide what is run. Unlike the digest of all of them, they show where two actions differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ActionWords {
+    /// The program and its arguments; empty for an action that runs no command.
+    pub command: Vec<String>,
+    /// The tool whose output is interpreted.
+    pub tool: Tool,
+    /// The digest of everything about the action except its command.
+    pub rest: Digest,
+    /// The parts of `rest` by name. A variable or a header of a request has the digest of its value in place of the value,
+    /// because the value may be a secret.
+    pub parts: BTreeMap<String, String>,
 }
 
 #[cfg(test)]

@@ -1,13 +1,19 @@
 //! What a person or a rule has approved of a plan, in a form that a later plan can be compared with (S7).
+//!
+//! Where the program of a command was when the command was approved (S7).
+//!
+//! The settings of a project that decide how it is judged and what its actions may reach, as an approval records them
+//! (S7).
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::quote::quoted_text;
 use crate::{
-    ActionId, ActionPhase, ActionWords, ApprovalTerms, ApprovedProgram, CoverageTarget, Digest, EvidenceKind, ExpectedOutput,
-    JudgedSettings, NetworkAccess, OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
+    ActionId, ActionPhase, ActionWords, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, NetworkAccess,
+    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -312,4 +318,116 @@ pub fn plan_subject(task: &TaskId, file: &str) -> String {
 /// Returns the command with which a person approves a task's plan.
 pub fn approve_command(task: &TaskId) -> String {
     if *task == TaskId::default_task() { "proctor approve".to_owned() } else { format!("proctor approve --task {task}") }
+}
+
+/// What the search for a program found when the command that names it was approved. Later searches prove less: whoever
+/// starts proctor chooses its `PATH`, and can so hide a program or put another one in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum ApprovedProgram {
+    /// There was no such program.
+    Absent,
+    Found {
+        /// The absolute path under which the program was found. Links in it are not resolved.
+        path: String,
+        /// The digest of the program's bytes; `None` if the file is larger than 64 MiB or could not be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content: Option<Digest>,
+        /// By which way the program was found; `None` for a program that the command names by a path, and in older lines.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        way: Option<ProgramWay>,
+    },
+}
+
+/// By which way the search path led to a program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum ProgramWay {
+    /// In a directory of the project, or in a virtual environment: relative to the project if it lies there. What is in it is named by
+    /// the digest of the environment.
+    Environment { name: String },
+    /// In what a manager of toolchains has in the user's home directory. Another version of a toolchain is the same way.
+    Toolchain { kind: String },
+    /// In a directory that only root can write. The path counts.
+    System,
+    /// In another directory. Path and content count.
+    Elsewhere,
+}
+
+impl ApprovedProgram {
+    /// Returns what an approval without a person records of a program that an earlier approval has already, from what was
+    /// recorded and what is found now. Nothing is learned from a later search, because nobody looked at it. `None` means
+    /// that nothing is known, so no edit of the command is free.
+    pub fn carried(recorded: Option<&Self>, now: Option<&Self>) -> Option<Self> {
+        match (recorded, now) {
+            // The program is there by now, so a search that does not find it later proves nothing.
+            (Some(Self::Absent), Some(Self::Found { .. })) => None,
+            (recorded, _) => recorded.cloned(),
+        }
+    }
+}
+
+/// The value of a setting, in a form that can be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum SettingValue {
+    Number(u64),
+    /// A word or a text. A limit that is not set is the word `off`.
+    Text(String),
+    List(Vec<String>),
+}
+
+/// Values of settings by their key, such as `sandbox.mode`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct JudgedSettings {
+    pub values: BTreeMap<String, SettingValue>,
+}
+
+impl fmt::Display for SettingValue {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::Text(text) => formatter.write_str(&quoted_text(text)),
+            Self::List(entries) => {
+                let quoted: Vec<String> = entries.iter().map(|entry| quoted_text(entry)).collect();
+                write!(formatter, "[{}]", quoted.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ApprovedProgram::{Absent, Found};
+    use super::*;
+
+    #[test]
+    fn a_later_search_teaches_nothing() {
+        let found = |path: &str| Found { path: path.to_owned(), content: None, way: None };
+        let rows = [
+            (None, None, None),
+            (None, Some(Absent), None),
+            (None, Some(found("/evil")), None),
+            (Some(Absent), None, Some(Absent)),
+            (Some(Absent), Some(Absent), Some(Absent)),
+            (Some(Absent), Some(found("/evil")), None),
+            (Some(found("/a")), Some(Absent), Some(found("/a"))),
+            (Some(found("/a")), Some(found("/evil")), Some(found("/a"))),
+        ];
+        for (recorded, now, expected) in rows {
+            assert_eq!(ApprovedProgram::carried(recorded.as_ref(), now.as_ref()), expected, "{recorded:?}, {now:?}");
+        }
+    }
+
+    #[test]
+    fn the_form_in_the_ledger_is_short() {
+        let found = Found { path: "/usr/bin/make".to_owned(), content: None, way: None };
+        let texts = [Absent, found].map(|program| serde_json::to_string(&program).expect("it has a JSON form"));
+        assert_eq!(texts, ["\"absent\"", "{\"found\":{\"path\":\"/usr/bin/make\"}}"]);
+    }
 }

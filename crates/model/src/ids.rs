@@ -1,8 +1,11 @@
 //! Identifiers as types of their own. Each is checked when it is made, because it becomes part of a path or a reference
 //! (house style N5, V3).
+//!
+//! Patterns for the names of files and directories.
 
 use std::fmt;
 
+use NameRule::{Begins, Between, Ends, Is};
 use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
@@ -201,6 +204,43 @@ fn is_run_id(text: &str) -> bool {
     let stamp_is_right = stamp.len() == shape.len()
         && stamp.bytes().zip(shape).all(|(byte, want)| if *want == b'd' { byte.is_ascii_digit() } else { byte == *want });
     stamp_is_right && (6..=18).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A pattern for file and directory names; it is matched against the name only, not against the whole path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// The name is exactly this.
+    Is(&'static str),
+    Begins(&'static str),
+    /// The name ends with this text and is longer than it, so `.tsbuildinfo` alone does not match
+    /// `Ends(".tsbuildinfo")`.
+    Ends(&'static str),
+    /// The name begins with the first text, ends with the second and is longer than both together.
+    Between(&'static str, &'static str),
+}
+
+impl NameRule {
+    /// Returns whether a file name fits the pattern.
+    pub fn matches(self, name: &[u8]) -> bool {
+        match self {
+            Is(whole) => name == whole.as_bytes(),
+            Begins(start) => name.starts_with(start.as_bytes()),
+            Ends(end) => name.len() > end.len() && name.ends_with(end.as_bytes()),
+            Between(start, end) => {
+                name.len() > start.len() + end.len() && name.starts_with(start.as_bytes()) && name.ends_with(end.as_bytes())
+            }
+        }
+    }
+
+    /// Returns the pattern as a glob, for messages to people.
+    pub fn glob(self) -> String {
+        match self {
+            Is(whole) => whole.to_owned(),
+            Begins(start) => format!("{start}*"),
+            Ends(end) => format!("*{end}"),
+            Between(start, end) => format!("{start}*{end}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! Each line is one JSON object. A new optional field or a new kind of line stays compatible with older lines. Any
 //! other change needs a new [`LEDGER_SCHEMA`]: readers refuse lines with an unknown schema or kind instead of guessing.
+//!
+//! What the ledger lines of earlier versions record of the program of each action that a run started. Nothing is decided by it any more.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ApprovalRecord, ArchiveRecord, CheckRecord, ClaimRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, KeyRecord,
-    OverallResult, OverallStatus, Phase, PlanTerms, ProgramRecord, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry,
-    RunConditions, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
-    ViolationRecord,
+    OverallResult, OverallStatus, Phase, PlanTerms, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunConditions,
+    RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, Tool, TreeDigest, TreeFormat, ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -403,4 +404,31 @@ impl RunRecord {
     pub fn is_by_changed_rules(&self) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.rules_changed.is_some())
     }
+}
+
+/// The program of one action in a run, and whether it did any work.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProgramRecord {
+    /// The name of the action.
+    pub name: String,
+    /// The first word of the action's command.
+    pub program: String,
+    /// The tool whose output was interpreted.
+    pub tool: Tool,
+    pub ending: ProgramEnding,
+}
+
+/// Whether a program did any work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum ProgramEnding {
+    /// proctor found no such program, so nothing was started.
+    NotFound,
+    /// The tool refused its command line or its configuration, or a launcher said that what it should start is not there.
+    UsageError,
+    /// Anything else, also a program that was stopped.
+    Ran,
 }

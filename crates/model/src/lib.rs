@@ -6,68 +6,47 @@
 
 mod action_kind;
 mod action_type;
-mod action_words;
-mod advice;
 mod approval;
-mod approved_program;
 mod check_record;
-mod check_standing;
-mod claim;
 mod client_call;
-mod completion;
 mod criteria;
 mod cycle;
 mod debt;
 mod digest;
 mod errno;
 mod evidence;
-mod examined;
 mod exit_code;
-mod export_format;
-mod failing;
 mod finding;
 mod freshness;
 mod further_test_counts;
 mod gate_policy;
 mod governance;
 mod health;
-mod identity;
 mod ids;
 mod interpretation;
 mod isolation;
-mod judged_settings;
 mod key_record;
-mod large_report;
 mod ledger;
 mod mounts;
-mod name_rule;
 mod observation;
 pub mod os_text;
 mod outcome;
 mod path;
-mod percent;
 mod person_asked;
 mod plan;
 mod policy;
-mod post;
 mod problem;
 mod process;
-mod program_record;
 mod protection;
 mod quote;
-mod repetition;
 mod report_file;
 mod retention;
-mod review;
 mod route;
-mod run;
 mod run_conditions;
 mod sandbox_settings;
 mod service;
 mod shown;
 mod size;
-mod sql_words;
-mod task_list;
 mod test_body;
 mod test_history;
 mod test_progress;
@@ -75,46 +54,41 @@ mod test_progress;
 pub mod testing;
 mod time;
 mod tool;
-mod tool_facts;
 mod tool_row;
 mod tree;
 mod tree_difference;
 mod watch;
-mod words;
 
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
-pub use action_type::{ActionOutline, ActionType, UnknownActionType, WrittenActionType};
-pub use action_words::ActionWords;
-pub use advice::Advice;
+pub use action_type::{ActionOutline, ActionType, ActionWords, UnknownActionType, WrittenActionType};
 pub use approval::{
-    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, RuleChange,
-    RuleDifference, UnapprovedPlan, approve_command, plan_subject,
+    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, ApprovedProgram, AsksFor, CurrentApproval, FOUND_IN_PROJECT,
+    JudgedSettings, PlanTerms, ProgramWay, RuleChange, RuleDifference, SettingValue, UnapprovedPlan, approve_command,
+    plan_subject,
 };
-pub use approved_program::{ApprovedProgram, ProgramWay};
 pub use check_record::{
-    CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, KnownCheck, LastCheckResult, newest_fresh_failure,
+    CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, CheckStanding, CheckState, FailingRow, FailureName,
+    FailurePast, KnownCheck, LastCheckResult, checks_sentence, newest_fresh_failure,
 };
-pub use check_standing::{CheckStanding, CheckState, checks_sentence};
-pub use claim::ClaimRecord;
 pub use client_call::{
     BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
+    SqlPart, sql_parts,
 };
-pub use completion::TaskCompletion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
-    JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
+    JudgedFailure, NoScalarError, TaskCompletion, TaskCondition, TaskCriteria,
 };
 pub use cycle::CycleRequest;
-pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
-pub use digest::{Digest, DigestError};
+pub use debt::{
+    DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, TaskListRecord, ViolationKind,
+    ViolationRecord, WorkType,
+};
+pub use digest::{Digest, DigestError, IdentityWriter};
 pub use errno::errno_name;
-pub use evidence::{EvidenceFile, EvidenceKind};
-pub use examined::{ControlObservation, Examined, ExaminedUnit};
+pub use evidence::{EvidenceFile, EvidenceKind, ExportFormat, LargeReport, LargeReportReader};
 pub use exit_code::CommandExit;
-pub use export_format::ExportFormat;
-pub use failing::{FailingRow, FailureName, FailurePast};
 pub use finding::{
     CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
     TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
@@ -125,72 +99,64 @@ pub use freshness::{
 };
 pub use further_test_counts::FurtherTestCounts;
 pub use gate_policy::{
-    ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, WeakenedChanges,
+    ClaimOrigin, ClaimRecord, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, WeakenedChanges,
 };
 pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};
-pub use identity::IdentityWriter;
-pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
+pub use ids::{ActionId, DebtId, IdError, NameRule, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
     Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy,
     LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
     SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
-pub use judged_settings::{JudgedSettings, SettingValue};
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
-pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
-    ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
-    RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
+    ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, ProgramEnding, ProgramRecord,
+    RegistrationRecord, RetestRecord, RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use mounts::{Mount, MountTable, SecondPath};
-pub use name_rule::NameRule;
 pub use observation::{
-    Diagnosis, Exchange, ExchangeOutcome, FileObservation, FileState, FoundFile, HealthObservation, HealthResult, HttpAnswer,
-    Observation, PortObservation, ServiceObservation, SystemFault,
+    ControlObservation, Diagnosis, Examined, ExaminedUnit, Exchange, ExchangeOutcome, FileObservation, FileState, FoundFile,
+    HealthObservation, HealthResult, HttpAnswer, Observation, PortObservation, ServiceObservation, SystemFault,
 };
 pub use outcome::{
     ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,
     OverallStatus, PartialReason, PolicyApplied, ResultType, Severity, TaskStatus,
 };
 pub use path::{PathError, TreePath};
-pub use percent::{decode_percent, encode_percent};
 pub use person_asked::{PersonAsked, PersonAskedFor};
 pub use plan::{
     Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
-pub use policy::{BlockOn, PolicySource, ToolPolicy};
-pub use post::Post;
-pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
+pub use policy::{BlockOn, PolicySource, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, ToolPolicy};
+pub use problem::{Advice, BrokenRule, ChangeEffect, Gravity, Problem, SpecificationChange, TextPosition};
 pub use process::{
     ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, HelperDeath, LimitEnforcement, LimitKind, ResourceLimits,
     SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
-pub use program_record::{ProgramEnding, ProgramRecord};
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
-pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
 pub use retention::{
     ArchiveRecord, PROPOSED_MAX_BYTES, PackedRun, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits,
 };
-pub use review::{Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
     RoutingSettings, TddState,
 };
-pub use run::{Trigger, TriggerKind};
 pub use run_conditions::{
     CachesSeen, ChangedRules, FewerTests, IgnoredFiles, MOST_IGNORED_NAMED, MOST_REWRITTEN_NAMED, RunConditions, ToolchainRecord,
+    Trigger, TriggerKind,
 };
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
-pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
-pub use size::ByteSize;
-pub use sql_words::{SqlPart, sql_parts};
-pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
+pub use shown::{
+    escaped_character, has_hidden_characters, has_word, is_assignment, is_hidden_character, is_variable_name, join_words,
+    quote_word, shown_json, shown_line, shown_lines, split_words,
+};
+pub use size::{ByteSize, decode_percent, encode_percent};
 pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{
     CheckCost, CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, MatrixTest, NamedTest,
@@ -200,11 +166,12 @@ pub use test_history::{
 pub use test_progress::{EndedTest, TestProgress};
 pub use time::{DurationMs, Timestamp};
 pub use tool::{NPM_SETTINGS_FILES, Tool};
-pub use tool_facts::{
+pub use tool_row::{
     EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, OneTest, PolicyCategory, PolicyOptions, ToolClass,
     WarningsExit,
 };
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 pub use tree_difference::{ChangedFile, TreeDifference, join_differences};
-pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};
-pub use words::{is_assignment, is_variable_name, join_words, quote_word, split_words};
+pub use watch::{
+    AfterMovedRun, GitOperation, OnDisk, PollReason, Post, Repetitions, SyncId, WatchHint, WatchProblem, is_covered,
+};

@@ -1,7 +1,11 @@
 //! The policy that decides which findings of a validation tool block (design document seed 004; table J3 of the
 //! decisions on execution).
+//!
+//! Reviews: the request to a reviewer, and the reviewer's answers.
 
 use serde::{Deserialize, Serialize};
+
+use crate::{Digest, DurationMs};
 
 /// When a validation tool's findings block the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -82,6 +86,117 @@ impl ToolPolicy {
             max_warnings: None,
             ignored_rules: Vec::new(),
             error_on_rules: Vec::new(),
+        }
+    }
+}
+
+/// A review that an action asks for. `Action::command` starts the reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Review {
+    /// What the reviewer gets as standard input.
+    pub prompt: Prompt,
+    /// Whether `**Ready to merge?** Yes` counts as an approval, although only the label is emphasised.
+    pub accept_split_emphasis: bool,
+}
+
+/// What a reviewer gets as standard input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub enum Prompt {
+    /// Empty input, because the reviewer's arguments contain everything.
+    Nothing,
+    /// The content of a file of the project; the path is relative to the root.
+    File(String),
+    /// The given bytes. A plan shows only their digest.
+    Given {
+        #[serde(skip)]
+        bytes: Vec<u8>,
+        sha256: Digest,
+    },
+}
+
+/// The verdict of a review (V3: after a rejection the code can be fixed, after an indeterminate review a person is
+/// needed).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ReviewVerdict {
+    /// The review says an explicit Yes.
+    Approved,
+    /// The review says an explicit No or With fixes.
+    Rejected,
+    /// The review says none of Yes, No and With fixes explicitly, so a person must decide.
+    Indeterminate,
+}
+
+/// The verdict of a review that was carried out, with its reason and all attempts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewObservation {
+    pub verdict: ReviewVerdict,
+    /// Why the review has this verdict, in words.
+    pub reason: String,
+    /// How many of this action's reviews ended with a rejection since the action's last approval, this review included.
+    pub rejections: u32,
+    /// All attempts in order: one, or two if the first answer had no verdict.
+    pub attempts: Vec<ReviewAttempt>,
+}
+
+/// One attempt to get a verdict from the reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReviewAttempt {
+    /// The attempt's number; the first attempt has 1.
+    pub attempt: u32,
+    /// How the output was understood: `APPROVED`, `REJECTED`, or why it has no verdict (`MISSING_FIELD`, `TRANSPORT`,
+    /// …).
+    pub reading: String,
+    /// Why the output was understood in this way, in words.
+    pub reason: String,
+    /// The exit code; `None` if the reviewer did not exit by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(rename = "durationMs")]
+    pub duration: DurationMs,
+    /// The digest of the reviewer's argument vector, with a NUL after each word.
+    pub argv_sha256: Digest,
+    /// The digest of the reviewer's standard input.
+    pub prompt_sha256: Digest,
+    /// The number of bytes on standard output.
+    pub output_bytes: u64,
+    /// The digest of standard output; absent if the output is larger than what is kept in memory. The evidence still
+    /// has the log's digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_sha256: Option<Digest>,
+    /// The beginning and the end of the output, as text for people (E11).
+    pub excerpt: String,
+    /// The name of the log file in the run's directory; it has the whole output.
+    pub evidence: String,
+}
+
+impl Prompt {
+    /// The largest size of a prompt in bytes.
+    pub const CAP: u64 = 16 * 1024 * 1024;
+
+    /// Returns a prompt that consists of these bytes.
+    pub fn given(bytes: Vec<u8>) -> Self {
+        let sha256 = Digest::of(&bytes);
+        Self::Given { bytes, sha256 }
+    }
+}
+
+impl ReviewVerdict {
+    /// Returns the verdict's word in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Approved => "APPROVED",
+            Self::Rejected => "REJECTED",
+            Self::Indeterminate => "INDETERMINATE",
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The tools whose output proctor can interpret: one row for each, with the facts that several folders need to know.
 //! `tools/` has a second table, with the code that reads each tool's output.
 
-mod queries;
-
 use serde::{Deserialize, Serialize};
 
 use crate::InstalledPackage::{Node, Python};
 use crate::NameRule::{Begins, Ends, Is};
 use crate::tool_row::{Row, finds, judged, row, tests};
-use crate::{BlockOn, EvidenceNames, FindingFacts, FindingKind, JudgedBy, OneTest, PolicyOptions, ToolClass, WarningsExit};
+use crate::{
+    BlockOn, EvidenceNames, FindingFacts, FindingKind, JudgedBy, OneTest, PolicyCategory, PolicyOptions, ToolClass, WarningsExit,
+};
 
 /// A tool whose output proctor can interpret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -378,8 +378,46 @@ impl Tool {
         all
     };
 
-    const fn row(self) -> &'static Row {
+    pub(super) const fn row(self) -> &'static Row {
         &ROWS[self as usize]
+    }
+
+    /// Returns whether proctor knows the tool. Of any other command only the exit code is known.
+    pub fn is_known(self) -> bool {
+        self != Self::Generic
+    }
+
+    /// Returns whether the check's `report` makes the tool, so that `tool` in `proctor.toml` cannot name it.
+    pub const fn is_of_report(self) -> bool {
+        matches!(self, Self::TestReport | Self::FindingReport)
+    }
+
+    /// Returns the name of an action that runs the tool, for actions that the user did not name.
+    pub fn action_name(self) -> &'static str {
+        match self.row().judged_by {
+            JudgedBy::ExitCode => "command",
+            JudgedBy::Output | JudgedBy::Grammar => self.word(),
+        }
+    }
+
+    /// Returns the facts about a validation tool's findings; `None` for other tools.
+    pub fn findings(self) -> Option<&'static FindingFacts> {
+        self.row().findings.as_ref()
+    }
+
+    /// Returns the names of the evidence files of actions that run the tool.
+    pub fn evidence_names(self) -> EvidenceNames {
+        self.row().evidence
+    }
+
+    /// Returns the policy category of the tool; `None` if no policy applies to the tool.
+    pub fn policy_category(self) -> Option<PolicyCategory> {
+        self.row().policy.map(|(category, _)| category)
+    }
+
+    /// Returns the default strategy for the tool's findings (C20); `None` if no policy applies to the tool.
+    pub fn default_strategy(self) -> Option<BlockOn> {
+        self.row().policy.map(|(_, block_on)| block_on)
     }
 }
 

@@ -12,34 +12,9 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Uid, geteuid, getgroups};
 
 /// The directories of the system, which belong to root. Directories on the way to one of them show nothing else.
-const SYSTEM: &[&str] = &[
-    "/.dockerenv",
-    "/bin",
-    "/dev",
-    "/etc",
-    "/gnu/store",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/nix/var/nix/profiles",
-    "/opt",
-    "/proc",
-    "/run",
-    "/sbin",
-    "/snap",
-    "/srv",
-    "/sys",
-    "/tmp",
-    "/usr",
-    "/usr/local",
-    "/var/cache",
-    "/var/guix/profiles",
-    "/var/lib",
-    "/var/run",
-    "/var/tmp",
-];
+const SYSTEM: &str = "\
+    /.dockerenv /bin /dev /etc /gnu/store /lib /lib32 /lib64 /libx32 /nix/store /nix/var/nix/profiles /opt /proc /run /sbin \
+    /snap /srv /sys /tmp /usr /usr/local /var/cache /var/guix/profiles /var/lib /var/run /var/tmp";
 
 /// Directories of the system whose entries may belong to a user, and how many levels of entries are looked at. `/tmp` and
 /// the like have rules of their own.
@@ -92,11 +67,11 @@ pub(super) fn closed_places(project: &Path, home: Option<&Path>) -> io::Result<V
 }
 
 fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|system| path == Path::new(system))
+    SYSTEM.split(' ').any(|system| path == Path::new(system))
 }
 
 fn is_inside_system(path: &Path) -> bool {
-    !is_system(path) && SYSTEM.iter().any(|system| path.starts_with(system))
+    !is_system(path) && SYSTEM.split(' ').any(|system| path.starts_with(system))
 }
 
 fn close_beside_system(directory: &Path, writers: &Writers, closed: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -106,7 +81,7 @@ fn close_beside_system(directory: &Path, writers: &Writers, closed: &mut Vec<Pat
         if kind.is_symlink() || is_system(&path) {
             continue;
         }
-        if SYSTEM.iter().any(|system| Path::new(system).starts_with(&path)) {
+        if SYSTEM.split(' ').any(|system| Path::new(system).starts_with(&path)) {
             close_beside_system(&path, writers, closed)?;
         } else if kind.is_dir() || writers.are_root() || entry.metadata().is_ok_and(|metadata| writers.may_write(&metadata)) {
             closed.push(path);

@@ -21,7 +21,15 @@ pub(super) enum HiddenFrom {
 pub(super) struct CredentialGroup {
     pub(super) title: &'static str,
     pub(super) hidden_from: HiddenFrom,
-    pub(super) paths: &'static [(PathBase, &'static str)],
+    /// The paths as people write them, with a colon between two of them.
+    paths: &'static str,
+}
+
+impl CredentialGroup {
+    /// Returns the paths, each below its base directory.
+    pub(super) fn paths(&self) -> impl Iterator<Item = (PathBase, &'static str)> {
+        self.paths.split(':').map(PathBase::of_written)
+    }
 }
 
 /// An environment variable that names a file or directory with secrets.
@@ -38,246 +46,84 @@ pub(super) const CREDENTIALS: &[CredentialGroup] = &[
     CredentialGroup {
         title: "Keys, passwords and the sockets of their agents",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Home, ".ssh"),
-            (PathBase::Home, ".gnupg"),
-            (PathBase::Home, ".pki"),
-            (PathBase::Home, ".password-store"),
-            (PathBase::Config, "op"),
-            (PathBase::Home, ".op"),
-            (PathBase::Home, ".1password"),
-            (PathBase::Config, "1Password"),
-            (PathBase::Config, "Bitwarden CLI"),
-            (PathBase::Config, "keepassxc"),
-            (PathBase::Config, "sops"),
-            (PathBase::Config, "age"),
-            (PathBase::Config, "rbw"),
-            (PathBase::Data, "keyrings"),
-            (PathBase::Data, "kwalletd"),
-            (PathBase::Home, ".age"),
-            (PathBase::Home, ".env"),
-            (PathBase::Config, "age-plugin-yubikey"),
-            (PathBase::Config, "keybase"),
-            (PathBase::Home, ".lpass"),
-            (PathBase::Data, "pass"),
-        ],
+        paths: "\
+            ~/.ssh:~/.gnupg:~/.pki:~/.password-store:~/.config/op:~/.op:~/.1password:~/.config/1Password:\
+            ~/.config/Bitwarden CLI:~/.config/keepassxc:~/.config/sops:~/.config/age:~/.config/rbw:~/.local/share/keyrings:\
+            ~/.local/share/kwalletd:~/.age:~/.env:~/.config/age-plugin-yubikey:~/.config/keybase:~/.lpass:~/.local/share/pass",
     },
     CredentialGroup {
         title: "Cloud services and clusters",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Home, ".aws"),
-            (PathBase::Home, ".azure"),
-            (PathBase::Config, "gcloud"),
-            (PathBase::Config, "doctl"),
-            (PathBase::Config, "hcloud"),
-            (PathBase::Config, "scw"),
-            (PathBase::Config, "flyctl"),
-            (PathBase::Config, "heroku"),
-            (PathBase::Config, "netlify"),
-            (PathBase::Data, "com.vercel.cli"),
-            (PathBase::Home, ".fly/config.yml"),
-            (PathBase::Home, ".oci"),
-            (PathBase::Home, ".aliyun"),
-            (PathBase::Home, ".bluemix"),
-            (PathBase::Home, ".wrangler"),
-            (PathBase::Config, ".wrangler"),
-            (PathBase::Home, ".kube"),
-            (PathBase::Home, ".minikube"),
-            (PathBase::Home, ".docker"),
-            (PathBase::Config, "containers/auth.json"),
-            (PathBase::Config, "helm"),
-            (PathBase::Home, ".terraform.d"),
-            (PathBase::Home, ".terraformrc"),
-            (PathBase::Home, ".pulumi/credentials.json"),
-            (PathBase::Home, ".vault-token"),
-            (PathBase::Home, ".boto"),
-            (PathBase::Home, ".s3cfg"),
-            (PathBase::Config, "rclone"),
-            (PathBase::Home, ".databrickscfg"),
-            (PathBase::Home, ".snowflake"),
-            (PathBase::Home, ".kaggle"),
-        ],
+        paths: "\
+            ~/.aws:~/.azure:~/.config/gcloud:~/.config/doctl:~/.config/hcloud:~/.config/scw:~/.config/flyctl:\
+            ~/.config/heroku:~/.config/netlify:~/.local/share/com.vercel.cli:~/.fly/config.yml:~/.oci:~/.aliyun:~/.bluemix:\
+            ~/.wrangler:~/.config/.wrangler:~/.kube:~/.minikube:~/.docker:~/.config/containers/auth.json:~/.config/helm:\
+            ~/.terraform.d:~/.terraformrc:~/.pulumi/credentials.json:~/.vault-token:~/.boto:~/.s3cfg:~/.config/rclone:\
+            ~/.databrickscfg:~/.snowflake:~/.kaggle",
     },
-    CredentialGroup {
-        title: "Databases",
-        hidden_from: HiddenFrom::All,
-        paths: &[(PathBase::Home, ".pgpass"), (PathBase::Home, ".my.cnf"), (PathBase::Home, ".mylogin.cnf")],
-    },
+    CredentialGroup { title: "Databases", hidden_from: HiddenFrom::All, paths: "~/.pgpass:~/.my.cnf:~/.mylogin.cnf" },
     CredentialGroup {
         title: "Code hosting sites and issue trackers",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Config, "gh"),
-            (PathBase::Config, "hub"),
-            (PathBase::Config, "glab-cli"),
-            (PathBase::Config, "tea"),
-            (PathBase::Config, ".jira"),
-            (PathBase::Home, ".authinfo"),
-            (PathBase::Home, ".authinfo.gpg"),
-            (PathBase::Home, ".git-credentials"),
-            (PathBase::Config, "git/credentials"),
-            (PathBase::Home, ".git-credential-cache"),
-            (PathBase::Home, ".cache/git/credential"),
-        ],
+        paths: "\
+            ~/.config/gh:~/.config/hub:~/.config/glab-cli:~/.config/tea:~/.config/.jira:~/.authinfo:~/.authinfo.gpg:\
+            ~/.git-credentials:~/.config/git/credentials:~/.git-credential-cache:~/.cache/git/credential",
     },
     CredentialGroup {
         title: "Accounts with which packages are published",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Home, ".pypirc"),
-            (PathBase::Home, ".gem/credentials"),
-            (PathBase::Data, "gem/credentials"),
-            (PathBase::Config, "hex"),
-        ],
+        paths: "~/.pypirc:~/.gem/credentials:~/.local/share/gem/credentials:~/.config/hex",
     },
     CredentialGroup {
         title: "Package indexes",
         hidden_from: HiddenFrom::UnlessAllowed,
-        paths: &[
-            (PathBase::Home, ".npmrc"),
-            (PathBase::Home, ".yarnrc"),
-            (PathBase::Home, ".yarnrc.yml"),
-            (PathBase::Config, "pnpm/rc"),
-            (PathBase::Home, ".bunfig.toml"),
-            (PathBase::Home, ".pip"),
-            (PathBase::Config, "pip"),
-            (PathBase::Config, "uv/credentials"),
-            (PathBase::Data, "uv/credentials"),
-            (PathBase::Config, "pypoetry/auth.toml"),
-            (PathBase::Home, ".gradle/gradle.properties"),
-            (PathBase::Home, ".bundle/config"),
-            (PathBase::Home, ".netrc"),
-            (PathBase::Home, ".cargo/credentials"),
-            (PathBase::Home, ".cargo/credentials.toml"),
-            (PathBase::Home, ".m2/settings-security.xml"),
-            (PathBase::Home, ".m2/settings.xml"),
-            (PathBase::Home, ".composer/auth.json"),
-            (PathBase::Config, "composer/auth.json"),
-        ],
+        paths: "\
+            ~/.npmrc:~/.yarnrc:~/.yarnrc.yml:~/.config/pnpm/rc:~/.bunfig.toml:~/.pip:~/.config/pip:~/.config/uv/credentials:\
+            ~/.local/share/uv/credentials:~/.config/pypoetry/auth.toml:~/.gradle/gradle.properties:~/.bundle/config:~/.netrc:\
+            ~/.cargo/credentials:~/.cargo/credentials.toml:~/.m2/settings-security.xml:~/.m2/settings.xml:\
+            ~/.composer/auth.json:~/.config/composer/auth.json",
     },
     CredentialGroup {
         title: "Browsers, mail and chat: sessions and stored passwords",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Home, ".mozilla"),
-            (PathBase::Home, ".thunderbird"),
-            (PathBase::Config, "mozilla"),
-            (PathBase::Config, "google-chrome"),
-            (PathBase::Config, "chromium"),
-            (PathBase::Config, "BraveSoftware"),
-            (PathBase::Config, "microsoft-edge"),
-            (PathBase::Config, "vivaldi"),
-            (PathBase::Config, "opera"),
-            (PathBase::Home, "snap/firefox"),
-            (PathBase::Home, "snap/chromium"),
-            (PathBase::Home, ".var/app/org.mozilla.firefox"),
-            (PathBase::Home, ".var/app/com.google.Chrome"),
-            (PathBase::Home, ".var/app/org.chromium.Chromium"),
-            (PathBase::Config, "Signal"),
-            (PathBase::Config, "Slack"),
-            (PathBase::Config, "discord"),
-            (PathBase::Config, "google-chrome-beta"),
-            (PathBase::Config, "google-chrome-unstable"),
-            (PathBase::Config, "microsoft-edge-dev"),
-            (PathBase::Config, "vivaldi-snapshot"),
-            (PathBase::Config, "opera-beta"),
-            (PathBase::Config, "Microsoft/Microsoft Teams"),
-            (PathBase::Config, "teams-for-linux"),
-            (PathBase::Config, "Element"),
-            (PathBase::Config, "TelegramDesktop"),
-            (PathBase::Home, ".librewolf"),
-            (PathBase::Home, ".waterfox"),
-            (PathBase::Home, ".zen"),
-            (PathBase::Home, ".floorp"),
-            (PathBase::Home, ".opera"),
-            (PathBase::Home, ".cache/mozilla"),
-            (PathBase::Home, ".cache/google-chrome"),
-            (PathBase::Home, ".cache/chromium"),
-            (PathBase::Home, ".cache/BraveSoftware"),
-            (PathBase::Home, ".cache/microsoft-edge"),
-            (PathBase::Home, ".cache/vivaldi"),
-            (PathBase::Home, ".cache/librewolf"),
-            (PathBase::Home, "snap/brave"),
-            (PathBase::Home, "snap/thunderbird"),
-            (PathBase::Home, ".var/app/com.brave.Browser"),
-            (PathBase::Home, ".var/app/com.microsoft.Edge"),
-            (PathBase::Home, ".var/app/com.vivaldi.Vivaldi"),
-            (PathBase::Home, ".var/app/io.gitlab.librewolf-community"),
-            (PathBase::Home, ".var/app/org.mozilla.Thunderbird"),
-            (PathBase::Data, "TelegramDesktop"),
-            (PathBase::Data, "evolution"),
-        ],
+        paths: "\
+            ~/.mozilla:~/.thunderbird:~/.config/mozilla:~/.config/google-chrome:~/.config/chromium:~/.config/BraveSoftware:\
+            ~/.config/microsoft-edge:~/.config/vivaldi:~/.config/opera:~/snap/firefox:~/snap/chromium:\
+            ~/.var/app/org.mozilla.firefox:~/.var/app/com.google.Chrome:~/.var/app/org.chromium.Chromium:~/.config/Signal:\
+            ~/.config/Slack:~/.config/discord:~/.config/google-chrome-beta:~/.config/google-chrome-unstable:\
+            ~/.config/microsoft-edge-dev:~/.config/vivaldi-snapshot:~/.config/opera-beta:~/.config/Microsoft/Microsoft Teams:\
+            ~/.config/teams-for-linux:~/.config/Element:~/.config/TelegramDesktop:~/.librewolf:~/.waterfox:~/.zen:~/.floorp:\
+            ~/.opera:~/.cache/mozilla:~/.cache/google-chrome:~/.cache/chromium:~/.cache/BraveSoftware:\
+            ~/.cache/microsoft-edge:~/.cache/vivaldi:~/.cache/librewolf:~/snap/brave:~/snap/thunderbird:\
+            ~/.var/app/com.brave.Browser:~/.var/app/com.microsoft.Edge:~/.var/app/com.vivaldi.Vivaldi:\
+            ~/.var/app/io.gitlab.librewolf-community:~/.var/app/org.mozilla.Thunderbird:~/.local/share/TelegramDesktop:\
+            ~/.local/share/evolution",
     },
     CredentialGroup {
         title: "Assistants: tokens, and the texts of conversations",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Home, ".claude"),
-            (PathBase::Home, ".claude.json"),
-            (PathBase::Home, ".codex"),
-            (PathBase::Home, ".gemini"),
-            (PathBase::Home, ".cursor"),
-            (PathBase::Home, ".aider.conf.yml"),
-            (PathBase::Home, ".continue"),
-            (PathBase::Config, "github-copilot"),
-            (PathBase::Config, "anthropic"),
-            (PathBase::Config, "openai"),
-            (PathBase::Config, "goose"),
-            (PathBase::Config, "opencode"),
-            (PathBase::Data, "opencode"),
-            (PathBase::Home, ".cache/huggingface/token"),
-            (PathBase::Home, ".huggingface/token"),
-        ],
+        paths: "\
+            ~/.claude:~/.claude.json:~/.codex:~/.gemini:~/.cursor:~/.aider.conf.yml:~/.continue:~/.config/github-copilot:\
+            ~/.config/anthropic:~/.config/openai:~/.config/goose:~/.config/opencode:~/.local/share/opencode:\
+            ~/.cache/huggingface/token:~/.huggingface/token",
     },
     CredentialGroup {
         title: "Histories of typed commands, which may contain passwords",
         hidden_from: HiddenFrom::All,
-        paths: &[
-            (PathBase::Home, ".bash_history"),
-            (PathBase::Home, ".zsh_history"),
-            (PathBase::Data, "fish/fish_history"),
-            (PathBase::Home, ".psql_history"),
-            (PathBase::Home, ".mysql_history"),
-            (PathBase::Home, ".python_history"),
-            (PathBase::Home, ".node_repl_history"),
-            (PathBase::Home, ".zhistory"),
-            (PathBase::Home, ".history"),
-            (PathBase::Home, ".sh_history"),
-            (PathBase::Home, ".ksh_history"),
-            (PathBase::Home, ".mksh_history"),
-            (PathBase::Home, ".ash_history"),
-            (PathBase::Home, ".tcsh_history"),
-            (PathBase::Home, ".histfile"),
-            (PathBase::Home, ".sqlite_history"),
-            (PathBase::Home, ".rediscli_history"),
-            (PathBase::Home, ".irb_history"),
-            (PathBase::Home, ".php_history"),
-            (PathBase::Home, ".scala_history"),
-            (PathBase::Home, ".dbshell"),
-            (PathBase::Home, ".mongodb"),
-            (PathBase::Home, ".lesshst"),
-            (PathBase::Home, ".viminfo"),
-            (PathBase::Home, ".bash_sessions"),
-            (PathBase::Home, ".zsh_sessions"),
-            (PathBase::Home, ".local/state/bash/history"),
-            (PathBase::Home, ".local/state/zsh/history"),
-            (PathBase::Home, ".local/state/python_history"),
-            (PathBase::Home, ".local/state/psql_history"),
-            (PathBase::Data, "atuin"),
-            (PathBase::Data, "bash/history"),
-            (PathBase::Data, "zsh/history"),
-            (PathBase::Data, "xonsh"),
-            (PathBase::Data, "powershell/PSReadLine"),
-            (PathBase::Data, "nushell"),
-            (PathBase::Config, "nushell/history.txt"),
-            (PathBase::Config, "nushell/history.sqlite3"),
-        ],
+        paths: "\
+            ~/.bash_history:~/.zsh_history:~/.local/share/fish/fish_history:~/.psql_history:~/.mysql_history:\
+            ~/.python_history:~/.node_repl_history:~/.zhistory:~/.history:~/.sh_history:~/.ksh_history:~/.mksh_history:\
+            ~/.ash_history:~/.tcsh_history:~/.histfile:~/.sqlite_history:~/.rediscli_history:~/.irb_history:~/.php_history:\
+            ~/.scala_history:~/.dbshell:~/.mongodb:~/.lesshst:~/.viminfo:~/.bash_sessions:~/.zsh_sessions:\
+            ~/.local/state/bash/history:~/.local/state/zsh/history:~/.local/state/python_history:~/.local/state/psql_history:\
+            ~/.local/share/atuin:~/.local/share/bash/history:~/.local/share/zsh/history:~/.local/share/xonsh:\
+            ~/.local/share/powershell/PSReadLine:~/.local/share/nushell:~/.config/nushell/history.txt:\
+            ~/.config/nushell/history.sqlite3",
     },
     CredentialGroup {
         title: "The key of the X display, with which a program can read every key stroke",
         hidden_from: HiddenFrom::All,
-        paths: &[(PathBase::Home, ".Xauthority"), (PathBase::Home, ".ICEauthority")],
+        paths: "~/.Xauthority:~/.ICEauthority",
     },
 ];
 
@@ -329,23 +175,14 @@ const fn of_index(name: &'static str, below: &'static str) -> CredentialVariable
 /// allowed. The path is relative to HOME.
 pub(super) fn is_of_package_index(below_home: &Path) -> bool {
     let groups = CREDENTIALS.iter().filter(|group| group.hidden_from == HiddenFrom::UnlessAllowed);
-    let mut paths = groups.flat_map(|group| group.paths);
-    paths.any(|(base, path)| match base {
-        PathBase::Home => below_home == Path::new(path),
-        PathBase::Config => below_home.strip_prefix(".config").is_ok_and(|below| below == Path::new(path)),
-        PathBase::Data => below_home.strip_prefix(".local/share").is_ok_and(|below| below == Path::new(path)),
-    })
+    let mut paths = groups.flat_map(|group| group.paths.split(':')).filter_map(|path| path.strip_prefix("~/"));
+    paths.any(|path| below_home == Path::new(path))
 }
 
 /// Returns the table of hidden files and directories as Markdown, for the documentation.
 pub fn hidden_files_table() -> String {
-    let written = |(base, path): &(PathBase, &str)| match base {
-        PathBase::Home => format!("`~/{path}`"),
-        PathBase::Config => format!("`~/.config/{path}`"),
-        PathBase::Data => format!("`~/.local/share/{path}`"),
-    };
     let rows = CREDENTIALS.iter().map(|group| {
-        let paths: Vec<String> = group.paths.iter().map(written).collect();
+        let paths: Vec<String> = group.paths.split(':').map(|path| format!("`{path}`")).collect();
         let from = match group.hidden_from {
             HiddenFrom::All => "every action",
             HiddenFrom::UnlessAllowed => "every action; prerequisites see them with `package_credentials = \"prerequisites\"`",

@@ -13,34 +13,13 @@ use crate::toolchains::is_toolchain_variable;
 use proctor_model::{Action, ActionPhase, PackageCredentials};
 
 /// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
-const ALLOWED: &[&str] =
-    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX", "NODE_ENV"];
+const ALLOWED: &str = "PATH HOME USER LOGNAME SHELL LANG LC_* TZ TMPDIR VIRTUAL_ENV CONDA_PREFIX NODE_ENV";
 
 /// The names of further variables that only prerequisites get: proxies, certificates, package indexes.
-const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS",
-    "PIP_*",
-    "UV_INDEX*",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "npm_config_*",
-    "NPM_CONFIG_*",
-    "POETRY_REPOSITORIES_*",
-    "POETRY_HTTP_BASIC_*",
-];
+const ALLOWED_FOR_PREREQUISITES: &str = "\
+    http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR \
+    REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS PIP_* UV_INDEX* UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS \
+    npm_config_* NPM_CONFIG_* POETRY_REPOSITORIES_* POETRY_HTTP_BASIC_*";
 
 /// Variables that every command gets with these values, so that tools print the same wherever proctor was started. `CI`
 /// is not set, because it changes the results of tools.
@@ -272,8 +251,8 @@ fn has_credentials(name: &OsStr, value: &OsStr) -> bool {
     is_named || (!is_proxy && hosts.any(|host| host.contains('@')))
 }
 
-fn is_listed(name: &OsStr, list: &[&str]) -> bool {
-    list.iter().any(|entry| match entry.strip_suffix('*') {
+fn is_listed(name: &OsStr, list: &str) -> bool {
+    list.split(' ').any(|entry| match entry.strip_suffix('*') {
         Some(prefix) => name.as_bytes().starts_with(prefix.as_bytes()),
         None => name.as_bytes() == entry.as_bytes(),
     })

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
 use crate::bound_sockets::bound_sockets;
 use crate::closed_world::closed_places;
-use crate::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, HiddenFrom};
+use crate::credentials::{CREDENTIAL_VARIABLES, CREDENTIALS, CredentialGroup, HiddenFrom};
 use crate::git_places::git_places;
 use crate::hide_second_paths::{hide_second_paths, hide_second_stores};
 use crate::path_cache::{Found, PathCache};
@@ -145,7 +145,7 @@ impl PlaceFinder<'_, '_> {
         }
         let Some(path) = path_in(self.request.ambient, "XDG_RUNTIME_DIR") else { return };
         if self.is_opened(&path) {
-            RUN_TIME_DOORS.iter().for_each(|name| self.add(&path.join(name), PlaceRule::RunTime, Access::Hidden));
+            RUN_TIME_DOORS.split(' ').for_each(|name| self.add(&path.join(name), PlaceRule::RunTime, Access::Hidden));
         } else {
             self.add(&path, PlaceRule::RunTime, Access::Hidden);
         }
@@ -175,13 +175,13 @@ impl PlaceFinder<'_, '_> {
         for base in PathBase::ALL {
             for directory in self.bases(base) {
                 let shown = CREDENTIALS.iter().filter(|group| is_closed && !applies(group.hidden_from));
-                let rows = shown.flat_map(|group| group.paths).filter(|(of, _)| *of == base);
-                for found in self.path_cache.found_below(&directory, rows.map(|(_, path)| *path)) {
+                let rows = shown.flat_map(CredentialGroup::paths).filter(|(of, _)| *of == base);
+                for found in self.path_cache.found_below(&directory, rows.map(|(_, path)| path)) {
                     self.add_found(Some(found), PlaceRule::Named, Access::ReadOnly);
                 }
                 let groups = CREDENTIALS.iter().filter(|group| applies(group.hidden_from));
-                let rows = groups.flat_map(|group| group.paths).filter(|(of, _)| *of == base);
-                secrets.extend(self.path_cache.found_below(&directory, rows.map(|(_, path)| *path)));
+                let rows = groups.flat_map(CredentialGroup::paths).filter(|(of, _)| *of == base);
+                secrets.extend(self.path_cache.found_below(&directory, rows.map(|(_, path)| path)));
             }
         }
         let shown = self.shown();
@@ -241,7 +241,7 @@ impl PlaceFinder<'_, '_> {
 
     fn caches(&mut self) {
         let request = self.request;
-        let named = CACHE_VARIABLES.iter().filter_map(|name| Some((*name, path_in(request.environment, name)?)));
+        let named = CACHE_VARIABLES.split(' ').filter_map(|name| Some((name, path_in(request.environment, name)?)));
         let mut paths: BTreeSet<PathBuf> = request.own_caches.map(Path::to_owned).into_iter().collect();
         paths.extend(named.filter(|(name, path)| self.may_name(name, path)).map(|(_, path)| path));
         for path in paths {

@@ -8,36 +8,13 @@ use proctor_git::{find_git_directories, find_git_location};
 use proctor_model::Access;
 
 /// What git keeps for all worktrees of a repository (gitrepository-layout(5)).
-const OF_REPOSITORY: &[&str] = &[
-    "HEAD",
-    "info/attributes",
-    "info/exclude",
-    "info/grafts",
-    "info/sparse-checkout",
-    "objects",
-    "packed-refs",
-    "refs",
-    "reftable",
-    "shallow",
-];
+const OF_REPOSITORY: &str = "\
+    HEAD info/attributes info/exclude info/grafts info/sparse-checkout objects packed-refs refs reftable shallow";
 
 /// What git keeps for one worktree.
-const OF_WORKTREE: &[&str] = &[
-    "AUTO_MERGE",
-    "BISECT_LOG",
-    "CHERRY_PICK_HEAD",
-    "FETCH_HEAD",
-    "HEAD",
-    "MERGE_HEAD",
-    "MERGE_MODE",
-    "MERGE_MSG",
-    "ORIG_HEAD",
-    "REVERT_HEAD",
-    "commondir",
-    "gitdir",
-    "index",
-    "refs",
-];
+const OF_WORKTREE: &str = "\
+    AUTO_MERGE BISECT_LOG CHERRY_PICK_HEAD FETCH_HEAD HEAD MERGE_HEAD MERGE_MODE MERGE_MSG ORIG_HEAD REVERT_HEAD commondir \
+    gitdir index refs";
 
 /// The files with settings. A repository's own settings can make git run any program.
 const CONFIGURATION: &[&str] = &["config", "config.worktree"];
@@ -76,11 +53,11 @@ pub(super) fn git_places(project: &Path) -> Vec<(PathBuf, Access)> {
     places
 }
 
-fn show_git_directory(directory: &Path, names: &[&[&str]], places: &mut Vec<(PathBuf, Access)>) {
+fn show_git_directory(directory: &Path, names: &[&str], places: &mut Vec<(PathBuf, Access)>) {
     // What lies behind a link is not the repository's own.
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let Ok(directory) = directory.canonicalize() else { return };
-    let paths = names.iter().flat_map(|names| names.iter()).map(|name| directory.join(name));
+    let paths = names.iter().flat_map(|names| names.split(' ')).map(|name| directory.join(name));
     places.extend(paths.filter(|path| !is_link(path)).map(|path| (path, Access::ReadOnly)));
     for path in CONFIGURATION.iter().map(|name| directory.join(name)).filter(|path| path.is_file() && !is_link(path)) {
         places.push((path.clone(), Access::Text { content: storage_settings(&read_configuration(&path)) }));

@@ -22,7 +22,6 @@ pub mod process;
 mod rules;
 mod secrets;
 pub mod snapshot;
-mod snapshot_effects;
 #[cfg(test)]
 mod tests;
 mod toolchains;
@@ -40,8 +39,7 @@ use crate::arrange::PlaceRule;
 
 pub use credentials::hidden_files_table;
 pub use denied_write::list_for_settings;
-pub use environment::search_path;
-pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
+pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on, search_path};
 pub use error::SandboxError;
 pub use find_places::real_path;
 pub use hints::{FailedAction, ForeignOwner};

@@ -13,6 +13,16 @@ pub(super) enum PathBase {
 impl PathBase {
     /// All base directories, in the order in which paths below them are searched.
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
+
+    /// Splits a path as people write it, such as `~/.config/gh`, into its base directory and the rest.
+    pub(super) fn of_written(path: &str) -> (Self, &str) {
+        let below = |base: &str| path.strip_prefix(base);
+        match (below("~/.config/"), below("~/.local/share/")) {
+            (Some(rest), _) => (Self::Config, rest),
+            (_, Some(rest)) => (Self::Data, rest),
+            (None, None) => (Self::Home, below("~/").unwrap_or(path)),
+        }
+    }
 }
 
 /// Directories for temporary files, each with the name of its replacement in the run's scratch directory. They are
@@ -35,27 +45,9 @@ pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
 
 /// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` opens a directory that contains it. The
 /// person who set `sandbox.writable` has opened the rest knowingly.
-pub(super) const RUN_TIME_DOORS: &[&str] = &[
-    "at-spi",
-    "buildkit",
-    "bus",
-    "containerd",
-    "dbus-1",
-    "doc",
-    "docker",
-    "docker.sock",
-    "gcr",
-    "gnupg",
-    "keyring",
-    "openssh_agent",
-    "pipewire-0",
-    "podman",
-    "proctor",
-    "pulse",
-    "ssh-agent.socket",
-    "systemd",
-    "wayland-0",
-];
+pub(super) const RUN_TIME_DOORS: &str = "\
+    at-spi buildkit bus containerd dbus-1 doc docker docker.sock gcr gnupg keyring openssh_agent pipewire-0 podman proctor \
+    pulse ssh-agent.socket systemd wayland-0";
 
 /// Files in the directories of `RUN_TIME` that programs need to start, or to look up host names. `/run/nscd/socket` is
 /// left out, because a daemon of root listens there, and the C library reads the same files itself without it.
@@ -97,34 +89,12 @@ pub(super) const OWN_CACHE_VARIABLES: &[(&[&str], &str)] = &[
 /// Variables in the command's environment that name cache directories, which are made writable: the project's own, and
 /// those that the user chose. A value that only the project's files give makes nothing writable beside the project
 /// (`PlaceFinder::may_name`). The caches of the home that no variable names are read-only.
-pub(super) const CACHE_VARIABLES: &[&str] = &[
-    "XDG_CACHE_HOME",
-    "PIP_CACHE_DIR",
-    "UV_CACHE_DIR",
-    "POETRY_CACHE_DIR",
-    "PRE_COMMIT_HOME",
-    "npm_config_cache",
-    "NPM_CONFIG_CACHE",
-    "YARN_CACHE_FOLDER",
-    "GOCACHE",
-    "GOMODCACHE",
-    "CCACHE_DIR",
-    "SCCACHE_DIR",
-    "PLAYWRIGHT_BROWSERS_PATH",
-    "CYPRESS_CACHE_FOLDER",
-];
+pub(super) const CACHE_VARIABLES: &str = "\
+    XDG_CACHE_HOME PIP_CACHE_DIR UV_CACHE_DIR POETRY_CACHE_DIR PRE_COMMIT_HOME npm_config_cache NPM_CONFIG_CACHE \
+    YARN_CACHE_FOLDER GOCACHE GOMODCACHE CCACHE_DIR SCCACHE_DIR PLAYWRIGHT_BROWSERS_PATH CYPRESS_CACHE_FOLDER";
 
 /// Variables in the command's environment that name files of its programs, which stay visible. Some of them hold
 /// several paths.
-pub(super) const VISIBLE_VARIABLES: &[&str] = &[
-    "VIRTUAL_ENV",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "NODE_PATH",
-    "LD_LIBRARY_PATH",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS",
-];
+pub(super) const VISIBLE_VARIABLES: &str = "\
+    VIRTUAL_ENV PYTHONHOME PYTHONPATH NODE_PATH LD_LIBRARY_PATH SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE \
+    NODE_EXTRA_CA_CERTS";

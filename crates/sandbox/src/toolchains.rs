@@ -307,5 +307,7 @@ pub fn usual_places(home: &Path) -> impl Iterator<Item = PathBuf> {
 /// Returns whether a variable names a toolchain, so that every action gets it. A variable that makes its directory writable
 /// is passed on only if the settings say so.
 pub(super) fn is_toolchain_variable(name: &OsStr) -> bool {
-    !name.is_empty() && TOOLCHAINS.iter().any(|row| name == row.variable) && !CACHE_VARIABLES.iter().any(|cache| name == *cache)
+    !name.is_empty()
+        && TOOLCHAINS.iter().any(|row| name == row.variable)
+        && !CACHE_VARIABLES.split(' ').any(|cache| name == cache)
 }

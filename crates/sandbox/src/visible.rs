@@ -81,7 +81,7 @@ pub(super) fn visible_paths(
     }
     looking.add(request.directory.to_owned(), None);
     looking.program(request.program);
-    for name in VISIBLE_VARIABLES {
+    for name in VISIBLE_VARIABLES.split(' ') {
         for path in looking.named_paths(name) {
             looking.add(path, Some(VisibleKind::Environment));
         }

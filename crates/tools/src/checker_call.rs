@@ -29,23 +29,8 @@ const MORE_LAUNCHERS: &[&str] =
 const VALUED: &[&str] = &["--extra", "--group", "--package", "--python", "--with", "-W", "-X", "-p"];
 
 /// Launcher options that run the program in another directory or in several directories.
-const MOVING: &[&str] = &[
-    "--chdir",
-    "--cwd",
-    "--dir",
-    "--directory",
-    "--filter",
-    "--prefix",
-    "--recursive",
-    "--workspace",
-    "--workspace-root",
-    "--workspaces",
-    "-C",
-    "-F",
-    "-r",
-    "-w",
-    "-ws",
-];
+const MOVING: &str = "\
+    --chdir --cwd --dir --directory --filter --prefix --recursive --workspace --workspace-root --workspaces -C -F -r -w -ws";
 
 /// Words that start the command after them in the same directory, such as `env` and `time`.
 const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "nice", "nohup", "time"];
@@ -177,8 +162,8 @@ fn launches(words: &[String]) -> bool {
 }
 
 fn is_moving(word: &str) -> bool {
-    let is_option = |option: &&str| word.strip_prefix(*option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='));
-    MOVING.iter().any(is_option) || word.starts_with("-C")
+    let is_option = |option: &str| word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='));
+    MOVING.split(' ').any(is_option) || word.starts_with("-C")
 }
 
 /// Returns whether the shell may expand a word to any other words: it is a variable, or it contains a command substitution.

@@ -4,7 +4,7 @@
 use crate::recognise::{CommandForm, Recognition};
 use crate::shell::simple_commands;
 use crate::table::{ROWS, ToolRow, row_of};
-use proctor_model::{InstalledPackage, Tool, is_assignment};
+use proctor_model::{InstalledPackage, Tool, has_word, is_assignment};
 
 /// A program that starts another program with the rest of its arguments, unchanged.
 struct Launcher {
@@ -13,11 +13,11 @@ struct Launcher {
     /// needed.
     subcommands: &'static [&'static [&'static str]],
     /// Options of the launcher that take the next word as their value.
-    valued: &'static [&'static str],
+    valued: &'static str,
     /// Options of the launcher whose value is a Python module to run.
-    module: &'static [&'static str],
+    module: &'static str,
     /// Options of the launcher whose value is a shell script.
-    shell: &'static [&'static str],
+    shell: &'static str,
     /// Whether assignments of variables may stand before the program.
     sets_variables: bool,
     /// The number of words between the launcher and the program, for example 1 in `timeout 10 …`.
@@ -25,87 +25,45 @@ struct Launcher {
 }
 
 const fn launcher(program: &'static str, subcommands: &'static [&'static [&'static str]]) -> Launcher {
-    Launcher { program, subcommands, valued: &[], module: &[], shell: &[], sets_variables: false, operands: 0 }
+    Launcher { program, subcommands, valued: "", module: "", shell: "", sets_variables: false, operands: 0 }
 }
 
-const UV_VALUED: &[&str] = &[
-    "--with",
-    "--with-editable",
-    "--with-requirements",
-    "--python",
-    "-p",
-    "--extra",
-    "--group",
-    "--only-group",
-    "--no-group",
-    "--project",
-    "--directory",
-    "--env-file",
-    "--package",
-    "--index",
-    "--index-url",
-    "--default-index",
-    "--config-file",
-    "--from",
-    "--cache-dir",
-    "--refresh-package",
-];
+const UV_VALUED: &str = "\
+    --with --with-editable --with-requirements --python -p --extra --group --only-group --no-group --project --directory \
+    --env-file --package --index --index-url --default-index --config-file --from --cache-dir --refresh-package";
 
-const COVERAGE_VALUED: &[&str] =
-    &["--concurrency", "--context", "--data-file", "--include", "--omit", "--rcfile", "--source", "--save-signal"];
+const COVERAGE_VALUED: &str = "--concurrency --context --data-file --include --omit --rcfile --source --save-signal";
 
-const COVERAGE_OF_NODE_VALUED: &[&str] = &[
-    "-c",
-    "--config",
-    "-r",
-    "--reporter",
-    "--report-dir",
-    "--reports-dir",
-    "-o",
-    "--src",
-    "-n",
-    "--include",
-    "-x",
-    "--exclude",
-    "-e",
-    "--extension",
-    "--lines",
-    "--branches",
-    "--functions",
-    "--statements",
-    "-t",
-    "--temp-dir",
-    "--temp-directory",
-    "--cwd",
-    "--require",
-];
+const COVERAGE_OF_NODE_VALUED: &str = "\
+    -c --config -r --reporter --report-dir --reports-dir -o --src -n --include -x --exclude -e --extension --lines \
+    --branches --functions --statements -t --temp-dir --temp-directory --cwd --require";
 
 const LAUNCHERS: &[Launcher] = &[
-    Launcher { valued: UV_VALUED, module: &["-m", "--module"], ..launcher("uv", &[&["run"], &["tool", "run"]]) },
+    Launcher { valued: UV_VALUED, module: "-m --module", ..launcher("uv", &[&["run"], &["tool", "run"]]) },
     Launcher { valued: UV_VALUED, ..launcher("uvx", &[]) },
-    Launcher { valued: &["-C", "--directory", "-P", "--project"], ..launcher("poetry", &[&["run"]]) },
-    Launcher { valued: &["-p", "--project"], ..launcher("pdm", &[&["run"]]) },
-    Launcher { valued: &["-e", "--environment", "--manifest-path"], ..launcher("pixi", &[&["run"]]) },
-    Launcher { valued: &["--spec", "--python", "--pip-args"], ..launcher("pipx", &[&["run"]]) },
-    Launcher { valued: &["--python"], ..launcher("pipenv", &[&["run"]]) },
+    Launcher { valued: "-C --directory -P --project", ..launcher("poetry", &[&["run"]]) },
+    Launcher { valued: "-p --project", ..launcher("pdm", &[&["run"]]) },
+    Launcher { valued: "-e --environment --manifest-path", ..launcher("pixi", &[&["run"]]) },
+    Launcher { valued: "--spec --python --pip-args", ..launcher("pipx", &[&["run"]]) },
+    Launcher { valued: "--python", ..launcher("pipenv", &[&["run"]]) },
     launcher("rye", &[&["run"]]),
     launcher("bundle", &[&["exec"]]),
     launcher("hatch", &[&["run"]]),
-    Launcher { valued: COVERAGE_VALUED, module: &["-m", "--module"], ..launcher("coverage", &[&["run"]]) },
-    Launcher { valued: &["-p", "--package", "-w", "--workspace"], shell: &["-c", "--call"], ..launcher("npx", &[]) },
-    Launcher { valued: &["-p", "--package"], ..launcher("bunx", &[]) },
-    Launcher { valued: &["-w", "--workspace"], shell: &["-c", "--call"], ..launcher("npm", &[&["exec"], &["x"]]) },
-    Launcher { valued: &["--filter", "-F", "-C", "--dir"], ..launcher("pnpm", &[&["exec"], &["dlx"], &["run"], &[]]) },
-    Launcher { valued: &["--cwd"], ..launcher("yarn", &[&["exec"], &["run"], &[]]) },
+    Launcher { valued: COVERAGE_VALUED, module: "-m --module", ..launcher("coverage", &[&["run"]]) },
+    Launcher { valued: "-p --package -w --workspace", shell: "-c --call", ..launcher("npx", &[]) },
+    Launcher { valued: "-p --package", ..launcher("bunx", &[]) },
+    Launcher { valued: "-w --workspace", shell: "-c --call", ..launcher("npm", &[&["exec"], &["x"]]) },
+    Launcher { valued: "--filter -F -C --dir", ..launcher("pnpm", &[&["exec"], &["dlx"], &["run"], &[]]) },
+    Launcher { valued: "--cwd", ..launcher("yarn", &[&["exec"], &["run"], &[]]) },
     Launcher { valued: COVERAGE_OF_NODE_VALUED, ..launcher("c8", &[]) },
     Launcher { valued: COVERAGE_OF_NODE_VALUED, ..launcher("nyc", &[]) },
     Launcher { sets_variables: true, ..launcher("cross-env", &[]) },
     Launcher { sets_variables: true, ..launcher("cross-env-shell", &[]) },
-    Launcher { valued: &["-e", "-v", "-c"], ..launcher("dotenv", &[]) },
-    Launcher { valued: &["-f", "--file", "-e", "--environments", "-r", "--rc-file"], ..launcher("env-cmd", &[]) },
-    Launcher { valued: &["-u", "--unset", "-C", "--chdir"], sets_variables: true, ..launcher("env", &[]) },
-    Launcher { valued: &["-n", "--adjustment"], ..launcher("nice", &[]) },
-    Launcher { valued: &["-s", "--signal", "-k", "--kill-after"], operands: 1, ..launcher("timeout", &[]) },
+    Launcher { valued: "-e -v -c", ..launcher("dotenv", &[]) },
+    Launcher { valued: "-f --file -e --environments -r --rc-file", ..launcher("env-cmd", &[]) },
+    Launcher { valued: "-u --unset -C --chdir", sets_variables: true, ..launcher("env", &[]) },
+    Launcher { valued: "-n --adjustment", ..launcher("nice", &[]) },
+    Launcher { valued: "-s --signal -k --kill-after", operands: 1, ..launcher("timeout", &[]) },
     launcher("nohup", &[]),
     launcher("time", &[]),
 ];
@@ -123,14 +81,13 @@ const WORDS_OF_SHELLS: &[&str] =
 pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// Options of `python` that take the next word as their value.
-pub(super) const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
+pub(super) const PYTHON_VALUED: &str = "-W -X --check-hash-based-pycs";
 
 /// Programs that run a file as node does: node, and those that hand it on to node with a loader for TypeScript.
 pub(super) const NODES: &[&str] = &["node", "nodejs", "tsx", "ts-node", "ts-node-esm", "ts-node-transpile-only", "babel-node"];
 
 /// Options of these programs that take the next word as their value.
-const NODE_VALUED: &[&str] =
-    &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file", "--tsconfig", "-P", "--project"];
+const NODE_VALUED: &str = "-r --require --import --loader --experimental-loader --env-file --tsconfig -P --project";
 
 /// The tool that a command runs, and the tool's arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -326,13 +283,13 @@ fn step_launcher(launcher: &Launcher, argv: &[String], start: usize) -> Step {
             at += 1;
             break;
         }
-        if launcher.module.contains(&word) {
+        if has_word(launcher.module, word) {
             return run_module(argv, at + 1);
         }
-        if launcher.shell.contains(&word) {
+        if has_word(launcher.shell, word) {
             return Step::Done(Box::new(argv.get(at + 1).map_or_else(|| wrapped(None), |script| locate_in_script(script))));
         }
-        if launcher.valued.contains(&word) {
+        if has_word(launcher.valued, word) {
             at += 2;
         } else if word.starts_with('-') || (launcher.sets_variables && is_assignment(word)) {
             at += 1;
@@ -346,7 +303,7 @@ fn step_launcher(launcher: &Launcher, argv: &[String], start: usize) -> Step {
 fn step_python(argv: &[String], start: usize) -> Step {
     let mut at = start;
     while let Some(word) = argv.get(at).map(String::as_str) {
-        if PYTHON_VALUED.contains(&word) {
+        if has_word(PYTHON_VALUED, word) {
             at += 2;
             continue;
         }
@@ -404,10 +361,10 @@ fn in_shell(arguments: &[String]) -> Located {
     wrapped(Some("what the shell script runs cannot be seen; set `tool` if its output should be read".to_owned()))
 }
 
-fn skip_options(argv: &[String], start: usize, valued: &[&str]) -> usize {
+fn skip_options(argv: &[String], start: usize, valued: &str) -> usize {
     let mut at = start;
     while let Some(word) = argv.get(at).map(String::as_str).filter(|word| word.starts_with('-') && *word != "--") {
-        at += if valued.contains(&word) { 2 } else { 1 };
+        at += if has_word(valued, word) { 2 } else { 1 };
     }
     at.min(argv.len())
 }

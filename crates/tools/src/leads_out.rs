@@ -11,63 +11,16 @@ use proctor_model::Tool;
 use crate::jsonc::parse_jsonc;
 
 /// The files that are read, by patterns of their names, in a project and in what it leads to, beside the tools' own configuration.
-const MANIFESTS: &[&str] = &[
-    "tsconfig*.json",
-    "jsconfig*.json",
-    "package.json",
-    "Cargo.toml",
-    "pyproject.toml",
-    "requirements*.txt",
-    "tox.ini",
-    "setup.cfg",
-    "biome.json*",
-    ".babelrc*",
-    "go.work",
-    "go.mod",
-    "vite.config.*",
-    "babel.config.*",
-    "postcss.config.*",
-];
+const MANIFESTS: &str = "\
+    tsconfig*.json jsconfig*.json package.json Cargo.toml pyproject.toml requirements*.txt tox.ini setup.cfg biome.json* \
+    .babelrc* go.work go.mod vite.config.* babel.config.* postcss.config.*";
 
 /// The files that are looked for in every directory above a project, up to the repository's root, beside the tools' own configuration.
-const CONFIGURATION_ABOVE: &[&str] = &[
-    "tox.ini",
-    "setup.cfg",
-    "pyproject.toml",
-    "uv.lock",
-    "uv.toml",
-    ".coveragerc",
-    ".editorconfig",
-    "biome.json*",
-    "babel.config.*",
-    ".babelrc*",
-    ".browserslistrc",
-    "postcss.config.*",
-    "package.json",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "pnpm-workspace.yaml",
-    "yarn.lock",
-    ".yarnrc.yml",
-    ".npmrc",
-    ".pnp.cjs",
-    "nx.json",
-    "turbo.json",
-    "Cargo.toml",
-    "Cargo.lock",
-    ".cargo/config.toml",
-    "rustfmt.toml",
-    "clippy.toml",
-    "go.work",
-    "go.work.sum",
-    ".python-version",
-    ".nvmrc",
-    ".node-version",
-    ".java-version",
-    ".tool-versions",
-    "mise.toml",
-    ".mise.toml",
-];
+const CONFIGURATION_ABOVE: &str = "\
+    tox.ini setup.cfg pyproject.toml uv.lock uv.toml .coveragerc .editorconfig biome.json* babel.config.* .babelrc* \
+    .browserslistrc postcss.config.* package.json package-lock.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock .yarnrc.yml \
+    .npmrc .pnp.cjs nx.json turbo.json Cargo.toml Cargo.lock .cargo/config.toml rustfmt.toml clippy.toml go.work go.work.sum \
+    .python-version .nvmrc .node-version .java-version .tool-versions mise.toml .mise.toml";
 
 /// The endings of programs of JavaScript and TypeScript.
 pub const PROGRAM_ENDINGS: [&str; 6] = ["js", "cjs", "mjs", "ts", "cts", "mts"];
@@ -91,12 +44,12 @@ pub enum ManifestPlace {
 
 /// Returns whether a file is read for the paths that it names, by its name.
 pub fn may_lead_out(name: &str) -> bool {
-    MANIFESTS.iter().any(|pattern| fits_pattern(pattern, name)) || (configures_a_tool(name) && !name.ends_with(".py"))
+    MANIFESTS.split(' ').any(|pattern| fits_pattern(pattern, name)) || (configures_a_tool(name) && !name.ends_with(".py"))
 }
 
 /// Returns whether tools look for a file in the directories above a project, by its path from such a directory.
 pub fn is_configuration_above(path: &str) -> bool {
-    CONFIGURATION_ABOVE.iter().any(|pattern| fits_pattern(pattern, path)) || configures_a_tool(path)
+    CONFIGURATION_ABOVE.split(' ').any(|pattern| fits_pattern(pattern, path)) || configures_a_tool(path)
 }
 
 fn configures_a_tool(name: &str) -> bool {

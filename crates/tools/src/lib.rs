@@ -50,15 +50,12 @@ mod prepare;
 mod printed_tests;
 mod project_files;
 mod pytest;
-mod python_module;
 mod recognise;
 mod reports;
-mod same_tool;
 mod server_signs;
 mod service;
 pub mod shell;
 mod signals;
-mod source_lines;
 mod strictness;
 mod subcommands;
 mod table;
@@ -92,6 +89,7 @@ pub use mending::{is_lock_file, judge_mended, runs_linter};
 pub use npm_settings::{deciding_npm_setting, judge_npm_setting};
 pub use output_so_far::OutputSoFar;
 pub use package_json::{script_name, scripts};
+pub use places::add_source_lines;
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;
 pub use pytest::{
@@ -99,13 +97,10 @@ pub use pytest::{
     hiding_module, interpret_control, judge_hidden, may_be_replaced, may_have_control, modules_named, named_plugins, not_found,
     prepare_control, settings_may_rewrite_otherwise,
 };
-pub use recognise::remark;
-pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
+pub use recognise::{CommandForm, Recognition, calls_tool_the_same_way, recognise, recognise_script, remark, replaced_name};
 pub use reports::FILE_MARK;
-pub use same_tool::{calls_tool_the_same_way, replaced_name};
 pub use server_signs::is_asked_behind;
 pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
-pub use source_lines::add_source_lines;
 pub use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 pub use test_bodies::add_test_bodies;
 pub use triggers::proposed_paths;

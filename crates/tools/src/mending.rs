@@ -10,98 +10,31 @@ use crate::launchers::{only_starts_others, visit_programs};
 use crate::package_json::script_name;
 use crate::shell::simple_commands;
 use crate::table::{ROWS, ToolRow};
-use proctor_model::{Action, CategoryCode, FindingKind, FindingLevel, Interpretation, TreePath};
+use proctor_model::{Action, CategoryCode, FindingKind, FindingLevel, Interpretation, TreePath, has_word};
 
 /// How many changed files the reason names.
 const NAMED: usize = 5;
 
-/// Linters and formatters that proctor knows only by name. Programs with subcommands have those that lint or format.
-const OTHERS: &[(&str, &[&str])] = &[
-    ("autoflake", &[]),
-    ("autopep8", &[]),
-    ("black", &[]),
-    ("buf", &["format", "lint"]),
-    ("buildifier", &[]),
-    ("cargo", &["fix", "fmt", "sort"]),
-    ("cargo-fmt", &[]),
-    ("clang-format", &[]),
-    ("clang-tidy", &[]),
-    ("codespell", &[]),
-    ("dart", &["fix", "format"]),
-    ("deno", &["fmt", "lint"]),
-    ("djlint", &[]),
-    ("docformatter", &[]),
-    ("dotnet", &["format"]),
-    ("dprint", &["fmt"]),
-    ("flynt", &[]),
-    ("gci", &[]),
-    ("go", &["fix", "fmt"]),
-    ("gofmt", &[]),
-    ("gofumpt", &[]),
-    ("goimports", &[]),
-    ("golangci-lint", &[]),
-    ("isort", &[]),
-    ("ktlint", &[]),
-    ("markdownlint", &[]),
-    ("markdownlint-cli2", &[]),
-    ("mdformat", &[]),
-    ("mix", &["format"]),
-    ("nixfmt", &[]),
-    ("php-cs-fixer", &[]),
-    ("pyupgrade", &[]),
-    ("rubocop", &[]),
-    ("rustfmt", &[]),
-    ("shfmt", &[]),
-    ("sqlfluff", &[]),
-    ("standard", &[]),
-    ("stylelint", &[]),
-    ("stylua", &[]),
-    ("swiftformat", &[]),
-    ("swiftlint", &[]),
-    ("taplo", &["fmt", "format", "lint"]),
-    ("terraform", &["fmt"]),
-    ("ts-standard", &[]),
-    ("usort", &[]),
-    ("xo", &[]),
-    ("yapf", &[]),
-    ("zig", &["fmt"]),
-];
+/// Linters and formatters that proctor knows only by name, with `|` between two of them. Behind a program with subcommands stand those that
+/// lint or format.
+const OTHERS: &str = "\
+    autoflake|autopep8|black|buf format lint|buildifier|cargo fix fmt sort|cargo-fmt|clang-format|clang-tidy|codespell|\
+    dart fix format|deno fmt lint|djlint|docformatter|dotnet format|dprint fmt|flynt|gci|go fix fmt|gofmt|gofumpt|goimports|\
+    golangci-lint|isort|ktlint|markdownlint|markdownlint-cli2|mdformat|mix format|nixfmt|php-cs-fixer|pyupgrade|rubocop|\
+    rustfmt|shfmt|sqlfluff|standard|stylelint|stylua|swiftformat|swiftlint|taplo fmt format lint|terraform fmt|ts-standard|\
+    usort|xo|yapf|zig fmt";
 
 /// Words by which linters and formatters are told to change files.
 const MENDING_WORDS: &[&str] = &["--fix", "--in-place", "--inplace", "--write", "-i", "-w", "fix", "fmt", "format"];
 /// Formatters that change files where no word forbids it.
-const MENDING_PROGRAMS: &[&str] = &[
-    "black",
-    "cargo-fmt",
-    "flynt",
-    "isort",
-    "mdformat",
-    "nixfmt",
-    "pre-commit",
-    "prek",
-    "pyupgrade",
-    "rustfmt",
-    "stylua",
-    "usort",
-];
+const MENDING_PROGRAMS: &str = "black cargo-fmt flynt isort mdformat nixfmt pre-commit prek pyupgrade rustfmt stylua usort";
 /// Words by which they are told to change none.
 const LOOKING_WORDS: &[&str] = &["--check", "--check-only", "--diff", "--dry-run", "--list-different", "-c", "-l"];
 
 /// Files in which package managers note what they found. `uv run` and `cargo clippy` write them anew before the linter begins.
-const LOCK_FILES: &[&str] = &[
-    "Cargo.lock",
-    "Gemfile.lock",
-    "bun.lock",
-    "bun.lockb",
-    "composer.lock",
-    "go.sum",
-    "package-lock.json",
-    "pdm.lock",
-    "pnpm-lock.yaml",
-    "poetry.lock",
-    "uv.lock",
-    "yarn.lock",
-];
+const LOCK_FILES: &str = "\
+    Cargo.lock Gemfile.lock bun.lock bun.lockb composer.lock go.sum package-lock.json pdm.lock pnpm-lock.yaml poetry.lock \
+    uv.lock yarn.lock";
 
 /// The programs that a command calls, as far as its words and the scripts of `package.json` show them.
 #[derive(Debug, Default)]
@@ -154,27 +87,27 @@ impl Calls {
 fn is_told_to_mend(call: &[String]) -> bool {
     let Some((program, words)) = call.split_first() else { return false };
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.split('=').next().unwrap_or_default()));
-    !has(LOOKING_WORDS) && (has(MENDING_WORDS) || MENDING_PROGRAMS.contains(&program.as_str()))
+    !has(LOOKING_WORDS) && (has(MENDING_WORDS) || has_word(MENDING_PROGRAMS, program))
 }
 
 /// Returns whether a file is one in which a package manager notes what it found.
 pub fn is_lock_file(path: &TreePath) -> bool {
-    LOCK_FILES.iter().any(|name| name.as_bytes() == path.name())
+    LOCK_FILES.split(' ').any(|name| name.as_bytes() == path.name())
 }
 
 /// Returns whether a command, which begins with the program itself, is a call of a linter or formatter.
 fn is_call_of_linter(call: &[String]) -> bool {
     let Some((program, arguments)) = call.split_first() else { return false };
-    let is_named = |words: &&[&str]| {
-        // `cargo +nightly fmt` names a toolchain first.
-        let subcommand = arguments.iter().find(|word| !word.starts_with(['-', '+']));
-        words.is_empty() || subcommand.is_some_and(|word| words.contains(&word.as_str()))
+    // `cargo +nightly fmt` names a toolchain first.
+    let subcommand = arguments.iter().find(|word| !word.starts_with(['-', '+']));
+    let is_named = |other: &str| match other.split_once(' ') {
+        Some((name, words)) => name == program && subcommand.is_some_and(|word| has_word(words, word)),
+        None => other == program,
     };
     // Cargo has subcommands of other kinds too.
     let is_of = |row: &&ToolRow| row.no_work.names_the_tool || (row.checks)(program, arguments);
     let of_table = ROWS.iter().filter(|row| row.programs.contains(&program.as_str())).filter(is_of);
-    of_table.into_iter().any(|row| is_linter(row.tool.findings().map(|facts| facts.kind)))
-        || OTHERS.iter().any(|(name, words)| name == program && is_named(words))
+    of_table.into_iter().any(|row| is_linter(row.tool.findings().map(|facts| facts.kind))) || OTHERS.split('|').any(is_named)
 }
 
 /// Returns a failure instead of a success if a linter or formatter changed files of the project's tree, which are `changed`. What

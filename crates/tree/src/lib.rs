@@ -50,7 +50,6 @@ mod compare;
 mod content;
 mod digest;
 mod error;
-mod hints;
 pub mod ignore;
 mod index;
 mod inputs;
@@ -65,22 +64,20 @@ mod stamp;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the trees they look at, and say what time it is")]
 mod tests;
-mod unchanged;
 mod walk;
 pub mod watch;
 
-pub use changes::{ContentChange, content_changes, possible_mode_changes};
+pub use apply::TreeHints;
+pub use changes::{ContentChange, content_changes, is_unchanged_on_disk, possible_mode_changes};
 pub use checkout::{CheckoutError, check_out};
 pub use committed::{CommittedTree, committed_tree, committed_tree_within, with_other_inputs};
 pub use compare::{changed_paths, compare};
 pub use content::MAX_RULES_BYTES;
 pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;
-pub use hints::TreeHints;
 pub use ignore::InputPlace;
 pub use index::{TreeEntry, TreeIndex};
 pub use listing::{open_below, open_root};
 pub use named::{NameSearch, NameTopic};
 pub use refusal::CommitRefusal;
 pub use stamp::{EntryStamp, Trust};
-pub use unchanged::is_unchanged_on_disk;

@@ -6,7 +6,6 @@
 //! `recorded` compares the tests that runs recorded.
 
 mod lines;
-mod recorded;
 mod settings;
 
 use std::collections::BTreeSet;
@@ -14,9 +13,9 @@ use std::fmt;
 
 use crate::changes::lines::{find_gone_tests, find_skips, find_suppressions};
 use crate::changes::settings::{find_changed_settings, is_configuration};
-use proctor_model::WeakenedChanges;
+use proctor_model::{WeakenedChanges, has_word};
 
-pub use crate::changes::recorded::{RecordedTest, RecordedTests, with_recorded_tests};
+pub use crate::changes::lines::{RecordedTest, RecordedTests, with_recorded_tests};
 
 /// The most characters of a value or line that is named.
 const LONGEST: usize = 120;
@@ -183,7 +182,7 @@ fn is_file_of_targets(name: &str) -> bool {
     const NAMES: &str = "\
         makefile gnumakefile justfile .justfile noxfile.py taskfile.yml taskfile.yaml rakefile dodo.py tasks.py";
     let lower = name.to_ascii_lowercase();
-    NAMES.split(' ').any(|one| one == lower) || lower.ends_with(".mk") || lower.ends_with(".just")
+    has_word(NAMES, &lower) || lower.ends_with(".mk") || lower.ends_with(".just")
 }
 
 /// Returns whether a file of this name is a program that configures a tool.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::changes::{ChangeKind, ChangedFile, shortened};
-use proctor_model::Tool;
+use proctor_model::{Tool, has_word};
 use proctor_tools::parse_jsonc;
 
 /// The settings of a file: the values by their dotted keys.
@@ -90,10 +90,6 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
         return truth(after) == Some(true) && truth(before) != Some(true);
     }
     truth(before) == Some(true) && truth(after) != Some(true)
-}
-
-fn has_word(words: &str, word: &str) -> bool {
-    words.split(' ').any(|one| one == word)
 }
 
 /// Returns the words of a value: the items of a list, or those of a text.

@@ -1,7 +1,7 @@
 //! Finds faults of a condition before anything runs: wrong names, wrong types, and conditions that no run can change.
 
 use crate::condition::decide::decide;
-use crate::condition::fault::ConditionFault;
+use crate::condition::error::ConditionFault;
 use crate::condition::fields::{FieldRow, ValueKind, meanings_of, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};
 use proctor_model::{ActionId, ActionType, ConditionValue};

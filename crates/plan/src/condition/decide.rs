@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use crate::condition::check::{PartKind, TypeOf, kind_of_reference, kind_of_value};
+use crate::condition::error::{ConditionFault, Constancy};
 use crate::condition::evaluate::{ConditionTruth, KnownValue, compare};
-use crate::condition::fault::{ConditionFault, Constancy};
 use crate::condition::fields::{Field, FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use proctor_model::{ActionId, ConditionValue, ResultType};

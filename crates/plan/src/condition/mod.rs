@@ -20,19 +20,16 @@ mod check;
 mod decide;
 mod error;
 mod evaluate;
-mod fault;
 mod fields;
 mod knowable;
-mod lexical;
 mod parse;
 mod syntax;
 #[cfg(test)]
 mod tests;
 
 pub use check::check;
-pub use error::{ConditionError, ConditionErrorKind};
+pub use error::{ConditionError, ConditionErrorKind, ConditionFault, Constancy};
 pub use evaluate::{ConditionContext, ConditionTruth, Evaluation, FieldValue, OutputText, evaluate, why_no_part};
-pub use fault::{ConditionFault, Constancy};
 pub use fields::{FIELDS, Field, FieldRow, ValueKind, fields_of};
 pub use knowable::can_be;
 pub use syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use crate::config::keys::{Asked, KeyKind, kind_of};
+use crate::config::judged::{Asked, row_of};
 use crate::config::policy::strategy_word;
 use proctor_model::{FindingFacts, PolicyOptions, Tool};
 
@@ -40,12 +40,11 @@ fn with_questions(text: &str) -> String {
 /// Returns the line that says to which change of a setting a person must agree; empty if a person need not agree to any
 /// change.
 fn question(path: &str) -> String {
-    match kind_of(path) {
-        Some(KeyKind::Rule { when, asked: Asked::Before }) => format!("# Asked for: {}.\n", when.words()),
-        Some(KeyKind::Rule { when, asked: Asked::AtFirst }) => {
-            format!("# Asked for: {}; more than the default at the first run, too.\n", when.words())
-        }
-        Some(KeyKind::Rule { asked: Asked::After, .. } | KeyKind::Table | KeyKind::Never(_)) | None => String::new(),
+    let Some(row) = row_of(path) else { return String::new() };
+    match row.asked {
+        Asked::After => String::new(),
+        Asked::Before => format!("# Asked for: {}.\n", row.when.words()),
+        Asked::AtFirst => format!("# Asked for: {}; more than the default at the first run, too.\n", row.when.words()),
     }
 }
 

@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use crate::config::duration::duration_text;
-use crate::config::keys::{Asked, KeyKind, kind_of};
+use crate::config::read::COLLECTION_ERROR;
+use crate::config::sandbox::{CACHES, HOME, LIMITS, MODE, PACKAGE_CREDENTIALS, SYSTEM_CALL_FILTER};
 use crate::config::settings::Configuration;
-use crate::config::weaker_when::{NO_LIMIT, WeakerWhen};
-use proctor_model::{
-    ByteSize, CachesMode, CollectionErrorPolicy, HomeAccess, JudgedSettings, LimitEnforcement, PackageCredentials,
-    ProtectionMode, SettingValue, SystemCallFilter,
-};
+use crate::config::values::{duration_text, word_of};
+use crate::config::weaker_when::NO_LIMIT;
+use crate::config::weaker_when::WeakerWhen::{self, Added, Changed, Higher, Later, Lower, Removed};
+use proctor_model::{ByteSize, JudgedSettings, SettingValue};
 
 /// The setting that names the branch whose rules are approved.
 pub const FOLLOW: &str = "gate.follow";
@@ -27,102 +26,168 @@ pub const ENV_FILE: &str = "environment.env_file";
 /// The settings whose numbers are bytes.
 const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sandbox.memory"];
 
-/// A setting and the function that reads its value from the configuration.
-type Row = (&'static str, fn(&Configuration) -> SettingValue);
+/// A setting that a person may be asked about (S7).
+#[derive(Clone, Copy)]
+pub(crate) struct SettingRow {
+    key: &'static str,
+    /// The change that opens more of the machine, or that may make a commit easier to prove.
+    pub(crate) when: WeakerWhen,
+    pub(crate) asked: Asked,
+    /// Reads the value that an approval records; `None` for a setting of an action, which the plan holds.
+    value: Option<fn(&Configuration) -> SettingValue>,
+}
 
-const ROWS: &[Row] = &[
-    ("project.inputs", |all| list(&all.inputs.outside())),
-    ("project.tests.none", |all| list(all.no_tests.as_slice())),
-    ("watch.ignore", |all| list(&all.watch.ignore)),
-    ("watch.include", |all| list(&all.watch.include)),
-    ("evidence.keep_runs", |all| limit(all.evidence.limits.runs.map(u64::from))),
-    ("evidence.keep_days", |all| limit(all.evidence.limits.days.map(u64::from))),
-    ("evidence.max_bytes", |all| limit(all.evidence.limits.bytes.map(|size| size.0))),
-    ("environment.pass_environment", |all| list(&all.environment.pass_environment)),
-    (ENV_FILE, |all| text(&without_dots(all.environment.env_file.as_deref().unwrap_or_default()))),
-    ("sandbox.mode", |all| text(mode_word(all.sandbox.mode))),
-    ("sandbox.writable", |all| list(&all.sandbox.writable)),
-    ("sandbox.sockets", |all| list(&all.sandbox.sockets)),
-    ("sandbox.visible", |all| list(&all.sandbox.visible)),
-    ("sandbox.home", |all| text(home_word(all.sandbox.home))),
-    ("sandbox.world", |all| text(all.sandbox.world.word())),
-    ("sandbox.memory", |all| limit(all.sandbox.memory.map(|size| size.0))),
-    ("sandbox.processes", |all| limit(all.sandbox.processes.map(u64::from))),
-    ("sandbox.limits", |all| text(limits_word(all.sandbox.limits))),
-    ("sandbox.system_call_filter", |all| text(filter_word(all.sandbox.system_call_filter))),
-    ("sandbox.package_credentials", |all| text(credentials_word(all.sandbox.package_credentials))),
-    ("sandbox.snapshot", |all| text(mode_word(all.sandbox.snapshot))),
-    ("sandbox.max_snapshot_bytes", |all| SettingValue::Number(all.sandbox.max_snapshot_bytes.0)),
-    ("sandbox.caches", |all| text(caches_word(all.sandbox.caches))),
-    ("tdd.max_scaffold_retries", |all| SettingValue::Number(all.routing.max_scaffold_retries.into())),
-    ("tdd.max_attempts", |all| SettingValue::Number(all.routing.max_attempts.into())),
-    ("tdd.max_retests", |all| SettingValue::Number(all.routing.max_retests.into())),
-    ("tdd.expected_missing", |all| list(&all.routing.expected_missing)),
-    ("tdd.expected_failing", |all| list(&all.routing.expected_failing.tests)),
-    ("routing.collection_error", |all| text(collection_error_word(all.routing.collection_error))),
-    ("specification.from_environment", |all| list(&all.specification.from_environment)),
-    ("gate.tasks", |all| SettingValue::List(all.gate.tasks.iter().map(|task| task.as_str().to_owned()).collect())),
-    ("gate.checks", |all| list(&all.gate.checks)),
-    ("gate.isolation", |all| text(all.gate.isolation.word())),
-    ("gate.world", |all| text(all.gate.world.word())),
-    ("gate.max_age", |all| limit(all.gate.max_age.map(|age| age.as_secs()))),
-    ("gate.platforms", |all| list(&all.gate.platforms)),
-    ("gate.fresh_caches", |all| text(if all.gate.fresh_caches { "true" } else { "false" })),
-    ("gate.ignored_inputs", |all| list(&all.gate.ignored_inputs)),
-    ("gate.weakened", |all| text(all.gate.weakened.word())),
-    ("gate.flaky", |all| text(all.gate.flaky.word())),
-    ("gate.signers", |all| text(all.gate.signers.as_deref().unwrap_or_default())),
-    (FOLLOW, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
-    ("govern.editor", |all| list(&all.govern.editor)),
-    ("govern.tracker", |all| list(&all.govern.tracker)),
-    ("govern.repo", |all| text(all.govern.repo.as_deref().unwrap_or_default())),
-    ("govern.max_iterations", |all| SettingValue::Number(all.govern.max_iterations.into())),
-    ("govern.max_attempts", |all| SettingValue::Number(all.govern.max_attempts.into())),
-    ("govern.drafter.command", |all| list(all.govern.drafter.command.as_deref().unwrap_or_default())),
-    ("govern.drafter.pass_environment", |all| list(&all.govern.drafter.pass_environment)),
-    ("govern.drafter.visible", |all| list(&all.govern.drafter.visible)),
-    ("govern.drafter.writable", |all| list(&all.govern.drafter.writable)),
-    ("govern.reviewer.command", |all| list(all.govern.reviewer.command.as_deref().unwrap_or_default())),
-    ("govern.reviewer.pass_environment", |all| list(&all.govern.reviewer.pass_environment)),
-    ("govern.reviewer.visible", |all| list(&all.govern.reviewer.visible)),
-    ("govern.reviewer.writable", |all| list(&all.govern.reviewer.writable)),
+/// When a person is asked about a change of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Never before a run. The run is judged by changed rules, and proves nothing until a person approves them.
+    After,
+    /// Before a run: what it changes, later runs use, or nobody can take back.
+    Before,
+    /// Before a run, and about more than the default even at a project's first run, because the setting opens files or variables of
+    /// the user that have nothing to do with the project.
+    AtFirst,
+}
+
+const fn rule(key: &'static str, when: WeakerWhen, value: fn(&Configuration) -> SettingValue) -> SettingRow {
+    SettingRow { key, when, asked: Asked::After, value: Some(value) }
+}
+
+const fn first(key: &'static str, when: WeakerWhen, value: fn(&Configuration) -> SettingValue) -> SettingRow {
+    SettingRow { asked: Asked::Before, ..rule(key, when, value) }
+}
+
+const fn wide(key: &'static str, when: WeakerWhen, value: fn(&Configuration) -> SettingValue) -> SettingRow {
+    SettingRow { asked: Asked::AtFirst, ..rule(key, when, value) }
+}
+
+const fn of_plan(key: &'static str, when: WeakerWhen) -> SettingRow {
+    SettingRow { key, when, asked: Asked::Before, value: None }
+}
+
+const NETWORK: WeakerWhen = Later(&["off", "loopback", "open"]);
+
+/// Every setting of the project as a whole that can open the machine or weaken a verdict, and the settings of actions that are asked for
+/// before a run.
+const ROWS: &[SettingRow] = &[
+    wide("project.inputs", Added, |all| list(&all.inputs.outside())),
+    rule("project.tests.none", Added, |all| list(all.no_tests.as_slice())),
+    rule("watch.ignore", Added, |all| list(&all.watch.ignore)),
+    rule("watch.include", Removed, |all| list(&all.watch.include)),
+    first("evidence.keep_runs", Lower, |all| limit(all.evidence.limits.runs.map(u64::from))),
+    first("evidence.keep_days", Lower, |all| limit(all.evidence.limits.days.map(u64::from))),
+    first("evidence.max_bytes", Lower, |all| limit(all.evidence.limits.bytes.map(|size| size.0))),
+    wide("environment.pass_environment", Added, |all| list(&all.environment.pass_environment)),
+    rule(ENV_FILE, Changed, |all| text(&without_dots(all.environment.env_file.as_deref().unwrap_or_default()))),
+    wide("sandbox.mode", Later(&["require", "auto", "off"]), |all| text(word_of(MODE, &all.sandbox.mode))),
+    wide("sandbox.writable", Added, |all| list(&all.sandbox.writable)),
+    wide("sandbox.sockets", Added, |all| list(&all.sandbox.sockets)),
+    wide("sandbox.visible", Added, |all| list(&all.sandbox.visible)),
+    wide("sandbox.home", Later(&["read-only", "overlay"]), |all| text(word_of(HOME, &all.sandbox.home))),
+    wide("sandbox.world", Later(&["closed", "open"]), |all| text(all.sandbox.world.word())),
+    rule("sandbox.memory", Higher, |all| limit(all.sandbox.memory.map(|size| size.0))),
+    rule("sandbox.processes", Higher, |all| limit(all.sandbox.processes.map(u64::from))),
+    rule("sandbox.limits", Later(&["require", "auto"]), |all| text(word_of(LIMITS, &all.sandbox.limits))),
+    wide("sandbox.system_call_filter", Later(&["require", "auto", "off"]), |all| {
+        text(word_of(SYSTEM_CALL_FILTER, &all.sandbox.system_call_filter))
+    }),
+    wide("sandbox.package_credentials", Later(&["hidden", "prerequisites"]), |all| {
+        text(word_of(PACKAGE_CREDENTIALS, &all.sandbox.package_credentials))
+    }),
+    first("sandbox.snapshot", Later(&["require", "auto", "off"]), |all| text(word_of(MODE, &all.sandbox.snapshot))),
+    rule("sandbox.max_snapshot_bytes", Lower, |all| SettingValue::Number(all.sandbox.max_snapshot_bytes.0)),
+    rule("sandbox.caches", Later(&["fresh", "kept"]), |all| text(word_of(CACHES, &all.sandbox.caches))),
+    rule("tdd.max_scaffold_retries", Higher, |all| SettingValue::Number(all.routing.max_scaffold_retries.into())),
+    rule("tdd.max_attempts", Higher, |all| SettingValue::Number(all.routing.max_attempts.into())),
+    rule("tdd.max_retests", Higher, |all| SettingValue::Number(all.routing.max_retests.into())),
+    rule("tdd.expected_missing", Added, |all| list(&all.routing.expected_missing)),
+    rule("tdd.expected_failing", Added, |all| list(&all.routing.expected_failing.tests)),
+    rule("routing.collection_error", Later(&["human-review", "re-scaffold", "red-if-missing"]), |all| {
+        text(word_of(COLLECTION_ERROR, &all.routing.collection_error))
+    }),
+    wide("specification.from_environment", Added, |all| list(&all.specification.from_environment)),
+    rule("gate.tasks", Removed, |all| SettingValue::List(all.gate.tasks.iter().map(|task| task.as_str().to_owned()).collect())),
+    rule("gate.checks", Changed, |all| list(&all.gate.checks)),
+    rule("gate.isolation", Later(&["namespace", "cgroup", "landlock", "process-group"]), |all| text(all.gate.isolation.word())),
+    rule("gate.world", Later(&["closed", "open"]), |all| text(all.gate.world.word())),
+    rule("gate.max_age", Higher, |all| limit(all.gate.max_age.map(|age| age.as_secs()))),
+    rule("gate.platforms", Removed, |all| list(&all.gate.platforms)),
+    rule("gate.fresh_caches", Later(&["true", "false"]), |all| text(if all.gate.fresh_caches { "true" } else { "false" })),
+    rule("gate.ignored_inputs", Added, |all| list(&all.gate.ignored_inputs)),
+    rule("gate.weakened", Later(&["ask-all", "ask", "say"]), |all| text(all.gate.weakened.word())),
+    rule("gate.flaky", Later(&["refuse", "say"]), |all| text(all.gate.flaky.word())),
+    rule("gate.signers", Changed, |all| text(all.gate.signers.as_deref().unwrap_or_default())),
+    first(FOLLOW, Changed, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
+    rule("govern.editor", Changed, |all| list(&all.govern.editor)),
+    rule("govern.tracker", Changed, |all| list(&all.govern.tracker)),
+    rule("govern.repo", Changed, |all| text(all.govern.repo.as_deref().unwrap_or_default())),
+    rule("govern.max_iterations", Higher, |all| SettingValue::Number(all.govern.max_iterations.into())),
+    rule("govern.max_attempts", Higher, |all| SettingValue::Number(all.govern.max_attempts.into())),
+    rule("govern.drafter.command", Changed, |all| list(all.govern.drafter.command.as_deref().unwrap_or_default())),
+    wide("govern.drafter.pass_environment", Added, |all| list(&all.govern.drafter.pass_environment)),
+    wide("govern.drafter.visible", Added, |all| list(&all.govern.drafter.visible)),
+    wide("govern.drafter.writable", Added, |all| list(&all.govern.drafter.writable)),
+    rule("govern.reviewer.command", Changed, |all| list(all.govern.reviewer.command.as_deref().unwrap_or_default())),
+    wide("govern.reviewer.pass_environment", Added, |all| list(&all.govern.reviewer.pass_environment)),
+    wide("govern.reviewer.visible", Added, |all| list(&all.govern.reviewer.visible)),
+    wide("govern.reviewer.writable", Added, |all| list(&all.govern.reviewer.writable)),
+    of_plan("check.writes", Added),
+    of_plan("check.snapshot", Later(&["auto", "off"])),
+    of_plan("check.network", NETWORK),
+    of_plan("prerequisite.command", Changed),
+    of_plan("prerequisite.shell", Changed),
+    of_plan("prerequisite.directory", Changed),
+    of_plan("prerequisite.environment", Changed),
+    of_plan("prerequisite.when_changed", Changed),
+    of_plan("prerequisite.creates", Changed),
+    of_plan("prerequisite.service", Changed),
+    of_plan("prerequisite.network", NETWORK),
+    of_plan("prerequisite.ready.url", Changed),
+    of_plan("prerequisite.ready.port", Changed),
+    of_plan("prerequisite.ready.command", Changed),
+    of_plan("prerequisite.ready.timeout", Changed),
+    of_plan("prerequisite.ready.interval", Changed),
+    of_plan("prerequisite.ready.attempt_timeout", Changed),
+    of_plan("cleanup.command", Changed),
+    of_plan("cleanup.shell", Changed),
+    of_plan("cleanup.directory", Changed),
+    of_plan("cleanup.environment", Changed),
+    of_plan("approval.allowed_signers", Changed),
 ];
+
+/// Returns the row of the setting at a dotted path, such as `sandbox.mode`; `None` if nobody is asked about it before a run and no approval
+/// records it.
+pub(crate) fn row_of(key: &str) -> Option<&'static SettingRow> {
+    ROWS.iter().find(|row| row.key == key)
+}
 
 /// Returns the values of all settings that belong to the project as a whole and that an approval records.
 pub fn judged_settings(configuration: &Configuration) -> JudgedSettings {
     let mut values: BTreeMap<String, SettingValue> =
-        ROWS.iter().map(|(key, value)| ((*key).to_owned(), value(configuration))).collect();
+        ROWS.iter().filter_map(|row| Some((row.key.to_owned(), row.value?(configuration)))).collect();
     if let Some(variables) = &configuration.environment.file_variables {
         values.insert(ENV_FILE_CONTENT.to_owned(), text(&variables.digest().hex()));
     }
     JudgedSettings { values }
 }
 
-/// Returns to which change of a setting a person must agree before anything runs; `None` for a table, for a setting
-/// whose change weakens nothing, and for an unknown key.
+/// Returns which change of a setting opens more or weakens a verdict; `None` if no row has the setting.
 pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
     if key == ENV_FILE_CONTENT {
         return Some(WeakerWhen::OtherContent);
     }
-    match kind_of(key)? {
-        KeyKind::Rule { when, .. } => Some(when),
-        KeyKind::Table | KeyKind::Never(_) => None,
-    }
+    row_of(key).map(|row| row.when)
 }
 
 /// Returns whether a setting opens files or variables of the user that have nothing to do with the project. A person
 /// must agree to more than the default of such a setting, even at the first run.
 pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
-    match kind_of(key) {
-        Some(KeyKind::Rule { asked, .. }) => asked == Asked::AtFirst || names_a_place_outside(key, value),
-        Some(KeyKind::Table | KeyKind::Never(_)) | None => false,
-    }
+    row_of(key).is_some_and(|row| row.asked == Asked::AtFirst) || names_a_place_outside(key, value)
 }
 
 /// Returns whether a person is asked about a setting before anything runs, if it changes in the direction that its row names.
 pub fn is_asked_first(key: &str, value: &SettingValue) -> bool {
-    let asked = matches!(kind_of(key), Some(KeyKind::Rule { asked: Asked::Before | Asked::AtFirst, .. }));
-    asked || opens_the_machine(key, value)
+    row_of(key).is_some_and(|row| row.asked == Asked::Before) || opens_the_machine(key, value)
 }
 
 /// Returns whether the setting `env_file` names a file outside of the project.
@@ -167,82 +232,25 @@ fn limit(limit: Option<u64>) -> SettingValue {
     limit.map_or_else(|| text(NO_LIMIT), SettingValue::Number)
 }
 
-fn mode_word(mode: ProtectionMode) -> &'static str {
-    match mode {
-        ProtectionMode::Auto => "auto",
-        ProtectionMode::Require => "require",
-        ProtectionMode::Off => "off",
-    }
-}
-
-fn limits_word(limits: LimitEnforcement) -> &'static str {
-    match limits {
-        LimitEnforcement::WherePossible => "auto",
-        LimitEnforcement::Required => "require",
-    }
-}
-
-fn filter_word(filter: SystemCallFilter) -> &'static str {
-    match filter {
-        SystemCallFilter::WherePossible => "auto",
-        SystemCallFilter::Required => "require",
-        SystemCallFilter::Off => "off",
-    }
-}
-
-fn credentials_word(credentials: PackageCredentials) -> &'static str {
-    match credentials {
-        PackageCredentials::Hidden => "hidden",
-        PackageCredentials::ForPrerequisites => "prerequisites",
-    }
-}
-
-fn home_word(home: HomeAccess) -> &'static str {
-    match home {
-        HomeAccess::ReadOnly => "read-only",
-        HomeAccess::Overlay => "overlay",
-    }
-}
-
-fn caches_word(caches: CachesMode) -> &'static str {
-    match caches {
-        CachesMode::Kept => "kept",
-        CachesMode::Fresh => "fresh",
-    }
-}
-
-fn collection_error_word(policy: CollectionErrorPolicy) -> &'static str {
-    match policy {
-        CollectionErrorPolicy::HumanReview => "human-review",
-        CollectionErrorPolicy::ReScaffold => "re-scaffold",
-        CollectionErrorPolicy::RedIfMissing => "red-if-missing",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::keys::TABLES;
-    use crate::config::weaker_when::WeakerWhen;
+    use crate::config::keys::{TABLES, keys_of_rules};
 
     /// The tables whose settings the plan holds, and which are compared with the plan.
     const OF_THE_PLAN: &[&str] = &["check", "prerequisite", "cleanup", "defaults", "run", "policy", "approval"];
 
     #[test]
     fn every_setting_of_the_project_that_can_weaken_is_recorded_and_no_other() {
-        let mut expected: Vec<String> = Vec::new();
-        for known in TABLES.iter().filter(|known| !OF_THE_PLAN.contains(&known.name.split('.').next().unwrap_or_default())) {
-            for row in &known.rows {
-                let path = if known.name.is_empty() { row.key.to_owned() } else { format!("{}.{}", known.name, row.key) };
-                if let KeyKind::Rule { .. } = row.kind {
-                    expected.push(path);
-                }
-            }
-        }
-        let mut recorded: Vec<String> = ROWS.iter().map(|(key, _)| (*key).to_owned()).collect();
+        let mut expected = keys_of_rules();
+        expected.retain(|path| !OF_THE_PLAN.contains(&path.split('.').next().unwrap_or_default()));
+        let mut recorded: Vec<&str> = ROWS.iter().filter(|row| row.value.is_some()).map(|row| row.key).collect();
         expected.sort();
-        recorded.sort();
+        recorded.sort_unstable();
         assert_eq!(recorded, expected);
+        let rules = keys_of_rules();
+        let unknown: Vec<&str> = ROWS.iter().map(|row| row.key).filter(|key| !rules.iter().any(|rule| rule == key)).collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
     }
 
     #[test]
@@ -270,19 +278,10 @@ mod tests {
         );
     }
 
-    /// Every key says which change of its value is a weakening, or why no change is a weakening.
     #[test]
-    fn every_key_says_which_change_weakens_or_why_none_does() {
+    fn what_is_called_harmless_is_a_key_of_its_table() {
         for known in TABLES.iter() {
-            for row in &known.rows {
-                let path = if known.name.is_empty() { row.key.to_owned() } else { format!("{}.{}", known.name, row.key) };
-                match row.kind {
-                    KeyKind::Table => assert!(TABLES.iter().any(|table| table.name == path), "{path} is no table"),
-                    KeyKind::Never(reason) => assert!(reason.len() > 20, "{path}: {reason}"),
-                    KeyKind::Rule { when: WeakerWhen::Later(words), .. } => assert!(words.len() > 1, "{path}"),
-                    KeyKind::Rule { .. } => {}
-                }
-            }
+            assert!(known.harmless.iter().all(|key| known.keys.contains(key)), "{}", known.name);
         }
     }
 }

@@ -5,78 +5,18 @@ use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use crate::config::values::WrongValue;
-use crate::config::weaker_when::WeakerWhen::{self, Added, Changed, Higher, Later, Lower, Removed};
 use proctor_model::{PolicyCategory, PolicyOptions, Tool};
 
 /// A table of `proctor.toml` and its allowed keys.
 pub(super) struct KnownTable {
     /// The table's name with dots and without positions in lists: `check.coverage`.
     pub(super) name: String,
-    /// The allowed keys, including the names of sub-tables.
+    /// The allowed keys, including the names of sub-tables, in the order in which messages name them.
     pub(super) keys: Vec<&'static str>,
-    /// The rows of the allowed keys, in the same order.
-    pub(super) rows: Vec<KeyRow>,
-}
-
-/// A key of a table, and to which change of the key's value a person must agree before anything runs (S7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct KeyRow {
-    pub(super) key: &'static str,
-    pub(super) kind: KeyKind,
-}
-
-/// What a key holds, and whether a change of its value can weaken the checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeyKind {
-    /// A table, whose keys have rows of their own.
-    Table,
-    /// A setting that decides how the project is judged, or that opens more of the machine to actions.
-    Rule {
-        /// The change that opens more, or that may make a commit easier to prove.
-        when: WeakerWhen,
-        asked: Asked,
-    },
-    /// A setting that can neither make the project's verdicts easier to reach nor open more of the machine to actions.
-    /// The text is the reason.
-    Never(&'static str),
-}
-
-/// When a person is asked about a change of a setting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// Never before a run. The run is judged by changed rules, and proves nothing until a person approves them.
-    After,
-    /// Before a run: what it changes, later runs use, or nobody can take back.
-    Before,
-    /// Before a run, and about more than the default even at a project's first run, because the setting opens files or variables of
-    /// the user that have nothing to do with the project.
-    AtFirst,
-}
-
-impl KnownTable {
-    fn of(name: impl Into<String>, rows: Vec<KeyRow>) -> Self {
-        Self { name: name.into(), keys: rows.iter().map(|row| row.key).collect(), rows }
-    }
-}
-
-const fn key(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::After } }
-}
-
-const fn wide(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::AtFirst } }
-}
-
-const fn first(key: &'static str, when: WeakerWhen) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Rule { when, asked: Asked::Before } }
-}
-
-const fn never(key: &'static str, reason: &'static str) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Never(reason) }
-}
-
-const fn table(key: &'static str) -> KeyRow {
-    KeyRow { key, kind: KeyKind::Table }
+    /// The keys whose value can neither make the project's verdicts easier to reach nor open more of the machine to actions. A change of
+    /// any other key has to be noticed (S7): `judged.rs` has the rows of the project's own settings, and the plan has the rest.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests try a change of every other key"))]
+    pub(super) harmless: Vec<&'static str>,
 }
 
 /// An unknown key that people often write, with an explanation that helps more than the message "unknown key".
@@ -90,289 +30,98 @@ struct UnknownKey {
     hint: Option<&'static str>,
 }
 
+impl KnownTable {
+    fn of(name: impl Into<String>, keys: &'static str, harmless: &'static str) -> Self {
+        let words = |text: &'static str| text.split_whitespace().collect();
+        Self { name: name.into(), keys: words(keys), harmless: words(harmless) }
+    }
+}
+
 /// All tables that `proctor.toml` may have, with their allowed keys. The reader reports any other key as unknown.
 pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
     let mut judged: Vec<Tool> = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some()).collect();
-    let categories = PolicyCategory::ALL.iter().map(|category| key(category.key(), BLOCK_ON));
-    let policy = categories.chain(judged.iter().map(|tool| table(tool.word()))).collect();
+    let categories = PolicyCategory::ALL.iter().map(|category| category.key());
+    let keys = categories.chain(judged.iter().map(|tool| tool.word())).collect();
+    let policy = KnownTable { name: "policy".to_owned(), keys, harmless: Vec::new() };
     // An error message that says in which tables a key belongs names them in this order. So the tools with the most
     // policy keys come first.
     judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
-    let of_tools = judged.into_iter().map(|tool| KnownTable::of(format!("policy.{}", tool.word()), policy_keys(tool).to_vec()));
-    let fixed = FIXED_TABLES.iter().map(|(name, rows)| KnownTable::of(*name, rows.to_vec()));
-    let policy = KnownTable::of("policy", policy);
+    let of_tools = judged.into_iter().map(|tool| KnownTable::of(format!("policy.{}", tool.word()), policy_keys(tool), ""));
+    let fixed = FIXED_TABLES.iter().map(|(name, keys, harmless)| KnownTable::of(*name, keys, harmless));
     fixed.chain([policy]).chain(of_tools).collect()
 });
 
-/// All tables except `[policy]` and the `[policy.TOOL]` tables, each with its keys.
-const FIXED_TABLES: &[(&str, &[KeyRow])] = &[
+/// All tables except `[policy]` and the `[policy.TOOL]` tables: the name, the keys, and which of them are harmless.
+const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "",
-        &[
-            table("project"),
-            table("check"),
-            table("prerequisite"),
-            table("cleanup"),
-            table("defaults"),
-            table("run"),
-            table("watch"),
-            table("evidence"),
-            table("tasks"),
-            table("queue"),
-            table("environment"),
-            table("sandbox"),
-            table("tdd"),
-            table("routing"),
-            table("policy"),
-            table("approval"),
-            table("gate"),
-            table("govern"),
-            table("specification"),
-        ],
+        "project check prerequisite cleanup defaults run watch evidence tasks queue environment sandbox tdd routing policy approval gate \
+         govern specification",
+        "",
     ),
-    ("project", &[never("name", "it is shown to people and judges nothing"), wide("inputs", Added), table("tests")]),
-    ("project.tests", &[key("none", Added)]),
+    ("project", "name inputs tests", "name"),
+    ("project.tests", "none", ""),
     (
         "check",
-        &[
-            never("name", "it names the check to people, and another name is another check"),
-            key("tool", Changed),
-            key("command", Changed),
-            key("shell", Changed),
-            key("directory", Changed),
-            key("environment", Changed),
-            key("timeout", Higher),
-            key("idle_timeout", Higher),
-            key("max_output", Higher),
-            never("grace", AFTER_THE_RESULT),
-            key("paths", Removed),
-            first("writes", Added),
-            never("after", "it decides the order of the checks; what a check must reach stays the same"),
-            key("retries", Higher),
-            key("reuse", REUSE),
-            key("prompt", Changed),
-            key("accept_split_emphasis", Changed),
-            table("coverage"),
-            table("report"),
-            key("expected_exit_codes", Added),
-            key("on_survivors", ON_SURVIVORS),
-            key("control", Later(&["true", "false"])),
-            first("snapshot", Later(&["auto", "off"])),
-            first("network", NETWORK),
-            table("policy"),
-        ],
+        "name tool command shell directory environment timeout idle_timeout max_output grace paths writes after retries reuse prompt \
+         accept_split_emphasis coverage report expected_exit_codes on_survivors control snapshot network policy",
+        // Another name is another check. `grace` limits how long stopping an action takes, after it has failed. With another order of the
+        // checks, what each of them must reach stays the same.
+        "name grace after",
     ),
-    ("check.coverage", &[key("minimum", Lower), key("report", Changed)]),
-    ("check.report", &[key("file", Changed), key("format", Changed)]),
-    ("check.policy", POLICY_KEYS),
+    ("check.coverage", "minimum report", ""),
+    ("check.report", "file format", ""),
+    ("check.policy", POLICY_KEYS, ""),
     (
         "prerequisite",
-        &[
-            never("name", "it names the check to people, and another name is another check"),
-            first("command", Changed),
-            first("shell", Changed),
-            first("directory", Changed),
-            first("environment", Changed),
-            key("timeout", Higher),
-            key("idle_timeout", Higher),
-            key("max_output", Higher),
-            never("grace", AFTER_THE_RESULT),
-            key("expected_exit_codes", Added),
-            key("on_survivors", ON_SURVIVORS),
-            first("when_changed", Changed),
-            first("creates", Changed),
-            first("service", Changed),
-            first("network", NETWORK),
-            table("ready"),
-        ],
+        "name command shell directory environment timeout idle_timeout max_output grace expected_exit_codes on_survivors when_changed \
+         creates service network ready",
+        "name grace",
     ),
-    (
-        "prerequisite.ready",
-        &[
-            first("url", Changed),
-            first("port", Changed),
-            first("command", Changed),
-            first("timeout", Changed),
-            first("interval", Changed),
-            first("attempt_timeout", Changed),
-        ],
-    ),
+    ("prerequisite.ready", "url port command timeout interval attempt_timeout", ""),
     (
         "cleanup",
-        &[
-            never("name", "it names the check to people, and another name is another check"),
-            first("command", Changed),
-            first("shell", Changed),
-            first("directory", Changed),
-            first("environment", Changed),
-            key("timeout", Higher),
-            key("idle_timeout", Higher),
-            key("max_output", Higher),
-            never("grace", AFTER_THE_RESULT),
-            key("expected_exit_codes", Added),
-            key("on_survivors", ON_SURVIVORS),
-        ],
+        "name command shell directory environment timeout idle_timeout max_output grace expected_exit_codes on_survivors",
+        "name grace",
     ),
-    (
-        "defaults",
-        &[
-            key("timeout", Higher),
-            key("idle_timeout", Higher),
-            key("max_output", Higher),
-            never("grace", AFTER_THE_RESULT),
-            key("on_survivors", ON_SURVIVORS),
-        ],
-    ),
-    (
-        "run",
-        &[
-            never("order", "it decides the order of the checks; what a check must reach stays the same"),
-            never("parallel", "checks that disturb each other fail; none of them passes because of it"),
-            key("reuse", REUSE),
-        ],
-    ),
+    ("defaults", "timeout idle_timeout max_output grace on_survivors", "grace"),
+    // Checks that disturb each other fail; none of them passes because of it.
+    ("run", "order parallel reuse", "order parallel"),
     (
         "watch",
-        &[
-            key("ignore", Added),
-            key("include", Removed),
-            never("quiet", WHEN_A_RUN_STARTS),
-            never("longest_burst", WHEN_A_RUN_STARTS),
-            never("git_wait", WHEN_A_RUN_STARTS),
-            never("poll", WHEN_A_RUN_STARTS),
-            never("sweep", WHEN_A_RUN_STARTS),
-            never("tasks", "a task that no save runs gets no fresh verdict by that"),
-            never("on_change", WHEN_A_RUN_STARTS),
-            never("max_restarts", WHEN_A_RUN_STARTS),
-            never("clear", "it changes the screen and judges nothing"),
-            never("bell", "it changes what a person hears and judges nothing"),
-            never("notify", "it changes what a person sees and judges nothing"),
-            never("hook_wait", "it decides how long a hook of an agent waits for a verdict, and not how a run is judged"),
-        ],
+        "ignore include quiet longest_burst git_wait poll sweep tasks on_change max_restarts clear bell notify hook_wait",
+        // They decide when a run starts and what a person or an agent notices of it, and not how the run is judged.
+        "quiet longest_burst git_wait poll sweep tasks on_change max_restarts clear bell notify hook_wait",
     ),
-    (
-        "evidence",
-        &[
-            never("link", "the evidence stays where it is, with or without a link to it"),
-            never("lock_wait", WHEN_A_RUN_STARTS),
-            first("keep_runs", Lower),
-            first("keep_days", Lower),
-            first("max_bytes", Lower),
-            never("also", "the files are made from the report, and nothing is judged by them"),
-        ],
-    ),
-    ("tasks", &[never("file", "a file that leaves the tree is named, whichever setting takes it out")]),
-    ("queue", &[never("max_parallel", WHEN_A_RUN_STARTS), never("wait", WHEN_A_RUN_STARTS)]),
-    ("environment", &[wide("pass_environment", Added), key("env_file", Changed)]),
+    // The evidence stays where it is, with or without a link to it, and other files are made from the report.
+    ("evidence", "link lock_wait keep_runs keep_days max_bytes also", "link lock_wait also"),
+    // A file that leaves the tree is named, whichever setting takes it out.
+    ("tasks", "file", "file"),
+    ("queue", "max_parallel wait", "max_parallel wait"),
+    ("environment", "pass_environment env_file", ""),
     (
         "sandbox",
-        &[
-            wide("mode", Later(&["require", "auto", "off"])),
-            wide("writable", Added),
-            wide("sockets", Added),
-            wide("visible", Added),
-            wide("home", Later(&["read-only", "overlay"])),
-            wide("world", Later(&["closed", "open"])),
-            never("network", "the plan has the network of each action, and a wider one is asked for there"),
-            key("memory", Higher),
-            key("processes", Higher),
-            key("limits", Later(&["require", "auto"])),
-            wide("system_call_filter", Later(&["require", "auto", "off"])),
-            wide("package_credentials", Later(&["hidden", "prerequisites"])),
-            first("snapshot", Later(&["require", "auto", "off"])),
-            key("max_snapshot_bytes", Lower),
-            key("caches", Later(&["fresh", "kept"])),
-        ],
+        "mode writable sockets visible home world network memory processes limits system_call_filter package_credentials snapshot \
+         max_snapshot_bytes caches",
+        // The plan has the network of each action, and a wider one is asked for there.
+        "network",
     ),
-    (
-        "tdd",
-        &[
-            key("max_scaffold_retries", Higher),
-            key("max_attempts", Higher),
-            key("max_retests", Higher),
-            key("expected_missing", Added),
-            key("expected_failing", Added),
-        ],
-    ),
-    ("routing", &[key("collection_error", Later(&["human-review", "re-scaffold", "red-if-missing"]))]),
-    (
-        "approval",
-        &[
-            key("protect", Removed),
-            key("on_protected_change", Later(&["human-review", "show"])),
-            key("require_signature", Later(&["true", "false"])),
-            first("allowed_signers", Changed),
-        ],
-    ),
-    (
-        "gate",
-        &[
-            key("tasks", Removed),
-            key("checks", Changed),
-            key("isolation", Later(&["namespace", "cgroup", "landlock", "process-group"])),
-            key("max_age", Higher),
-            key("platforms", Removed),
-            key("fresh_caches", Later(&["true", "false"])),
-            key("ignored_inputs", Added),
-            key("world", Later(&["closed", "open"])),
-            key("signers", Changed),
-            first("follow", Changed),
-            key("weakened", Later(&["ask-all", "ask", "say"])),
-            key("flaky", Later(&["refuse", "say"])),
-        ],
-    ),
-    (
-        "govern",
-        &[
-            key("editor", Changed),
-            key("tracker", Changed),
-            key("repo", Changed),
-            never("trail", "it names the place of records and judges nothing"),
-            key("max_iterations", Higher),
-            key("max_attempts", Higher),
-            never("tool_timeout", "an answer that comes too late is no answer"),
-            table("drafter"),
-            table("reviewer"),
-        ],
-    ),
-    (
-        "specification",
-        &[
-            never("values", "what they fill is part of each task's plan, and a plan that differs is named"),
-            wide("from_environment", Added),
-        ],
-    ),
-    ("govern.drafter", MODEL_KEYS),
-    ("govern.reviewer", MODEL_KEYS),
+    ("tdd", "max_scaffold_retries max_attempts max_retests expected_missing expected_failing", ""),
+    ("routing", "collection_error", ""),
+    ("approval", "protect on_protected_change require_signature allowed_signers", ""),
+    ("gate", "tasks checks isolation max_age platforms fresh_caches ignored_inputs world signers follow weakened flaky", ""),
+    // `trail` names the place of records, and an answer that comes too late is no answer.
+    ("govern", "editor tracker repo trail max_iterations max_attempts tool_timeout drafter reviewer", "trail tool_timeout"),
+    // What the values fill is part of each task's plan, and a plan that differs is named.
+    ("specification", "values from_environment", "values"),
+    ("govern.drafter", MODEL_KEYS, "name timeout"),
+    ("govern.reviewer", MODEL_KEYS, "name timeout"),
 ];
-
-const REUSE: WeakerWhen = Later(&["off", "watch", "always"]);
-const NETWORK: WeakerWhen = Later(&["off", "loopback", "open"]);
-const ON_SURVIVORS: WeakerWhen = Later(&["fail", "report"]);
-const AFTER_THE_RESULT: &str = "it limits how long stopping an action takes, after the action has failed";
-const WHEN_A_RUN_STARTS: &str = "it decides when a run starts, and not how the run is judged";
 
 /// The policy keys of a tool that reports warnings and has rules by name. Other tools have only `PLAIN_POLICY_KEYS`.
-const POLICY_KEYS: &[KeyRow] = &[
-    key("enabled", Later(&["true", "false"])),
-    key("block_on", BLOCK_ON),
-    key("treat_warnings_as_errors", Later(&["true", "false"])),
-    key("max_warnings", Higher),
-    key("ignored_rules", Added),
-    key("error_on_rules", Removed),
-];
-const PLAIN_POLICY_KEYS: &[KeyRow] = &[key("enabled", Later(&["true", "false"])), key("block_on", BLOCK_ON)];
-
-const BLOCK_ON: WeakerWhen = Later(&["errors-and-warnings", "errors-always", "errors-only", "warn-only", "never"]);
-
-const MODEL_KEYS: &[KeyRow] = &[
-    never("name", "it is shown to people and judges nothing"),
-    key("command", Changed),
-    wide("pass_environment", Added),
-    wide("visible", Added),
-    wide("writable", Added),
-    never("timeout", "an answer that comes too late is no answer"),
-];
+const POLICY_KEYS: &str = "enabled block_on treat_warnings_as_errors max_warnings ignored_rules error_on_rules";
+const PLAIN_POLICY_KEYS: &str = "enabled block_on";
+const MODEL_KEYS: &str = "name command pass_environment visible writable timeout";
 
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
@@ -397,11 +146,11 @@ const STRANGERS: &[UnknownKey] = &[
 ];
 
 /// Returns the keys that the table `[policy.TOOL]` of a tool may have.
-fn policy_keys(tool: Tool) -> &'static [KeyRow] {
+fn policy_keys(tool: Tool) -> &'static str {
     match tool.findings().map(|findings| findings.options) {
         Some(PolicyOptions::WarningsAndRules) => POLICY_KEYS,
         Some(PolicyOptions::None) => PLAIN_POLICY_KEYS,
-        None => &[],
+        None => "",
     }
 }
 
@@ -423,7 +172,7 @@ pub(super) fn strange_key(table: &str, key: &str) -> Option<WrongValue> {
         return Some(unknown().nearest(Some(meant.word())));
     }
     let word = judged.map(Tool::word).find(|word| table.strip_prefix("policy.") == Some(word))?;
-    POLICY_KEYS.iter().any(|row| row.key == key).then(|| {
+    POLICY_KEYS.split(' ').any(|known| known == key).then(|| {
         let wrong =
             WrongValue::new(format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name"));
         wrong.hint(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}"))
@@ -449,20 +198,15 @@ pub(super) fn header(table: &str) -> String {
     }
 }
 
-/// Returns the dotted paths of all keys that are rules, and when a person is asked about each.
+/// Returns the dotted paths of all settings whose change has to be noticed.
 #[cfg(test)]
-pub(crate) fn keys_of_rules() -> Vec<(String, Asked)> {
-    let rows = TABLES.iter().flat_map(|known| known.rows.iter().map(move |row| (known, row)));
-    let rule = |(known, row): (&KnownTable, &KeyRow)| match row.kind {
-        KeyKind::Rule { asked, .. } => Some((format!("{}.{}", known.name, row.key), asked)),
-        KeyKind::Table | KeyKind::Never(_) => None,
-    };
-    rows.filter_map(rule).collect()
-}
-
-/// Returns what the key at a dotted path holds, such as `sandbox.mode`; `None` if there is no such key.
-pub(super) fn kind_of(path: &str) -> Option<KeyKind> {
-    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let known = TABLES.iter().find(|known| known.name == table)?;
-    known.rows.iter().find(|row| row.key == key).map(|row| row.kind)
+pub(crate) fn keys_of_rules() -> Vec<String> {
+    let is_table = |path: &str| TABLES.iter().any(|known| known.name == path);
+    let path =
+        |known: &KnownTable, key: &str| if known.name.is_empty() { key.to_owned() } else { format!("{}.{key}", known.name) };
+    let rules = TABLES.iter().flat_map(|known| {
+        let rules = known.keys.iter().filter(|key| !known.harmless.contains(key));
+        rules.map(move |key| path(known, key))
+    });
+    rules.filter(|path| !is_table(path)).collect()
 }

@@ -6,13 +6,9 @@
 //! `spec/` makes a plan from the settings.
 
 mod actions;
-mod approval;
 mod command;
 mod default_text;
-mod duration;
-mod file_variables;
 mod gate;
-mod govern;
 mod judged;
 mod keys;
 mod lowered;
@@ -33,25 +29,24 @@ mod weaker_when;
 mod written_value;
 
 pub use default_text::default_text;
-pub use duration::{duration_text, parse_duration};
-pub use file_variables::FileVariables;
 pub use judged::{
     ENV_FILE, ENV_FILE_CONTENT, FOLLOW, default_of, is_asked_first, judged_settings, opens_the_machine, weaker_when,
     written_value,
 };
-#[cfg(test)]
-pub(crate) use keys::{Asked, keys_of_rules};
 pub use lowered::lowered;
 pub use nearest::nearest;
 pub use paths::read_writes_pattern;
 pub use policy::strategy_word;
 pub use read::{LONGEST_TEXT, read};
 pub use settings::{
-    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings,
-    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SpecifiedTasks,
-    TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
+    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, FileVariables, GovernSettings,
+    InputSettings, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings,
+    SpecifiedTasks, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
 pub use specification::{PlaceholderValue, SHORTEST_SECRET, SpecificationSettings, ValueSource, is_placeholder_name};
 pub use user::{UserAllowance, read_allowed};
+pub use values::{duration_text, parse_duration};
 pub use weaker_when::{NO_LIMIT, WeakerWhen, missing};
 pub use written_value::WrittenValue;
+#[cfg(test)]
+pub(crate) use {judged::Asked, judged::row_of, keys::keys_of_rules};

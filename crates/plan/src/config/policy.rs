@@ -2,7 +2,7 @@
 
 use crate::config::section::{Document, Section};
 use crate::config::settings::{PolicyOverride, PolicySettings, RuleOverride, WarningOverride};
-use crate::config::values::{boolean, choice, count, filled_text, list};
+use crate::config::values::{boolean, choice, count, filled_text, list, word_of};
 use proctor_model::{BlockOn, PolicyCategory, PolicyOptions, Tool, ToolClass};
 
 /// The words of `block_on` in `proctor.toml`. The strategies come from seed document 004. A strategy says which
@@ -17,8 +17,7 @@ const STRATEGIES: &[(&str, BlockOn)] = &[
 
 /// Returns the word by which `proctor.toml` names a strategy, such as `errors-only`.
 pub fn strategy_word(block_on: BlockOn) -> &'static str {
-    let row = STRATEGIES.iter().find(|(_, strategy)| *strategy == block_on);
-    row.map(|(word, _)| *word).expect("a test finds every strategy in the table")
+    word_of(STRATEGIES, &block_on)
 }
 
 pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> PolicySettings {

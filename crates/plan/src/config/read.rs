@@ -1,4 +1,8 @@
 //! Reads the text of `proctor.toml` into a [`Configuration`], or finds all of its problems at once (G4).
+//!
+//! Reads `[approval]`: how people approve weaker checks, and which files are protected.
+//!
+//! Reads `[govern]`: the models that draft and review, the editor, the tracker, and limits.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -8,24 +12,24 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::WrittenValue;
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
-use crate::config::approval::read_approval;
+use crate::config::command::{Shell, command};
 use crate::config::default_text::default_text;
-use crate::config::duration::duration_text;
 use crate::config::gate::read_gate;
-use crate::config::govern::read_govern;
-use crate::config::paths::{INPUTS, ignore_pattern, input, link_name, task_list};
+use crate::config::paths::{INPUTS, glob, ignore_pattern, inner_file, input, link_name, task_list};
 use crate::config::policy::read_policy;
-use crate::config::sandbox::read_sandbox;
+use crate::config::sandbox::{fixed_place, place, read_sandbox};
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
-    Configuration, EnvironmentSettings, EvidenceSettings, InputSettings, QueueSettings, SpecifiedTasks, TaskSettings,
-    WatchSettings, WatchedTasks,
+    ApprovalSettings, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings, ModelSettings,
+    QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::specification::read_specification_settings;
-use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
+use crate::config::values::{
+    WrongValue, boolean, choice, count, duration, duration_text, filled_text, list, size, text, variable_name,
+};
 use proctor_model::{
-    ByteSize, CollectionErrorPolicy, ExpectedFailure, ExportFormat, JudgedSettings, OnChange, Problem, RetentionLimits,
-    RoutingSettings, TaskId,
+    ApprovalTerms, ByteSize, CollectionErrorPolicy, ExpectedFailure, ExportFormat, JudgedSettings, OnChange, OnProtectedChange,
+    Problem, RetentionLimits, RoutingSettings, TaskId,
 };
 
 /// The file name in problems if the settings are the defaults and no file was read.
@@ -41,7 +45,7 @@ static DEFAULTS: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(|| DeTable:
 
 const ON_CHANGE: &[(&str, OnChange)] = &[("restart", OnChange::Restart), ("queue", OnChange::Queue)];
 
-const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
+pub(super) const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
     ("human-review", CollectionErrorPolicy::HumanReview),
     ("re-scaffold", CollectionErrorPolicy::ReScaffold),
     ("red-if-missing", CollectionErrorPolicy::RedIfMissing),
@@ -299,5 +303,103 @@ fn syntax_problem(message: &str, offending: &str) -> WrongValue {
         "duplicate key" => WrongValue::new(format!("`{offending}` is written twice")).hint("keep one of the two"),
         "string values must be quoted, expected literal string" if offending.is_empty() => WrongValue::new("a value is missing"),
         _ => WrongValue::new(format!("not valid TOML: {}", message.replace('\n', ", "))),
+    }
+}
+
+const ON_PROTECTED_CHANGE: &[(&str, OnProtectedChange)] =
+    &[("show", OnProtectedChange::Show), ("human-review", OnProtectedChange::HumanReview)];
+
+pub(super) fn read_approval(section: &Section<'_>, document: &mut Document<'_>) -> ApprovalSettings {
+    let mut require_signature = section.setting(document, "require_signature", boolean);
+    let allowed_signers = section.setting(document, "allowed_signers", text("\"allowed_signers\""));
+    if require_signature.value && allowed_signers.value.is_empty() {
+        if let Some(place) = require_signature.place {
+            let wrong = WrongValue::new("nobody could ever approve: there is no file of keys");
+            let hint = "name one beside it, for example `allowed_signers = \"allowed_signers\"`";
+            document.report_at(place, &section.key_path("require_signature"), wrong.hint(hint.to_owned()));
+        }
+        require_signature.value = false;
+    }
+    let terms = ApprovalTerms {
+        protect: section.setting(document, "protect", list(glob, "[\"tests/**\", \"conftest.py\"]")).value,
+        on_protected_change: section.setting(document, "on_protected_change", choice(ON_PROTECTED_CHANGE)).value,
+        require_signature: require_signature.value,
+        signers: Vec::new(),
+    };
+    ApprovalSettings { terms, allowed_signers: Some(allowed_signers).filter(|file| !file.value.is_empty()) }
+}
+
+/// Variables with the tracker's credentials. No model gets them, even if the settings pass them on (requirement 11 of
+/// seed document 002).
+const OF_THE_TRACKER: &[&str] = &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_CONFIG_DIR"];
+
+pub(super) fn read_govern(section: &Section<'_>, document: &mut Document<'_>) -> GovernSettings {
+    let millis = Duration::from_millis;
+    GovernSettings {
+        editor: section.setting(document, "editor", command(Shell::None)).value.argv,
+        tracker: section.setting(document, "tracker", command(Shell::None)).value.argv,
+        repo: section.optional(document, "repo", filled_text("\"owner/name\"")).map(|repo| repo.value),
+        trail: section.setting(document, "trail", inner_file("\"docs/audit\"")).value,
+        max_iterations: section.setting(document, "max_iterations", count(1..=1000, "20")).value,
+        max_attempts: section.setting(document, "max_attempts", count(1..=100, "3")).value,
+        tool_timeout: section.setting(document, "tool_timeout", duration(millis(100)..=millis(3_600_000), "\"60s\"")).value,
+        drafter: read_model(&section.table(document, "drafter"), document),
+        reviewer: read_model(&section.table(document, "reviewer"), document),
+    }
+}
+
+fn read_model(section: &Section<'_>, document: &mut Document<'_>) -> ModelSettings {
+    const VISIBLE: &str = "[\"~/.config/model\"]";
+    const WRITABLE: &str = "[\"~/.cache/model\"]";
+    let millis = Duration::from_millis;
+    ModelSettings {
+        name: section.setting(document, "name", filled_text("\"Claude\"")).value,
+        command: section.optional(document, "command", command(Shell::None)).map(|command| command.value.argv),
+        pass_environment: section.setting(document, "pass_environment", list(variable, "[\"MODEL_KEY\"]")).value,
+        visible: section.setting(document, "visible", list(fixed_place(VISIBLE), VISIBLE)).value,
+        writable: section.setting(document, "writable", list(place(WRITABLE), WRITABLE)).value,
+        timeout: section.setting(document, "timeout", duration(millis(100)..=millis(86_400_000), "\"10m\"")).value,
+    }
+}
+
+fn variable(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
+    let name = filled_text("\"MODEL_KEY\"")(value)?;
+    if OF_THE_TRACKER.contains(&name.as_str()) {
+        return Err(WrongValue::new(format!("`{name}` opens the tracker, which no model may reach")).hint("remove it"));
+    }
+    variable_name(&name).map(|()| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Configuration, read};
+
+    fn problems(text: &str) -> String {
+        let problems = read(text, "proctor.toml").expect_err("the text is wrong");
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn without_a_word_the_editor_and_the_tracker_are_the_usual_ones_and_nobody_is_asked() {
+        let settings = Configuration::default().govern;
+        assert_eq!((settings.editor, settings.tracker), (vec!["code".to_owned(), "--wait".to_owned()], vec!["gh".to_owned()]));
+        assert_eq!((settings.drafter.name.as_str(), settings.reviewer.name.as_str()), ("Claude", "Gemini"));
+        assert_eq!((settings.drafter.command, settings.reviewer.command, settings.repo), (None, None, None));
+        assert_eq!((settings.max_iterations, settings.max_attempts, settings.trail.as_str()), (20, 3, "docs/audit"));
+    }
+
+    #[test]
+    fn no_model_is_given_what_opens_the_tracker() {
+        insta::assert_snapshot!(problems("[govern.drafter]\npass_environment = [\"MODEL_KEY\", \"GH_TOKEN\"]\n"), @"
+        proctor.toml:2:34: govern.drafter.pass_environment[2]: `GH_TOKEN` opens the tracker, which no model may reach
+          remove it
+        ");
+    }
+
+    #[test]
+    fn the_trail_lies_in_the_project() {
+        for path in ["/srv/audit", "../audit", "a/../../b", ""] {
+            assert!(problems(&format!("[govern]\ntrail = \"{path}\"\n")).contains("govern.trail"), "{path}");
+        }
     }
 }

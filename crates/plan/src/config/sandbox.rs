@@ -12,12 +12,12 @@ use proctor_model::{
     SystemCallFilter,
 };
 
-const MODE: &[(&str, ProtectionMode)] =
+pub(super) const MODE: &[(&str, ProtectionMode)] =
     &[("auto", ProtectionMode::Auto), ("require", ProtectionMode::Require), ("off", ProtectionMode::Off)];
 
-const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
+pub(super) const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
 
-const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
+pub(super) const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
 pub(super) const NETWORK: &[(&str, NetworkAccess)] = &[
     (NetworkAccess::Open.word(), NetworkAccess::Open),
@@ -29,12 +29,13 @@ pub(super) const NETWORK: &[(&str, NetworkAccess)] = &[
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
 
-const LIMITS: &[(&str, LimitEnforcement)] = &[("auto", LimitEnforcement::WherePossible), ("require", LimitEnforcement::Required)];
+pub(super) const LIMITS: &[(&str, LimitEnforcement)] =
+    &[("auto", LimitEnforcement::WherePossible), ("require", LimitEnforcement::Required)];
 
-const SYSTEM_CALL_FILTER: &[(&str, SystemCallFilter)] =
+pub(super) const SYSTEM_CALL_FILTER: &[(&str, SystemCallFilter)] =
     &[("auto", SystemCallFilter::WherePossible), ("require", SystemCallFilter::Required), ("off", SystemCallFilter::Off)];
 
-const PACKAGE_CREDENTIALS: &[(&str, PackageCredentials)] =
+pub(super) const PACKAGE_CREDENTIALS: &[(&str, PackageCredentials)] =
     &[("hidden", PackageCredentials::Hidden), ("prerequisites", PackageCredentials::ForPrerequisites)];
 
 const SNAPSHOT_LEAST: ByteSize = ByteSize(1 << 20);

@@ -1,13 +1,15 @@
 //! The settings of `proctor.toml`, with all defaults filled in.
+//!
+//! The variables in the file that the setting `env_file` names.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
-use crate::config::file_variables::FileVariables;
 use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, ExportFormat, GatePolicy,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, Digest, ExportFormat, GatePolicy,
     JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse,
     RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
@@ -395,6 +397,24 @@ impl PolicyOverride {
             ("error_on_rules", self.rules.as_errors.as_ref().is_some_and(WrittenValue::is_written)),
         ];
         rows.into_iter().filter(|(_, written)| *written).map(|(key, _)| key).collect()
+    }
+}
+
+/// The variables of a file, in the order in which they stand there. A later one of the same name takes effect.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct FileVariables(pub Vec<(String, String)>);
+
+impl FileVariables {
+    /// Returns a digest of the names and values. An approval holds it, so no value is stored with the approval.
+    pub(super) fn digest(&self) -> Digest {
+        Digest::of(&serde_json_canonicalizer::to_vec(&self.0).expect("texts have a JSON form"))
+    }
+}
+
+impl fmt::Debug for FileVariables {
+    /// Prints names only, because values may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }
 }
 

@@ -1,8 +1,7 @@
 //! Reads the verdict out of one output of a reviewer.
 
 use crate::review::grammar::{FIELD, RejectionValue, SplitEmphasis, count_mentions, is_approval, parse_rejection};
-use crate::review::objection::says_not_to_merge;
-use crate::review::quoting::lines;
+use crate::review::quoting::{lines, says_not_to_merge};
 
 /// The most bytes that a review may have. A longer review has no verdict.
 pub const OUTPUT_CAP: usize = 1024 * 1024;
@@ -38,7 +37,7 @@ pub enum ReviewerFault {
 /// The verdict that is read out of one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParsedReview {
-    /// The output has exactly one approval line, outside of quotations and HTML, no rejection, and nothing that says not to
+    /// The output has exactly one approval line, outside of quotations, no HTML, no rejection, and nothing that says not to
     /// merge.
     Approved,
     /// The output has at least one rejection line.
@@ -80,7 +79,7 @@ pub enum Malformation {
     SeveralVerdicts,
     /// There is one approval line, but the label also stands somewhere else in the output.
     MentionedElsewhere,
-    /// The only approval line is inside of HTML, such as `<details>`, where a person may not have seen it.
+    /// There is one approval line, but the output has HTML, such as `<details>`, which can hide from a person what it holds.
     InHtml,
     /// There is one approval line, but the output also says not to merge, outside of quotations.
     SaysNotToMerge,
@@ -134,7 +133,7 @@ fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
     let approvals: Vec<_> = lines.iter().filter(|line| is_approval(line.text, split)).collect();
     let unquoted = approvals.iter().filter(|line| !line.is_quoted).count();
     match (mentions, approvals.len(), unquoted) {
-        (1, 1, 1) if approvals.iter().any(|line| line.is_in_html) => Some(Malformation::InHtml),
+        (1, 1, 1) if lines.iter().any(|line| line.has_html) => Some(Malformation::InHtml),
         (1, 1, 1) => says_not_to_merge(&lines).then_some(Malformation::SaysNotToMerge),
         (0, ..) => Some(Malformation::MissingField),
         (_, 0, _) => Some(Malformation::UnknownValue),
@@ -184,9 +183,10 @@ impl Malformation {
             Self::UnknownValue => format!("has no line that is '{FIELD}? Yes', 'No' or 'With fixes' and nothing else"),
             Self::Quoted => format!("has its '{FIELD}? Yes' only in a quotation"),
             Self::SeveralVerdicts => format!("has several lines '{FIELD}? Yes'"),
-            Self::InHtml => {
-                format!("has its '{FIELD}? Yes' inside of HTML, such as `<details>`, where a person may not see it")
-            }
+            Self::InHtml => format!(
+                "says '{FIELD}? Yes' and has HTML, such as `<details>` or a comment, where a person may not see it: write Markdown \
+                 alone, and code between backticks"
+            ),
             Self::SaysNotToMerge => format!("says '{FIELD}? Yes', and somewhere else not to merge, or only with fixes"),
             Self::MentionedElsewhere => format!("mentions '{FIELD}' beside its verdict, so that it is not clear which counts"),
         }

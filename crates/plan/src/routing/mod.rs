@@ -12,9 +12,7 @@
 //! Look next at [`route_by_exit_code`] (the table), then at [`verify_phase`] (table, limits and state together).
 
 mod category;
-mod history;
 mod limit;
-mod record;
 mod result;
 mod table;
 #[cfg(test)]
@@ -23,8 +21,7 @@ mod transition;
 mod verify;
 
 pub use limit::check_retry_limit_exceeded;
-pub use record::emit_decision;
-pub use result::{RunCause, TestResult};
+pub use result::{RunCause, TestResult, emit_decision};
 pub use table::{PytestExitCode, is_scaffold_error, route_by_exit_code};
 pub use transition::{TransitionError, reset, resolve, set_phase, start_cycle};
 pub use verify::{

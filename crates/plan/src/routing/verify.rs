@@ -5,11 +5,10 @@
 //! KiB.
 
 use crate::routing::category::{route_result, why_no_code};
-use crate::routing::history::{push_code, push_route};
 use crate::routing::limit::{attempt_limit, attempt_record, refuse_repeated_failure, retry_limit};
 use crate::routing::result::{RunCause, TestResult};
 use crate::routing::table::destination;
-use crate::routing::transition::advance;
+use crate::routing::transition::{advance, push_code, push_route};
 use proctor_model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind, RoutingSettings, TddState};
 
 /// A decision, and the task's state after it.

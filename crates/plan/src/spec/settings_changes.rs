@@ -1,6 +1,6 @@
 //! Names where the settings of a project are not the approved ones (S7), and which of these differences open more of the machine. Pure.
 //!
-//! The table `crates/plan/src/config/keys.rs` says of each setting which change is asked for before anything runs. `compare_settings`
+//! The table `crates/plan/src/config/judged.rs` says of each setting which change is asked for before anything runs. `compare_settings`
 //! applies that table and knows no setting by name.
 
 use globset::GlobBuilder;

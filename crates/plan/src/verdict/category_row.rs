@@ -1,8 +1,8 @@
 //! The row of facts about a category code, and functions that look up facts in it. The rows themselves are in
 //! `rows.rs`.
 
-use crate::verdict::agent::AgentWord;
 use crate::verdict::rows::ROWS;
+use crate::verdict::wording::AgentWord;
 use proctor_model::{CategoryCode, DebtCategory, ResultType, Severity};
 
 /// Whether the tool did its work.

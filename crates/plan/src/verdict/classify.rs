@@ -4,15 +4,13 @@
 
 use std::time::Duration;
 
-use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::{CategoryRow, ToolWork, row_of};
 use crate::verdict::debt::{advised, as_prerequisite, debt_of_findings, debt_of_row};
 use crate::verdict::history::TestHistory;
-use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::red::mark_red;
-use crate::verdict::services;
-use crate::verdict::wording::words_for;
+use crate::verdict::wording::{AgentWord, words_for};
+use crate::verdict::{limits, services};
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, ClientCall,
     DebtGeneration, DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource,

@@ -1,9 +1,9 @@
 //! The rows of the results of tools that ended well and did not look at the project as it is: they had nothing to look at, or they
 //! changed it first.
 
-use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::CategoryRow;
 use crate::verdict::rows::{FILE_FAILURE, SUCCESS, UNTESTED};
+use crate::verdict::wording::AgentWord;
 use proctor_model::{CategoryCode, ResultType};
 
 /// The tool says itself that it had nothing to look at.

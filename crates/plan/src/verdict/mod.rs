@@ -10,7 +10,6 @@
 //! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then
 //! [`command_exit`] (one command).
 
-mod agent;
 mod category_row;
 mod classify;
 mod completion;

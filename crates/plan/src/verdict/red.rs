@@ -1,8 +1,8 @@
 //! Failing tests where a failure is expected: a valid RED of a cycle (the tests fail before the code is written), and a
 //! failure that was declared beforehand (C06, R6).
 
-use crate::verdict::agent::AgentWord;
 use crate::verdict::classify::ActionFacts;
+use crate::verdict::wording::AgentWord;
 use proctor_model::{ActionJudgement, ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
 
 /// The most tests that a message names.

@@ -2,9 +2,9 @@
 //!
 //! `FINDINGS` has a row too, but its result depends on the policy: see `policy.rs`.
 
-use crate::verdict::agent::AgentWord;
 use crate::verdict::category_row::{CategoryRow, READY, SummaryWords, ToolWork};
 use crate::verdict::looking_rows::{FILE_NOT_IN_TREE, FILES_CHANGED, NOTHING_CHECKED};
+use crate::verdict::wording::AgentWord;
 use proctor_model::{CategoryCode, DebtCategory, ResultType, Severity};
 
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));

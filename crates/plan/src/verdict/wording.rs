@@ -1,10 +1,11 @@
 //! The texts about a validation tool's findings in reports. They depend on the kind of the tool and on its row in
 //! `model/tool.rs` (seed 004).
+//!
+//! The fixed words that tell an agent, in a report, what to do about a result (the last table of seed 004).
 
 use std::time::Duration;
 
-use crate::verdict::agent::AgentWord;
-use proctor_model::{DebtCategory, FindingKind, Tool, WarningsExit};
+use proctor_model::{AgentAction, DebtCategory, FindingKind, Tool, WarningsExit};
 
 /// The texts about one tool's findings.
 #[derive(Debug)]
@@ -103,6 +104,50 @@ pub(in crate::verdict) fn plural(count: u64, noun: &str) -> String {
 pub(in crate::verdict) fn spoken_limit(limit: Duration) -> String {
     let millis = limit.as_millis();
     if millis < 1000 { format!("{millis}ms") } else { format!("{}s", limit.as_secs_f64()) }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verdict) enum AgentWord {
+    /// Nothing has to be done.
+    Continue,
+    FixCode,
+    FixTypes,
+    FixSpecification,
+    /// Install the missing tool or package.
+    InstallTool,
+    /// Start the server that does not answer.
+    StartServer,
+    /// Implement what the tests require.
+    ImplementFix,
+    /// Add tests, or enable existing ones.
+    AddTests,
+    /// Make the action faster, or raise its time limit.
+    OptimizeOrRaiseTimeout,
+    /// Ask a person, who must find or remove the cause.
+    AskHuman,
+}
+
+impl AgentWord {
+    /// Returns the word as it is written in reports.
+    pub(in crate::verdict) fn label(self) -> &'static str {
+        match self {
+            Self::Continue => "CONTINUE",
+            Self::FixCode => "FIX_CODE",
+            Self::FixTypes => "FIX_TYPES",
+            Self::FixSpecification => "FIX_SPECIFICATION",
+            Self::InstallTool => "INSTALL_TOOL",
+            Self::StartServer => "START_SERVER",
+            Self::ImplementFix => "IMPLEMENT_FIX",
+            Self::AddTests => "ADD_TESTS",
+            Self::OptimizeOrRaiseTimeout => "OPTIMIZE_OR_RAISE_TIMEOUT",
+            Self::AskHuman => "ASK_HUMAN",
+        }
+    }
+
+    /// Returns the action for an agent, with its message. Every word except `Continue` requires the agent to act.
+    pub(in crate::verdict) fn action(self, message: impl Into<String>) -> AgentAction {
+        AgentAction { required: self != Self::Continue, action: self.label().to_owned(), message: message.into() }
+    }
 }
 
 #[cfg(test)]

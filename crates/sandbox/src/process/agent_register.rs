@@ -23,55 +23,11 @@ const MOST_ENTRIES: usize = 4096;
 
 /// Programs that start what a person types or what a machine is asked for, by the name in `/proc/PID/comm`, which has 15 bytes at most. They
 /// are never agents themselves. Registering one of them would take a person's own terminals for an agent's; so an editor with both is not one.
-const NEVER_AGENTS: &[&str] = &[
-    "systemd",
-    "init",
-    "dinit",
-    "runit",
-    "s6-svscan",
-    "openrc-init",
-    "tini",
-    "docker-init",
-    "containerd-shim",
-    "conmon",
-    "sshd",
-    "sshd-session",
-    "login",
-    "su",
-    "sudo",
-    "doas",
-    "runuser",
-    "tmux: server",
-    "screen",
-    "zellij",
-    "mosh-server",
-    "gnome-terminal-",
-    "gnome-shell",
-    "konsole",
-    "plasmashell",
-    "kitty",
-    "alacritty",
-    "foot",
-    "wezterm-gui",
-    "xterm",
-    "ghostty",
-    "xfce4-terminal",
-    "terminator",
-    "code",
-    "cursor",
-    "windsurf",
-    "code-insiders",
-    "codium",
-    "zed",
-    "zed-editor",
-    "nvim",
-    "vim",
-    "emacs",
-    "idea",
-    "java",
-    "sublime_text",
-    "electron",
-];
+const NEVER_AGENTS: &str = "\
+    systemd|init|dinit|runit|s6-svscan|openrc-init|tini|docker-init|containerd-shim|conmon|sshd|sshd-session|login|su|sudo|\
+    doas|runuser|tmux: server|screen|zellij|mosh-server|gnome-terminal-|gnome-shell|konsole|plasmashell|kitty|alacritty|foot|\
+    wezterm-gui|xterm|ghostty|xfce4-terminal|terminator|code|cursor|windsurf|code-insiders|codium|zed|zed-editor|nvim|vim|\
+    emacs|idea|java|sublime_text|electron";
 
 /// Shells, by the same name. One that runs a single command (`sh -c`) only stands between the agent and the hook.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "ash"];
@@ -121,7 +77,7 @@ fn agent_of(
     loop {
         let parent = read(child.parent).filter(|parent| parent.pid.as_raw() > 1 && parent.started <= child.started)?;
         let called = name(parent.pid)?;
-        if NEVER_AGENTS.contains(&called.as_str()) {
+        if NEVER_AGENTS.split('|').any(|known| known == called) {
             return None;
         }
         if !SHELLS.contains(&called.as_str()) {

@@ -21,11 +21,11 @@ use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::clock;
 use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
-use crate::process::open_files::restore_open_files_limit_of;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
 use crate::process::protocol::{
     ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
 };
+use crate::process::restart::restore_open_files_limit_of;
 use crate::process::run_network::RunNetwork;
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 use proctor_model::{CommandExit, StopStage, Survivor};

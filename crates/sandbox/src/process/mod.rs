@@ -34,7 +34,6 @@ mod companion;
 mod confine;
 mod control;
 mod covers;
-mod excerpt;
 #[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
 mod foreground;
 mod frames;
@@ -51,8 +50,6 @@ mod launcher;
 mod launcher_keepers;
 mod layers;
 mod level;
-mod masking;
-mod open_files;
 mod peer;
 mod port_holder;
 mod process_table;
@@ -75,7 +72,6 @@ mod supervise;
 mod system_call_filter;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
-mod unenforced;
 
 pub use agent_register::{find_agent_above, register_agent};
 pub use capture::{CaptureError, Sinks};
@@ -85,21 +81,20 @@ pub use companion::{Companion, start_apart};
 pub use confine::{restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp};
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
 pub use foreground::run_at_terminal;
+pub use frames::mask_stream;
 #[cfg(feature = "test-fakes")]
 pub use group::kill_self;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
-pub use masking::mask_stream;
-pub use open_files::{open_files_left, raise_open_files_limit};
 pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess, variables_of_listener};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};
 pub(crate) use protocol::NO_OWN_NETWORK;
 pub use protocol::{Isolation, LaunchedChild};
-pub use restart::{PassedSocket, replace_program};
+pub use restart::{PassedSocket, open_files_left, raise_open_files_limit, replace_program};
 pub use run_network::{NETWORK_ARGUMENT, RunNetwork, network_main};
 pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};
 pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};

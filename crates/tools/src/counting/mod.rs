@@ -10,7 +10,6 @@ mod hooks;
 mod json;
 mod no_work;
 mod printed;
-mod rows;
 
 use crate::gathered::Gathered;
 use crate::interpret::Exited;
@@ -21,6 +20,7 @@ use crate::prepare::{Preparation, ReportTask, insert_options};
 use crate::recognise::CommandForm;
 use crate::subcommands::has_option;
 use crate::table::row_of;
+use discover::{Counter, counter_of};
 pub(super) use discover::{find_biome, find_clippy, find_oxlint, find_pyrefly, find_pyright, find_ty};
 pub(super) use no_work::{
     FORMATS_OF_BIOME, FORMATS_OF_CLIPPY, FORMATS_OF_OXLINT, FORMATS_OF_PRE_COMMIT, FORMATS_OF_PYREFLY, FORMATS_OF_PYRIGHT,
@@ -28,7 +28,6 @@ pub(super) use no_work::{
     NO_WORK_OF_PYRIGHT, NO_WORK_OF_TY, biome_checks, clippy_checks, hooks_run, is_check_of_types,
 };
 use proctor_model::{Action, CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
-use rows::{Counter, counter_of};
 
 /// What a checker said when it ended.
 #[derive(Debug, Default)]

@@ -1,8 +1,15 @@
 //! Reads how a project's own scripts call eslint (C30).
+//!
+//! Makes ESLint print its findings as JSON.
 
+use crate::eslint::FORMAT_OPTIONS;
+use crate::launchers::{Located, locate};
 use crate::package_json::{LAUNCHERS, scripts};
+use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
 use crate::project_files::{ProjectFiles, within};
+use crate::recognise::CommandForm;
 use crate::shell::commands_outside;
+use proctor_model::{Action, Tool};
 
 /// A call of eslint in a project's own script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,6 +137,26 @@ fn kept_arguments(arguments: &[String]) -> (Vec<String>, Vec<String>) {
         }
     }
     (options, paths)
+}
+
+/// Returns whether [`ask`] adds the option for JSON. It does so only for commands that proctor made itself and that choose no
+/// format (E6).
+pub(super) fn asks_for_json(action: &Action) -> bool {
+    is_asked(action, &locate(&action.command.argv))
+}
+
+fn is_asked(action: &Action, located: &Located) -> bool {
+    let is_ours =
+        action.command_is_ours && located.recognition.tool == Tool::Eslint && located.recognition.form == CommandForm::Direct;
+    is_ours && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
+}
+
+/// Adds the option that makes ESLint print JSON on standard output.
+pub(crate) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, .. } = *task;
+    if is_asked(action, located) {
+        insert_options(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
+    }
 }
 
 #[cfg(test)]

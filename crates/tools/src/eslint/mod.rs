@@ -8,7 +8,6 @@
 mod call;
 mod discover;
 mod json;
-mod prepare;
 mod stylish;
 
 use crate::gathered::Gathered;
@@ -18,11 +17,9 @@ use crate::launchers::locate;
 use crate::no_work::{self, NoWork};
 use crate::option_spelling::OptionSpelling;
 use crate::prepare::option_value;
-use call::paths;
-pub(super) use call::{max_warnings, script_max_warnings};
+pub(super) use call::{ask, max_warnings, script_max_warnings};
+use call::{asks_for_json, paths};
 pub(super) use discover::find;
-pub(super) use prepare::ask;
-use prepare::asks_for_json;
 use proctor_model::{CategoryCode, Diagnostic, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
 
 /// The calls of ESLint that check nothing and end with exit code 0.

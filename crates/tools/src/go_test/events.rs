@@ -1,13 +1,17 @@
 //! Reads the events of `go test -json`: one JSON object in each line, as `go doc test2json` documents them.
+//!
+//! Discovers `go test` by the project's `go.mod`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
+use crate::discover::{FoundCheck, FoundChecks, Looked, named, words};
 use crate::interpret::Exited;
 use crate::located::located;
+use crate::project_files::{ProjectFiles, within};
 use crate::test_run::{ReadTest, RunFacts};
-use proctor_model::{TestFailure, TestOutcome};
+use proctor_model::{TestFailure, TestOutcome, Tool};
 
 /// At most this many bytes of the output of one test or package are kept.
 const KEPT_OUTPUT: usize = 64 * 1024;
@@ -230,4 +234,23 @@ fn push(text: &mut String, more: &str) {
     if text.len() + more.len() <= KEPT_OUTPUT {
         text.push_str(more);
     }
+}
+
+/// Looks for a module of Go in one directory of the project, and adds a check for it.
+pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    let tool = Tool::GoTest;
+    let path = within(package, "go.mod");
+    if !files.exists(&path) {
+        return Looked::Silent;
+    }
+    let found = FoundCheck {
+        tool,
+        name: named(tool.word(), package),
+        directory: package.to_owned(),
+        package: package.to_owned(),
+        argv: words(&["go", "test", "./..."]),
+        policy: None,
+    };
+    findings.add(found, &format!("`{path}` is there"));
+    Looked::Spoke
 }

@@ -2,7 +2,6 @@
 //!
 //! `events` reads the events, and the common rules in `test_run` judge. The format is documented by `go doc test2json`.
 
-mod discover;
 mod events;
 
 use crate::interpret::{Exited, signal_through_wrapper};
@@ -12,7 +11,7 @@ use crate::recognise::CommandForm;
 use crate::subcommands::subcommand;
 use crate::test_run::judge;
 use crate::{launch_failure, signals};
-pub(super) use discover::find;
+pub(super) use events::find;
 use proctor_model::{CategoryCode, Interpretation};
 
 /// The options with which `go test` runs no test.

@@ -14,7 +14,6 @@ mod no_work;
 mod prettier;
 mod printed;
 mod rows;
-mod ruff;
 mod unread;
 
 use crate::gathered::Gathered;
@@ -33,7 +32,7 @@ pub(super) use no_work::{NO_WORK_OF_FLAKE8, NO_WORK_OF_MYPY, NO_WORK_OF_PRETTIER
 pub(super) use prettier::prettier_checks;
 use proctor_model::{CategoryCode, DiagnosticSummary, Examined, ExaminedUnit, FindingLevel, Interpretation};
 use rows::{Linter, ZeroMeans, linter_of};
-pub(super) use ruff::{ask_ruff, ruff_checks};
+pub(super) use unread::{ask_ruff, ruff_checks};
 
 /// The findings that were read from a linter's output, and the count that the output states.
 #[derive(Debug, Default)]
@@ -92,7 +91,7 @@ fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Ou
         option_value(arguments, linter.format_options).map(str::to_owned).or_else(|| of_variable(linter.format_variable));
     let format = format.as_deref();
     let file = option_value(arguments, linter.file_options).map(str::to_owned).or_else(|| of_variable(linter.file_variable));
-    let wants_json = ruff::asks_for_json(exited.action) || format == Some("json");
+    let wants_json = unread::asks_for_json(exited.action) || format == Some("json");
     let ended_well = linter.is_finding_code(exited.code) || exited.code == 0;
     let name = linter.name;
     if let Some(read_json) = linter.read_json

@@ -1,10 +1,14 @@
 //! Finds what a linter printed with exit code 0 although no finding could be read: its configuration may set a format that is not
 //! known, and then the exit code proves nothing if it does not tell of findings.
+//!
+//! Ruff: recognises the commands that check something, and makes Ruff's linter print JSON.
 
 use crate::interpret::Exited;
-use crate::launchers::locate;
+use crate::launchers::{Located, locate};
+use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
-use crate::subcommands::subcommand;
+use crate::subcommands::{has_any, subcommand};
+use proctor_model::{Action, Tool};
 
 /// The beginning of Pylint's line with its score.
 const SCORE: &str = "Your code has been rated at ";
@@ -57,6 +61,39 @@ fn foreign_line(exited: &Exited<'_>) -> Option<String> {
             || CLEAN_WORDS.iter().any(|words| line.starts_with(words))
     };
     exited.stdout.lines().map(str::trim).filter(|line| !is_known(line)).map(str::to_owned).next()
+}
+
+const FORMAT_OPTIONS: &[&str] = &["--output-format", "--format"];
+
+/// Returns whether a Ruff command lints, or checks the format without changing files.
+pub(crate) fn ruff_checks(_: &str, arguments: &[String]) -> bool {
+    match subcommand(arguments) {
+        Some("check") => true,
+        Some("format") => has_any(arguments, &["--check", "--diff"]),
+        Some(_) | None => false,
+    }
+}
+
+/// Returns whether [`ask_ruff`] adds the option for JSON. It does so only for commands that proctor made itself and that choose
+/// no format (E6).
+pub(super) fn asks_for_json(action: &Action) -> bool {
+    is_asked(action, &locate(&action.command.argv))
+}
+
+fn is_asked(action: &Action, located: &Located) -> bool {
+    let is_ours =
+        action.command_is_ours && located.recognition.tool == Tool::Ruff && located.recognition.form == CommandForm::Direct;
+    // Only the linter can print JSON; the formatter's check has no such option in older versions.
+    let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
+    is_ours && is_linter && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
+}
+
+/// Adds the option that makes Ruff's linter print JSON on standard output.
+pub(crate) fn ask_ruff(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, .. } = *task;
+    if is_asked(action, located) {
+        insert_options(&mut preparation.argv, located.arguments_from, ["--output-format=json".to_owned()]);
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //! file whose tests call `process.exit(0)` before any of them ended. Such a file proves nothing, so it is not counted; a warning names
 //! it. If its text has tests, the run is no success. If some of its tests had ended, the reporter names those that did not.
 
-mod discover;
 mod prepare;
 mod spec;
 mod tap;
@@ -18,8 +17,7 @@ use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
 use crate::test_run::{RunFacts, judge};
 use crate::{launch_failure, signals};
-pub(super) use discover::find;
-pub(super) use prepare::{ask, runs_tests};
+pub(super) use prepare::{ask, find, runs_tests};
 use proctor_model::{CategoryCode, Coverage, Interpretation, ToolReport};
 
 /// The largest report that is read (64 MiB).

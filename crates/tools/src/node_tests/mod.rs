@@ -6,7 +6,6 @@
 //! parse, a wrong option. So only the report distinguishes them. If there is no report, the printed text may name the
 //! cause, but it never proves a success.
 
-mod discover;
 mod failures;
 mod hung;
 mod prepare;
@@ -15,7 +14,6 @@ mod projects;
 mod report;
 mod rules;
 mod tally;
-mod unended;
 mod words;
 mod written;
 
@@ -25,9 +23,8 @@ mod rule_tests;
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::places::Place;
 use crate::{launch_failure, signals};
-pub(super) use discover::{find_jest, find_vitest};
 pub(super) use hung::{hung_in_jest, hung_in_vitest};
-pub(super) use prepare::{ask, vitest_tests};
+pub(super) use prepare::{ask, find_jest, find_vitest, vitest_tests};
 use proctor_model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
 use tally::Tally;
 pub(super) use written::{written_by_jest, written_by_vitest};

@@ -14,102 +14,18 @@ use proctor_model::{Action, CategoryCode, Interpretation, Tool};
 /// The modules without which pytest does not start: its own, and those that it imports before it runs tests. Measured with
 /// `python -X importtime -m pytest` (Python 3.11, pytest 9.2): with an empty file in place of one of them, no test runs, so no honest
 /// project has such a file. Modules that Python itself imports earlier, or that are frozen in it, are not hidden by a file.
-const NEEDED: &[&str] = &[
-    "pytest",
-    "_pytest",
-    "pluggy",
-    "iniconfig",
-    "exceptiongroup",
-    "tomli",
-    "tomllib",
-    "py",
-    "argparse",
-    "ast",
-    "base64",
-    "bisect",
-    "collections",
-    "contextlib",
-    "copy",
-    "copyreg",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "dis",
-    "email",
-    "enum",
-    "fnmatch",
-    "functools",
-    "gettext",
-    "glob",
-    "heapq",
-    "importlib",
-    "inspect",
-    "keyword",
-    "locale",
-    "logging",
-    "math",
-    "numbers",
-    "opcode",
-    "operator",
-    "pathlib",
-    "platform",
-    "pprint",
-    "quopri",
-    "random",
-    "re",
-    "reprlib",
-    "select",
-    "selectors",
-    "shutil",
-    "string",
-    "struct",
-    "subprocess",
-    "tempfile",
-    "textwrap",
-    "threading",
-    "token",
-    "traceback",
-    "types",
-    "typing",
-    "unicodedata",
-    "unittest",
-    "urllib",
-    "warnings",
-    "weakref",
-    "xml",
-    "zlib",
-];
+const NEEDED: &str = "\
+    pytest _pytest pluggy iniconfig exceptiongroup tomli tomllib py argparse ast base64 bisect collections contextlib copy \
+    copyreg dataclasses datetime decimal dis email enum fnmatch functools gettext glob heapq importlib inspect keyword \
+    locale logging math numbers opcode operator pathlib platform pprint quopri random re reprlib select selectors shutil \
+    string struct subprocess tempfile textwrap threading token traceback types typing unicodedata unittest urllib warnings \
+    weakref xml zlib";
 
 /// The modules that pytest imports before it runs tests and does without if the file in their place is a harmless one, and those that
 /// only some versions import. An honest project may have a file of such a name.
-const IMPORTED: &[&str] = &[
-    "array",
-    "bdb",
-    "bz2",
-    "calendar",
-    "cmd",
-    "code",
-    "codeop",
-    "csv",
-    "difflib",
-    "fcntl",
-    "hashlib",
-    "html",
-    "ipaddress",
-    "json",
-    "linecache",
-    "lzma",
-    "packaging",
-    "pdb",
-    "pygments",
-    "readline",
-    "shlex",
-    "signal",
-    "socket",
-    "tokenize",
-    "uuid",
-    "zipfile",
-];
+const IMPORTED: &str = "\
+    array bdb bz2 calendar cmd code codeop csv difflib fcntl hashlib html ipaddress json linecache lzma packaging pdb \
+    pygments readline shlex signal socket tokenize uuid zipfile";
 
 /// A module of the project that Python imports in place of one that pytest needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,13 +54,13 @@ pub fn hiding_module(
     if action.tool != Tool::Pytest {
         return None;
     }
-    let find = |modules: &[&str]| find_module(modules, action, (root, directory), names);
+    let find = |modules: &str| find_module(modules, action, (root, directory), names);
     let needed = find(NEEDED).map(|path| HidingModule { path, kind: HiddenModule::Needed });
     needed.or_else(|| find(IMPORTED).map(|path| HidingModule { path, kind: HiddenModule::Imported }))
 }
 
 fn find_module(
-    modules: &[&str],
+    modules: &str,
     action: &Action,
     (root, directory): (&Path, &Path),
     names: &dyn Fn(&Path) -> Vec<String>,
@@ -162,7 +78,7 @@ fn find_module(
         if found.iter().any(is_installed) {
             return None;
         }
-        modules.iter().find_map(|module| {
+        modules.split(' ').find_map(|module| {
             let file = format!("{module}.py");
             let package = place.join(module).join("__init__.py");
             let has_package =

@@ -9,14 +9,10 @@ use crate::ignore::always::{AlwaysOut, find_always_out, is_never_shown};
 use crate::ignore::class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
-use crate::ignore::input_place::{InputPlace, in_order};
-use crate::ignore::own_link::OwnLink;
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
-use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
-use crate::ignore::rules_above::RulesAbove;
+use crate::ignore::rules::{DirectoryRules, RulesAbove, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
-use crate::ignore::settings::{MatcherSettings, Selects};
-use crate::ignore::shown_outputs::ShownOutputs;
+use crate::ignore::settings::{InputPlace, MatcherSettings, OwnLink, Selects, ShownOutputs, in_order};
 use proctor_git::TrackedPaths;
 use proctor_model::{Digest, TreePath};
 

@@ -22,9 +22,9 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, InotifyEvent, WatchDe
 use nix::sys::timerfd::{ClockId, TimerFd, TimerFlags};
 use nix::unistd::{AccessFlags, access};
 
-use crate::watch::error::WatchError;
 use crate::watch::inbox::{InboxHandle, Message};
 use crate::watch::interpret::{RawHint, interpret};
+use crate::watch::places::WatchError;
 use crate::watch::ticker::{TickKind, Timers};
 
 /// The events that the kernel reports. Reading is not among them: a pytest run over 1,000 files would cause 1,400 events

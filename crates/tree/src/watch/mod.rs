@@ -43,16 +43,11 @@
 //! verdict is ever based on it.
 
 mod approvals;
-mod cookie;
-mod error;
-mod filesystem;
-mod git;
 mod git_index;
 mod hub;
 mod inbox;
 mod inputs;
 mod interpret;
-mod mounts;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the trees they watch")]
 mod notify_compared;
@@ -70,11 +65,10 @@ mod ticker;
 mod watcher;
 mod worker;
 
-pub use error::WatchError;
-pub use filesystem::{EVENTLESS, Eventless, find_eventless};
-pub use git::{GIT_MARKS, GitFiles};
+pub use git_index::{GIT_MARKS, GitFiles};
 pub use hub::{FollowedFile, WatchHub};
 pub use interpret::{RawHint, interpret};
 pub use path_event::PathEvent;
+pub use places::{EVENTLESS, Eventless, WatchError, find_eventless};
 pub use rules::learn_rules_on_the_way;
 pub use watcher::{Pace, Watcher, WatcherHandle};

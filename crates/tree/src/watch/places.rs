@@ -1,8 +1,14 @@
 //! The watches of a project, one for each directory of the tree, and the directories that are polled instead.
+//!
+//! The file systems on which changes can happen without an inotify event. The table is data; only `read_eventless`
+//! asks the kernel for a directory's file system.
+//!
+//! Why a project cannot be watched.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,9 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use nix::errno::Errno;
+use nix::sys::statfs::statfs;
 
-use crate::watch::error::WatchError;
-use crate::watch::filesystem::read_eventless;
 use crate::watch::hub::HubMember;
 use crate::watch::stamps::Snapshot;
 use proctor_model::TreePath;
@@ -218,5 +223,105 @@ fn to_outcome(errno: Errno, path: PathBuf) -> Result<WatchPlacement, WatchError>
         Ok(WatchPlacement::LimitReached)
     } else {
         Err(WatchError::Watch { path, source: errno.into() })
+    }
+}
+
+/// A file system on which changes can happen without an inotify event: a row of [`EVENTLESS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Eventless {
+    /// The file system's type number, as `statfs(2)` returns it.
+    pub magic: i64,
+    /// The file system's name, for messages.
+    pub name: &'static str,
+}
+
+const fn row(magic: i64, name: &'static str) -> Eventless {
+    Eventless { magic, name }
+}
+
+/// File systems that another machine, another kernel or a program can change. The kernel of this machine gives events
+/// only for changes that were made through this kernel, so directories on these file systems are watched *and* polled.
+/// The numbers are from `linux/magic.h` and the file systems' own headers.
+pub const EVENTLESS: &[Eventless] = &[
+    row(0x6969, "NFS"),
+    row(0x517B, "SMB"),
+    row(0xFF53_4D42, "CIFS"),
+    row(0xFE53_4D42, "SMB 2"),
+    row(0x0102_1997, "9p, as WSL and virtual machines use for shared folders"),
+    row(0x5346_4846, "WSL's file system"),
+    row(0x6573_5546, "FUSE, as sshfs and shared folders use"),
+    row(0x7868_4256, "VirtualBox' shared folders"),
+    row(0x786F_4256, "VirtualBox' shared folders"),
+    row(0x7C7C_6673, "Parallels' shared folders"),
+    row(0xBACB_ACBC, "VMware's shared folders"),
+    row(0x00C3_6400, "Ceph"),
+    row(0x5346_414F, "AFS"),
+    row(0x6B41_4653, "AFS"),
+    row(0x7375_7245, "Coda"),
+    row(0x564C, "NCP"),
+    row(0x0BD0_0BD0, "Lustre"),
+    row(0x0116_1970, "GFS2"),
+    row(0x7461_636F, "OCFS2"),
+    row(0x4750_4653, "GPFS"),
+    row(0x1983_0326, "BeeGFS"),
+];
+
+/// Returns the name of a file system that does not report every change; `None` for all others.
+pub fn find_eventless(magic: i64) -> Option<&'static str> {
+    EVENTLESS.iter().find(|row| row.magic == magic).map(|row| row.name)
+}
+
+/// Returns the name of a directory's file system if that file system does not report every change. If `statfs` fails,
+/// the file system is assumed to report every change; a cookie file shows later whether events arrive.
+pub(super) fn read_eventless(directory: &Path) -> Option<&'static str> {
+    let kind = statfs(directory).ok()?.filesystem_type();
+    // The kernel returns 32 bits, which may have been sign-extended.
+    find_eventless(kind.0 & 0xFFFF_FFFF)
+}
+
+/// The errors of starting a watcher or placing a watch.
+#[derive(Debug, thiserror::Error)]
+pub enum WatchError {
+    /// The root's path is relative.
+    #[error("`{}` is not an absolute path", path.display())]
+    Relative { path: PathBuf },
+    /// The root does not exist, is not a directory, or may not be read.
+    #[error("cannot watch the project's directory `{}`", path.display())]
+    Root { path: PathBuf, source: io::Error },
+    #[error("cannot start watching")]
+    Backend { source: io::Error },
+    #[error("cannot watch `{}`", path.display())]
+    Watch { path: PathBuf, source: io::Error },
+    #[error("cannot start the watcher's thread")]
+    Thread { source: io::Error },
+}
+
+impl WatchError {
+    /// Returns advice for the user: what to do next.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Relative { .. } => "give the project's whole path, from `/` on",
+            Self::Root { .. } => "put the directory back, or tell proctor where the project is now",
+            Self::Backend { .. } => "see `proctor doctor`; checks can still be run by hand: proctor run",
+            Self::Watch { .. } => "mend what is wrong with the directory, or exclude it by `watch.ignore`",
+            Self::Thread { .. } => "raise the limit on processes of your user (ulimit -u), or end some",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_row_is_shadowed_and_local_file_systems_are_watched_alone() {
+        for (number, row) in EVENTLESS.iter().enumerate() {
+            assert_eq!(EVENTLESS.iter().position(|other| other.magic == row.magic), Some(number), "{row:?}");
+        }
+        for (magic, local) in [(0xEF53, "ext4"), (0x9123_683E, "btrfs"), (0x5846_5342, "xfs"), (0x0102_1994, "tmpfs")] {
+            assert_eq!(find_eventless(magic), None, "{local}");
+        }
+        assert_eq!(find_eventless(0x6969), Some("NFS"));
+        assert_eq!(find_eventless(0x0794_C7630), None, "overlayfs tells of what goes through it; the probe decides");
     }
 }

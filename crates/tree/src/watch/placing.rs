@@ -4,8 +4,7 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
-use crate::watch::error::WatchError;
-use crate::watch::places::{EventSource, WatchPlacement};
+use crate::watch::places::{EventSource, WatchError, WatchPlacement};
 use crate::watch::rules::{RulesNews, read_rules};
 use crate::watch::worker::Worker;
 use proctor_model::{PollReason, TreePath, WatchHint, WatchProblem};

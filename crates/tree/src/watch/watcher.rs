@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::ignore::Matcher;
 use crate::watch::approvals::length_of;
-use crate::watch::error::WatchError;
 use crate::watch::hub::WatchHub;
 use crate::watch::inbox::{InboxHandle, Message};
 use crate::watch::path_event::PathEvent;
+use crate::watch::places::WatchError;
 use crate::watch::worker::Worker;
 use proctor_model::{SyncId, TreePath, WatchHint};
 

@@ -195,7 +195,7 @@ fn a_rejection_says_which_and_no_is_the_stronger() {
 }
 
 #[test]
-fn an_approval_inside_of_html_is_no_approval() {
+fn an_approval_in_a_text_with_html_is_no_approval() {
     for text in [
         "<details>\n\nReady to merge? Yes\n\n</details>",
         "<details>\nReady to merge? Yes\n</details>",
@@ -225,22 +225,30 @@ fn an_approval_inside_of_html_is_no_approval() {
         "It is <del>\n\nReady to merge? Yes\n\n</del>",
         "<?php\n\nReady to merge? Yes\n\n?>",
         "<![CDATA[\n\nReady to merge? Yes\n]]>",
+        "<details>\n\nlong\n\n</details>\n\nReady to merge? Yes",
+        "<thinking>\nIs it good?\n</thinking>\n\nReady to merge? Yes",
+        "    <details>\n\nReady to merge? Yes",
+        "> <details>\n\nReady to merge? Yes",
+        "<!-- <details> -->\n\nReady to merge? Yes",
+        "<!-- note -->\n\nReady to merge? Yes",
+        "<!-- do not merge -->\n\nReady to merge? Yes",
+        "One<br>two\n\nReady to merge? Yes",
+        "It returns Vec<u8>.\n\nReady to merge? Yes",
+        "So do not <b>merge</b> it.\n\nReady to merge? Yes",
+        "So do&nbsp;not merge it.\n\nReady to merge? Yes",
+        "So do &#110;ot merge it.\n\nReady to merge? Yes",
     ] {
         assert_eq!(why(read(text)), Some(Malformation::InHtml), "{text:?}");
     }
     for text in [
-        "<details>\n\nlong\n\n</details>\n\nReady to merge? Yes",
-        "<thinking>\nIs it good?\n</thinking>\n\nReady to merge? Yes",
         "The `<details>` element is unclosed.\n\nReady to merge? Yes",
-        "```html\n<details>\n```\n\nReady to merge? Yes",
-        "    <details>\n\nReady to merge? Yes",
-        "> <details>\n\nReady to merge? Yes",
-        "<!-- <details> -->\n\nReady to merge? Yes",
-        "It returns Vec<u8>, a < b, List<Section> and <https://example.org>.\n\nReady to merge? Yes",
-        "One<br>two\n\nReady to merge? Yes",
+        "```html\n<details>\n<!--\n```\n\nReady to merge? Yes",
+        "It returns `Vec<u8>`, a < b, `List<Section>` and <https://example.org>.\n\nReady to merge? Yes",
     ] {
         assert_eq!(read(text), ParsedReview::Approved, "{text:?}");
     }
+    let said = Malformation::InHtml.describe();
+    assert!(said.contains("write Markdown alone"), "{said}");
     let text = "<details>\n\nReady to merge? No\n\n</details>";
     assert_eq!(read(text), ParsedReview::Rejected(Rejection::No), "a rejection counts anywhere");
 }
@@ -260,12 +268,8 @@ fn an_approval_beside_words_that_say_not_to_merge_is_no_approval() {
         "With fixes",
         "Verdict: with fixes",
         "**With fixes**: see above",
-        "<details>\n\nDo not merge.\n\n</details>",
-        "So do not <b>merge</b> it.",
-        "So do<br>not me<i></i>rge it.",
         "So do not [merge](https://example.org) it.",
         "So do [not][1] merge it.",
-        "So do &#110;&#x6F;t&nbsp;merge it.",
         "So do not\\\nmerge it.",
         "It is good (with fixes).",
         "Approved with fixes",
@@ -278,10 +282,9 @@ fn an_approval_beside_words_that_say_not_to_merge_is_no_approval() {
         "> do not merge",
         "```\ndo not merge\n```",
         "    do not merge",
-        "<!-- do not merge -->",
         "The label `do not merge` is gone.",
         "The commit comes with fixes for the parser.",
-        "It returns `a` & b < c; List<merge>, [1] and (x).",
+        "It returns `a` & b < c; [1] and (x).",
         "Nothing speaks against it: it is ready to merge.",
     ] {
         let text = format!("{fine}\n\nReady to merge? Yes");
@@ -319,9 +322,7 @@ fn no_reading_of_quotations_makes_an_approval() {
     ] {
         assert_eq!(kind_of(read(text)), Malformed, "{text:?}");
     }
-    for text in
-        ["```\ncode\n```\n\nReady to merge? Yes", "> quoted\n\nReady to merge? Yes", "<!-- note -->\n\nReady to merge? Yes"]
-    {
+    for text in ["```\ncode\n```\n\nReady to merge? Yes", "> quoted\n\nReady to merge? Yes"] {
         assert_eq!(kind_of(read(text)), Approved, "{text:?}");
     }
 }

@@ -3,8 +3,7 @@
 
 use serde_json::Value;
 
-use crate::spec::connection::read_connection;
-use crate::spec::query_kind::query_kind;
+use crate::spec::connection::{query_kind, read_connection};
 use crate::spec::specification::{
     RawAction, RawBrowserAction, RawBrowserParameters, RawDatabaseQueryConfig, RawDatabaseQueryParameters,
     RawDockerCommandParameters, RawDockerVerb, RawParameters,

@@ -8,7 +8,6 @@
 mod action;
 mod client;
 mod criteria;
-mod debt;
 mod kind;
 mod policy;
 mod server;
@@ -27,8 +26,7 @@ use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{
     FilledPlaceholder, RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationContext, below,
 };
-use crate::spec::task::criteria::criteria;
-use crate::spec::task::debt::debt;
+use crate::spec::task::criteria::{criteria, debt};
 use crate::spec::task::policy::strictness_terms;
 use proctor_model::{
     Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId, quoted_text,

@@ -3,13 +3,12 @@
 //! This folder evaluates conditions, expected output, pass rate and required evidence. `condition/` parses the conditions.
 
 mod conditions;
-mod expected_failure;
 mod expected_output;
 mod seen;
 
 use crate::verdict::completion::RunVerdict;
 use crate::verdict::criteria::conditions::{ConditionRole, judge_condition};
-pub(in crate::verdict) use crate::verdict::criteria::expected_failure::judge_failure;
+pub(in crate::verdict) use crate::verdict::criteria::expected_output::judge_failure;
 use crate::verdict::criteria::expected_output::judge_output;
 use crate::verdict::wording::counted;
 use proctor_model::{

@@ -1,8 +1,7 @@
 //! Lint rules for actions that a client program carries out: queries of databases, commands of container engines, and actions
 //! of a browser.
 
-use crate::spec::connection::{ConnectionProblem, read_connection};
-use crate::spec::query_kind::query_kind;
+use crate::spec::connection::{ConnectionProblem, query_kind, read_connection};
 use crate::spec::specification::lint::subject::{Action, Subject, Task};
 use crate::spec::specification::raw::{
     RawBrowserAction, RawBrowserParameters, RawDatabaseQueryParameters, RawDockerVerb, RawParameters,

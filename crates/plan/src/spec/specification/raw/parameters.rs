@@ -302,41 +302,17 @@ pub enum RawBrowserAction {
 impl RawParameters {
     /// Returns the parameters of a command, or `None` if the action has another type.
     pub(in crate::spec) fn command(&self) -> Option<&RawTerminalCommandParameters> {
-        match self {
-            Self::TerminalCommand(parameters) => Some(parameters),
-            Self::FileValidation(_)
-            | Self::HttpRequest(_)
-            | Self::CustomScript(_)
-            | Self::DockerCommand(_)
-            | Self::DatabaseQuery(_)
-            | Self::McpBrowserCommand(_) => None,
-        }
+        if let Self::TerminalCommand(parameters) = self { Some(parameters) } else { None }
     }
 
     /// Returns the parameters of a file validation, or `None` if the action has another type.
     pub(in crate::spec) fn file(&self) -> Option<&RawFileValidationParameters> {
-        match self {
-            Self::FileValidation(parameters) => Some(parameters),
-            Self::TerminalCommand(_)
-            | Self::HttpRequest(_)
-            | Self::CustomScript(_)
-            | Self::DockerCommand(_)
-            | Self::DatabaseQuery(_)
-            | Self::McpBrowserCommand(_) => None,
-        }
+        if let Self::FileValidation(parameters) = self { Some(parameters) } else { None }
     }
 
     /// Returns the parameters of a request, or `None` if the action has another type.
     pub(in crate::spec) fn request(&self) -> Option<&RawHttpRequestParameters> {
-        match self {
-            Self::HttpRequest(parameters) => Some(parameters),
-            Self::TerminalCommand(_)
-            | Self::FileValidation(_)
-            | Self::CustomScript(_)
-            | Self::DockerCommand(_)
-            | Self::DatabaseQuery(_)
-            | Self::McpBrowserCommand(_) => None,
-        }
+        if let Self::HttpRequest(parameters) = self { Some(parameters) } else { None }
     }
 
     /// Parses the parameters of an action of the given type.
