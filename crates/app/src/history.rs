@@ -47,7 +47,7 @@ pub fn compare(environment: &Environment, root: &Path, from: &str, to: Option<&s
     catch_up(environment, &mut archive, &project)?;
     let from = find(&archive, &project, from)?;
     let to = match to {
-        Some(to) => find(&archive, &project, to)?.run_id,
+        Some(to) => find(&archive, &project, to)?.run.run_id,
         None => newest_of_task(&mut archive, &project, &from)?,
     };
     let compared = archive.about_tests(&project, |archive| archive.compare_runs(&project, &from.run_id, &to));
@@ -105,7 +105,7 @@ fn newest_of_task(archive: &mut StoreReader, project: &ProjectId, run: &Recorded
     let filter = RunFilter { of_task: Some(run.task.clone()), most: 1, ..RunFilter::default() };
     let newest = archive.about_tests(project, |archive| archive.logged_runs(project, &filter));
     let newest = newest.map_err(|error| from_run_error(&error))?;
-    Ok(newest.into_iter().next().map_or_else(|| run.run_id.clone(), |(newest, _)| newest.run_id))
+    Ok(newest.into_iter().next().map_or_else(|| run.run_id.clone(), |(newest, _)| newest.run.run_id))
 }
 
 #[cfg(test)]

@@ -40,15 +40,15 @@ impl TaskHistory {
         project: &ProjectId,
         task: &TaskId,
     ) -> Result<Self, ProjectError> {
-        let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
-        let verdict = index.last_run(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)?;
+        let tdd = index.tdd(project, task)?;
+        let verdict = index.last_run(project, task, RunsJudgedBy::AnyRules)?;
         // The seal of the index proves which run is the last. What it says is read from the ledger.
         let verdict = verdict.map(|run| run_of_ledger(store, project, &run.run_id)).transpose()?.flatten();
-        let newest = index.runs(project, Some(task), RunsJudgedBy::AnyRules, MOVED_RUNS).map_err(ProjectError::Index)?;
+        let newest = index.runs(project, Some(task), RunsJudgedBy::AnyRules, MOVED_RUNS)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
         let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
-        let checks = index.checks(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)?;
+        let checks = index.checks(project, task, RunsJudgedBy::AnyRules)?;
         Ok(Self { verdict, checks, moved, tdd })
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
 
 /// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
 pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String {
-    let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
+    let tree = run.tree_digest.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = result_word(run.status, run.result, run.checks);
     let mut parts = vec![format!("{}  {result:<11}  tree {tree:<9}", run.run_id)];
     if run.blocking > 0 && run.status.counts() {
@@ -40,7 +40,7 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>) -> String 
     let evidence = logged.map(|logged| logged.evidence);
     parts.extend(match (run.pruned, evidence, run.form) {
         (Some(why), _, _) => Some(format!("pruned ({})", why.setting())),
-        (None, Some(ProofState::Pruned), _) if run.manifest_hash.is_some() => Some("pruned".to_owned()),
+        (None, Some(ProofState::Pruned), _) if run.sealed.is_some() => Some("pruned".to_owned()),
         (None, Some(ProofState::Missing), _) => Some("evidence missing".to_owned()),
         (None, _, RunForm::Archive) => Some("archived".to_owned()),
         (None, _, RunForm::Directory) => None,

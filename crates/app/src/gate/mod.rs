@@ -7,11 +7,10 @@ use std::path::Path;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
-use crate::gate::beside::ChangesBeside;
+use crate::gate::beside::{ChangesBeside, ToolchainsNow};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
-use crate::gate::toolchains::ToolchainsNow;
 use crate::project::{inputs, opening};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
@@ -35,7 +34,6 @@ mod flips;
 mod notes;
 mod plans;
 mod policy;
-mod toolchains;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, is_checkout, missing_runs, run_missing};

@@ -78,7 +78,7 @@ pub fn review_specification(
 
 /// Returns the task's file, and the errors that show only when all specifications of the project are compared.
 fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<(Current, Vec<Problem>), ProjectError> {
-    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
+    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now())?;
     let named = index.named(SPECIFICATION_SEARCH);
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
     let mut found = Vec::new();
