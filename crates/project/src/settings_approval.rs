@@ -1,4 +1,4 @@
-//! Whether the settings of a project are approved (S7). Pure functions.
+//! Whether the settings of a project are approved (S7).
 //!
 //! The settings belong to the project, not to a task: the newest approval of any task holds the approved settings.
 //! What the user's own configuration allows needs no approval, and no approval records it.
