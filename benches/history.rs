@@ -35,6 +35,7 @@ const VANISHING: u64 = 30;
 /// The test that has another name in the second half of the runs.
 const RENAMED: u64 = 40;
 const RECORD: &str = "STEP.1-test-results.json";
+const GOLDEN_REPORT: &str = include_str!("../crates/evidence/src/report/golden/execution-report.json");
 
 /// Everything that a command needs to be started with.
 struct Bench {
@@ -277,6 +278,22 @@ fn record_of_tests(run_id: &RunId, run: u64, runs: u64) -> Value {
         "schema": "proctor-test-results-v1",
         "runId": run_id,
         "actionId": "STEP.1",
+        "type": "TERMINAL_COMMAND",
+        "testFramework": "pytest",
+        "execution": {
+            "startTime": Timestamp::from_millis(0),
+            "endTime": Timestamp::from_millis(1000),
+            "duration": 1000,
+            "exitCode": i32::from(failed > 0),
+            "signal": null,
+            "killed": false,
+        },
+        "coverage": null,
+        "authenticity": {
+            "capturedBy": "proctor",
+            "timestamp": Timestamp::from_millis(1000),
+            "outputHash": Digest::of(b"log"),
+        },
         "results": {
             "numTotalTests": tests.len(),
             "numPassedTests": tests.len() - failed,
@@ -287,13 +304,21 @@ fn record_of_tests(run_id: &RunId, run: u64, runs: u64) -> Value {
     })
 }
 
+/// Returns the golden report with one check, which ran the tests.
 fn report(record: &impl serde::Serialize, failed: bool) -> Vec<u8> {
-    let status = if failed { "TEST_FAILURE" } else { "SUCCESS" };
-    let report = json!({
-        "executionSummary": { "totalDuration": 1234, "testResults": { "passed": TESTS, "failed": u64::from(failed), "skipped": 0 } },
-        "stepExecution": { "results": [{ "actionId": "STEP.1", "name": "pytest", "status": status, "blocking": failed, "duration": 1000 }] },
-        "evidenceFiles": [record],
-    });
+    let mut report: Value = serde_json::from_str(GOLDEN_REPORT).expect("it is JSON");
+    let mut check = report["stepExecution"]["results"][0].take();
+    check["name"] = json!("pytest");
+    check["status"] = json!(if failed { "TEST_FAILURE" } else { "SUCCESS" });
+    check["blocking"] = json!(failed);
+    check["duration"] = json!(1000);
+    check["evidenceFiles"] = json!([RECORD]);
+    check.as_object_mut().expect("an entry is an object").remove("result");
+    report["stepExecution"]["results"] = json!([check]);
+    report["executionSummary"]["totalDuration"] = json!(1234);
+    report["executionSummary"]["testResults"] =
+        json!({ "passed": TESTS, "failed": u64::from(failed), "skipped": 0, "total": TESTS, "passRate": null });
+    report["evidenceFiles"] = json!([record]);
     serde_json::to_vec(&report).expect("it is JSON")
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::health::HealthV1;
 use crate::run::RunOutcomeV1;
+use crate::status::HealthV1;
 use proctor_model::{ActionId, EndedTest, ProjectId, ResultType, RunId, TaskId, TestProgress, TriggerKind};
 
 /// An event of the service. Its `kind` is also the name in the `event:` line.

@@ -8,18 +8,13 @@
 
 mod agent;
 mod build_failures;
-mod cycle;
 mod error;
 mod event;
 mod failure;
-mod health;
 mod history;
-mod opened_page;
 pub mod page;
-mod path_event;
 mod project;
 mod routes;
-mod routes_page;
 mod run;
 mod status;
 
@@ -27,18 +22,17 @@ pub use agent::{AgentAnswerV1, AgentRequestV1};
 pub use build_failures::{
     AnswerTexts, FailureChoice, FailureSubject, build_failures, chosen_failure_names, count_failures, failure_names, is_place,
 };
-pub use cycle::CycleV1;
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};
 pub use failure::{FailingSinceV1, FailureKindV1, FailureV1, FailuresV1, NextStepV1};
-pub use health::HealthV1;
 pub use history::{ComparisonV1, FlakyTestsV1, MatrixV1, RunDetailsV1, RunListV1, SlowTestsV1, TestListV1, TestPastV1, TrendsV1};
-pub use opened_page::{PageRequestV1, PageTicketV1};
-pub use path_event::{PathEventV1, PathHistoryV1};
-pub use project::{AddRequestV1, AddedV1, DoingV1, ListedTaskV1, ListedV1, ProjectV1, ProjectsV1, WatchingV1};
-pub use routes::{MethodV1, ParameterV1, ROUTES, Route, RouteName};
-pub use routes_page::routes_page;
+pub use project::{
+    AddRequestV1, AddedV1, CycleV1, DoingV1, ListedTaskV1, ListedV1, PageRequestV1, PageTicketV1, PathEventV1, PathHistoryV1,
+    ProjectV1, ProjectsV1, WatchingV1,
+};
+pub use routes::{MethodV1, ParameterV1, PastRoute, ROUTES, Route, RouteName, routes_page};
 pub use run::{RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
 pub use status::{
-    AnswerV1, CountedV1, InTimeV1, ProjectStatusV1, RefutedClaimV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1,
+    AnswerV1, CountedV1, HealthV1, InTimeV1, ProjectStatusV1, RefutedClaimV1, ServiceV1, StateV1, StatusV1, TaskStatusV1,
+    VerdictV1,
 };

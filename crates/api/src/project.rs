@@ -4,9 +4,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::health::HealthV1;
-use crate::status::{VerdictV1, clock_problem};
-use proctor_model::{PersonAsked, ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, Timestamp, VerdictStatus};
+use crate::status::{HealthV1, VerdictV1, clock_problem};
+use proctor_model::{PersonAsked, ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, TddState, Timestamp, VerdictStatus};
 
 /// The answer of `GET /v1/projects`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,4 +137,71 @@ pub struct AddedV1 {
     pub project: ProjectV1,
     /// Notes for people about opening and registering the project; empty if the service watched the project already.
     pub notes: Vec<String>,
+}
+
+// Requests that read or change the red, green, refactor cycle of a task.
+
+/// The answer of `GET` and `POST /v1/projects/{id}/phase`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CycleV1 {
+    pub task: TaskId,
+    /// The same state as `proctor tdd show --json` prints.
+    pub state: TddState,
+}
+
+// The last file event that the service received for a path. It shows why a save did or did not start a run.
+
+/// The answer of `GET /v1/projects/{id}/heard`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PathHistoryV1 {
+    /// The path. Bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// The last event for the path. `None` if the path had no event since the service began to watch, or if the service
+    /// has forgotten the event because too many other paths had events later.
+    pub last: Option<PathEventV1>,
+}
+
+/// A file event, and whether the path belonged to the tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PathEventV1 {
+    /// What happened, in words for people.
+    pub event: String,
+    /// Whether the path belonged to the tree when the event came. The event of a path outside of the tree has no
+    /// effect.
+    pub belonged: bool,
+    /// The ignore pattern that decided `belonged`, and the place where the pattern is written; `None` if no pattern
+    /// matches the path.
+    pub rule: Option<String>,
+}
+
+// Opening the page in a browser: `POST /v1/page`.
+
+/// The body of `POST /v1/page`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PageRequestV1 {
+    /// Where in the page it opens, such as `/projects/shop-1a2b/runs/5`; at its start if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+}
+
+/// The answer of `POST /v1/page`: where the page is, and what lets a browser in once, within a minute.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PageTicketV1 {
+    /// The address on which this machine's browsers reach the page, such as `127.0.0.1:43211`.
+    pub address: String,
+    pub ticket: String,
+    /// The file that sends a browser there with the ticket. Only its user can read it, and it goes when the ticket was used or is too old.
+    pub file: String,
+}
+
+/// The ticket never gets into a log.
+impl std::fmt::Debug for PageTicketV1 {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("PageTicketV1").field("address", &self.address).field("file", &self.file).finish_non_exhaustive()
+    }
 }

@@ -133,7 +133,7 @@ pub fn output(environment: &Environment, directory: &Path, run: &str, action: &s
     let stream =
         |of: fn(&ActionOutcomeV2) -> &Option<String>| result.result.as_ref().and_then(|outcome| of(outcome).as_ref().map(lines));
     Ok(ActionOutput {
-        run_id: run.run_id,
+        run_id: run.run.run_id,
         action: result.action_id.clone(),
         check: result.name.clone(),
         status: serde_json::json!(result.status),

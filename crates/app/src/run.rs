@@ -308,7 +308,7 @@ pub fn read_made_run(environment: &Environment, loaded: &LoadedProject, answer: 
     let (bytes, report) = archive.report(project, &run).map_err(|error| from_run_error(&error))?;
     let report_path = archive.place(project, &run).join(EXECUTION_REPORT_FILE);
     let told = told_notes(&archive, loaded, project, (&run, &report.notes));
-    Ok(ReadRun { exit, bytes, report, report_path, task: run.task, told })
+    Ok(ReadRun { exit, bytes, report, report_path, task: run.run.task, told })
 }
 
 /// Returns those notes about the discovery of the checks and about inputs that the previous run of the same task already had.

@@ -20,18 +20,18 @@
 //!
 //! * [`Store`] knows the paths. `changes` contains every operation that changes the disk, and `files` the operations
 //!   that read. `failure_injection` lets tests make any change fail.
-//! * `lock` allows one writer per project, `workflow_lock` one process per governance workflow, and `hook_lock` one writer of the
-//!   sessions of agents. `slot` is the machine-wide queue of actions.
+//! * `lock` allows one writer per project, `service_lock` one service, one process per governance workflow, and one
+//!   writer of the sessions of agents. `slot` is the machine-wide queue of actions.
 //! * `run_directory`, `seal` and `publish` carry a run from its start to the link `latest`. `recovery` cleans up after a
 //!   process that died.
-//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it. `ledger_file` reads
-//!   through the compressed segments of old lines, which `ledger_compression` makes.
+//! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it. `ledger_file` makes
+//!   the compressed segments of old lines, and reads through them.
 //! * `background_thread`, `file_syncs` and `prepared_files` make runs faster.
 //! * `artifact` reads files that tools wrote, and `report_watch` observes a report while it is written. `output` and
-//!   `scratch_directory` own the directories that actions write to.
+//!   `run_directory` own the directories that actions write to.
 //!   `file_observation` reads files of the project that a check asks about.
-//! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines. With
-//!   `own_signature` proctor recognises what it wrote into other files.
+//! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines, and recognises
+//!   what proctor wrote into other files.
 //! * `project_link`, `git`, `project_file` and `trail` write into a project.
 //! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` reads and writes a run in one file, and `export` copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
@@ -57,10 +57,8 @@ mod file_syncs;
 mod files;
 mod git;
 mod history;
-mod hook_lock;
 mod keys;
 mod ledger;
-mod ledger_compression;
 mod ledger_file;
 mod ledger_lines;
 mod ledger_lookup;
@@ -68,12 +66,10 @@ mod ledger_tail;
 mod line_signature;
 mod lock;
 mod lock_file;
-mod lock_holder;
 mod lock_record;
 mod manifest;
 mod names;
 mod output;
-mod own_signature;
 mod prepared_files;
 mod project_file;
 mod project_link;
@@ -85,7 +81,6 @@ pub mod report;
 mod report_watch;
 mod retention;
 mod run_directory;
-mod scratch_directory;
 mod seal;
 mod sealed_files;
 mod service_lock;
@@ -96,7 +91,6 @@ mod trail;
 mod transparency;
 mod verification;
 mod verification_targets;
-mod workflow_lock;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -125,21 +119,19 @@ pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
 pub use git::{ExcludeOutcome, exclude_link};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
-pub use hook_lock::{HookLock, lock_hooks};
 pub use keys::{
     AcceptedKeys, AcceptedKeysError, Endorsement, KeyProblem, KeyRing, KnownKey, can_endorse, read_key_ring, rotate_key,
 };
 pub use ledger::Ledger;
-pub use ledger_compression::{CompressedLines, compress_old_lines, has_old_lines};
+pub use ledger_file::{CompressedLines, compress_old_lines, has_old_lines};
 pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};
 pub use ledger_lookup::{LedgerLookup, NewestLines};
+pub use line_signature::OwnSignatures;
 pub use lock::{LockError, ProjectLock, read_boot_id};
 pub use lock_file::WaitDecision;
-pub use lock_holder::LockHolder;
-pub use lock_record::{LOCK_SCHEMA, OpenRun};
+pub use lock_record::{LOCK_SCHEMA, LockHolder, OpenRun};
 pub use names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 pub use output::{OutputDirectory, remove_outputs_of_run};
-pub use own_signature::OwnSignatures;
 pub use project_file::{ProjectFileError, ReplaceOutcome, read_project_file, replace_project_file};
 pub use project_link::{
     LinkObstacle, LinkOutcome, LinkRepair, find_replaced_link, is_our_link, link_project, mend_project_link,
@@ -154,11 +146,10 @@ pub use retention::{
     KeptRun, KeptRunResult, PruneOutcome, PurgePlan, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, plan_purge,
     prune_runs, purge_runs, remove_pruned_leftovers, survey_runs,
 };
-pub use run_directory::{RUN_SCHEMA, RunDirectory};
-pub use scratch_directory::ScratchDirectory;
+pub use run_directory::{RUN_SCHEMA, RunDirectory, ScratchDirectory};
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use sealed_files::{SealedFileProblem, SealedFiles};
-pub use service_lock::{ServiceLock, ServiceLockError, ServingProcess, serving_process};
+pub use service_lock::{HookLock, ServiceLock, ServiceLockError, ServingProcess, WorkflowLock, lock_hooks, serving_process};
 pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::{Store, agents_directory, evidence_directory};
@@ -172,4 +163,3 @@ pub use verification::{
     verify_keys, verify_project, verify_steadily,
 };
 pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};
-pub use workflow_lock::WorkflowLock;

@@ -4,12 +4,14 @@
 //! The bytes are used as they are in the file, so that a line can be verified by every version of proctor, and by hand
 //! with a text editor and OpenSSL.
 
+use std::sync::{Mutex, PoisonError};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::LineProblem;
-use crate::keys::KeyRing;
+use crate::keys::{KeyRing, find_signer, read_key_ring};
 use crate::signing::{PublicKey, Signer, encode_pre_authentication};
+use crate::{EvidenceError, LineProblem, Store};
 use proctor_model::{LedgerLine, ProjectId};
 
 const PAYLOAD: &str = "application/vnd.proctor.ledger-line+json";
@@ -47,6 +49,47 @@ pub(super) fn check_signature(bytes: &[u8], line: &LedgerLine, project: &Project
         (Some(key), None) => Err(LineProblem::Unsigned { key: key.id().short() }),
         (Some(key), Some(_)) if is_line_signed(bytes, key.public()) => Ok(()),
         (Some(key), Some(_)) => Err(LineProblem::WrongSignature { key: key.id().short() }),
+    }
+}
+
+// Signatures with which proctor recognises what it wrote itself into files that are no evidence, for example the index.
+
+/// Signs and verifies with the keys of a store. The public keys are read once, and again when a signature is not by one of them.
+#[derive(Debug)]
+pub struct OwnSignatures {
+    store: Store,
+    /// The type of what is signed, so that a signature of something else never fits.
+    payload_type: &'static str,
+    keys: Mutex<Option<KeyRing>>,
+}
+
+impl OwnSignatures {
+    pub fn new(store: &Store, payload_type: &'static str) -> Self {
+        Self { store: store.clone(), payload_type, keys: Mutex::new(None) }
+    }
+
+    /// Signs bytes with the key in use. Returns `None` if the store has no key.
+    ///
+    /// # Errors
+    /// When the key cannot be read.
+    pub fn sign(&self, bytes: &[u8]) -> Result<Option<String>, EvidenceError> {
+        let signer = find_signer(&self.store)?;
+        Ok(signer.map(|signer| STANDARD.encode(signer.sign(&encode_pre_authentication(self.payload_type, bytes)))))
+    }
+
+    /// Returns whether one of the store's keys signed the bytes. If the keys cannot be read, nobody can say so, and the answer
+    /// is no.
+    pub fn verifies(&self, bytes: &[u8], signature: &str) -> bool {
+        let Ok(signature) = STANDARD.decode(signature) else { return false };
+        let message = encode_pre_authentication(self.payload_type, bytes);
+        // The key in use is the last one, and most signatures are by it.
+        let is_by = |ring: &KeyRing| ring.keys().iter().rev().any(|key| key.public().verifies(&message, &signature));
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.as_ref().is_some_and(is_by) {
+            return true;
+        }
+        *keys = read_key_ring(&self.store).ok();
+        keys.as_ref().is_some_and(is_by)
     }
 }
 

@@ -5,12 +5,15 @@
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::changes::write_at;
-use crate::lock_file::{ALL_BYTES, LockFile};
+use crate::changes::{create_directories, write_at};
+use crate::lock_file::{ALL_BYTES, LockFile, WaitDecision};
 use crate::{EvidenceError, Store};
+use proctor_model::ProjectId;
 
 /// The name and version of the record's format.
 const SCHEMA: &str = "proctor-service-lock-v1";
@@ -86,6 +89,57 @@ fn read(file: &LockFile) -> Option<ServingProcess> {
     (record.schema == SCHEMA).then_some(record)
 }
 
+// One process at a time works on a governance workflow. Each workflow has a lock file. Its lock is released when the
+// process that holds it ends, however the process ends.
+
+/// The right to work on a workflow. The lock is released when this value is dropped.
+#[derive(Debug)]
+pub struct WorkflowLock {
+    _file: LockFile,
+}
+
+impl Store {
+    /// Takes the lock of a workflow, or returns `None` if another process has it. `slug` must be safe as a file name.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
+    pub fn lock_workflow(&self, project: &ProjectId, slug: &str) -> Result<Option<WorkflowLock>, EvidenceError> {
+        let directory = self.root().join("workflows").join(project.as_str());
+        create_directories(&directory)?;
+        let file = LockFile::open(&directory.join(format!("{slug}.lock")))?;
+        Ok(file.try_lock(&ALL_BYTES)?.then_some(WorkflowLock { _file: file }))
+    }
+}
+
+// One hook of an agent at a time changes what is recorded of agents' sessions: hooks of several sub-agents run at once. `lock_file` says why
+// such a lock never outlives its holder.
+
+/// The pause between two attempts at a lock that is taken. A holder only reads and writes a small file.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// The right to change what is recorded of agents' sessions. It is given up when the value is dropped.
+#[derive(Debug)]
+pub struct HookLock {
+    _file: LockFile,
+}
+
+/// Takes the lock of the hooks' files in a directory, which is made if it is missing. After each failed attempt, `waiting` decides whether to
+/// try again; `None` if it gave up.
+///
+/// # Errors
+/// When the lock file cannot be opened or locked.
+pub fn lock_hooks(directory: &Path, waiting: &mut dyn FnMut() -> WaitDecision) -> Result<Option<HookLock>, EvidenceError> {
+    create_directories(directory)?;
+    let file = LockFile::open(&directory.join("lock"))?;
+    while !file.try_lock(&ALL_BYTES)? {
+        match waiting() {
+            WaitDecision::GoOn => thread::sleep(POLL_INTERVAL),
+            WaitDecision::GiveUp => return Ok(None),
+        }
+    }
+    Ok(Some(HookLock { _file: file }))
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the test writes what another program may write")]
 mod tests {
@@ -109,5 +163,40 @@ mod tests {
         assert_eq!(serving_process(root).map(|by| by.socket), Some(PathBuf::from("/run/a.sock")), "a shorter record");
         std::fs::write(service_lock_path(root), "not JSON").unwrap();
         assert_eq!(serving_process(root), None);
+    }
+}
+
+#[cfg(test)]
+mod workflow_lock_tests {
+    use crate::testing::TestStore;
+
+    #[test]
+    fn each_workflow_has_at_most_one_holder() {
+        let test = TestStore::new();
+        let lock = |slug: &str| test.store.lock_workflow(&test.project, slug).unwrap();
+        let first = lock("notes");
+        assert!(first.is_some() && lock("notes").is_none() && lock("ideas").is_some());
+        drop(first);
+        assert!(lock("notes").is_some());
+    }
+}
+
+#[cfg(test)]
+mod hook_lock_tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_at_a_time_has_the_lock_and_a_dropped_one_is_free() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("hooks");
+        let mut give_up = || WaitDecision::GiveUp;
+        let first = lock_hooks(&place, &mut give_up).unwrap();
+        assert!(first.is_some() && lock_hooks(&place, &mut give_up).unwrap().is_none());
+        let mut holder = first;
+        let mut free_it = || {
+            holder = None;
+            WaitDecision::GoOn
+        };
+        assert!(lock_hooks(&place, &mut free_it).unwrap().is_some());
     }
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 
 use crate::ApprovalJudge;
 use crate::IndexError;
-use crate::schema::{MIGRATIONS, TABLES, migrate, read_version};
+use crate::schema::{TABLES, VERSION, create_tables, read_version};
 use crate::tables::{Tables, resolve_parent};
 use crate::words::ColumnReader;
 use proctor_model::{LedgerLine, ProjectId, Sequence};
@@ -47,7 +47,7 @@ pub struct IndexReader {
 
 impl IndexReader {
     /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no
-    /// index, or only one of an older version, which the next run migrates. All answers show the index as it was at one
+    /// index, or only one of an older version, whose tables the next run makes anew. All answers show the index as it was at one
     /// moment. So an index that is opened before the ledger is read is never ahead of the ledger.
     ///
     /// # Errors
@@ -63,11 +63,10 @@ impl IndexReader {
         // The transaction only reads. It begins with the first query, and in WAL mode it blocks no writer.
         connection.execute_batch("BEGIN").map_err(|source| reader.refused("open", source))?;
         let found = read_version(&connection).map_err(|source| reader.refused("read", source))?;
-        let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
-        if found > known {
-            return Err(IndexError::Newer { path: path.to_owned(), found, known });
+        if found > VERSION {
+            return Err(IndexError::Newer { path: path.to_owned(), found, known: VERSION });
         }
-        Ok((found == known).then_some(Self { index: Tables { connection, reader, judge, identity: None } }))
+        Ok((found == VERSION).then_some(Self { index: Tables { connection, reader, judge, identity: None } }))
     }
 
     /// Returns the ids of the projects that have a row in any table of the index.
@@ -125,7 +124,7 @@ impl IndexReader {
     fn empty(&self) -> Result<Connection, IndexError> {
         let refused = |source| self.index.reader.refused("open", source);
         let mut connection = Connection::open_in_memory().map_err(refused)?;
-        migrate(&mut connection, MIGRATIONS).map_err(refused)?;
+        create_tables(&mut connection).map_err(refused)?;
         Ok(connection)
     }
 }

@@ -37,7 +37,7 @@ pub enum IndexError {
     Corrupt { path: PathBuf, source: rusqlite::Error },
     #[error("cannot {operation} the index `{}`", path.display())]
     Database {
-        /// The operation that failed: `open`, `migrate`, `read` or `write`.
+        /// The operation that failed: `open`, `create`, `read` or `write`.
         operation: &'static str,
         path: PathBuf,
         source: rusqlite::Error,

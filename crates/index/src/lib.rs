@@ -21,11 +21,11 @@
 //!
 //! * `schema`: the tables and their versions
 //! * `tables`: opening the file, and moving a damaged one aside
-//! * `index`: what the rest of proctor uses; repairs a damaged index
+//! * `index`: what the rest of proctor uses; repairs a damaged index, and knows without reading rows that nothing was written since a
+//!   process last checked them
 //! * `apply`: turns ledger lines into rows
 //! * `query`: turns rows into values
 //! * `seal`: the signature over a project's rows, by which rows that another program changed are found
-//! * `current`: knows without reading rows that nothing was written since a process last checked them
 //! * `approvals`: the approved plan of each task
 //! * `compare`: verifies the rows against the ledger lines
 //! * `test_history`: how the tests of each run ended
@@ -38,9 +38,7 @@ mod approvals;
 mod checkpoints;
 mod checks;
 mod compare;
-mod current;
 mod error;
-mod file_digests;
 mod index;
 mod project_match;
 mod query;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _};
 
-use crate::schema::{CACHE_TABLE, HISTORY_TABLES, MIGRATIONS, SEALS_TABLE, TABLES, migrate, read_version};
+use crate::schema::{CACHE_TABLE, HISTORY_TABLES, SEALS_TABLE, TABLES, VERSION, create_tables, read_version};
 use crate::words::ColumnReader;
 use crate::{ApprovalJudge, IndexError};
 
@@ -39,7 +39,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Opens the file at `path`, and creates or migrates it if necessary. A damaged file is an error. `judge` decides
+    /// Opens the file at `path`, and makes its tables if it has none of this version. A damaged file is an error. `judge` decides
     /// which approvals count.
     pub(super) fn open(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
         let reader = ColumnReader { path: path.to_owned() };
@@ -51,12 +51,11 @@ impl Tables {
         let identity = path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
         let mut index = Self { connection, reader, judge, identity };
         let found = index.prepare_patiently(is_new).map_err(|source| index.reader.refused("open", source))?;
-        let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
-        if found > known {
-            return Err(IndexError::Newer { path: path.to_owned(), found, known });
+        if found > VERSION {
+            return Err(IndexError::Newer { path: path.to_owned(), found, known: VERSION });
         }
-        if found < known {
-            migrate(&mut index.connection, MIGRATIONS).map_err(|source| index.reader.refused("migrate", source))?;
+        if found < VERSION {
+            create_tables(&mut index.connection).map_err(|source| index.reader.refused("create", source))?;
         }
         index.probe().map_err(|source| index.reader.refused("read", source))?;
         Ok(index)
@@ -67,7 +66,7 @@ impl Tables {
         let reader = ColumnReader { path: path.to_owned() };
         let connection = Connection::open_in_memory().map_err(|source| reader.refused("open", source))?;
         let mut index = Self { connection, reader, judge, identity: None };
-        migrate(&mut index.connection, MIGRATIONS).map_err(|source| index.reader.refused("migrate", source))?;
+        create_tables(&mut index.connection).map_err(|source| index.reader.refused("create", source))?;
         Ok(index)
     }
 

@@ -16,7 +16,7 @@ use crate::protected::{approvable, approved_by_rule, change_texts, protected_fil
 use crate::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::runner::Runner;
 use crate::same_program::ProgramSearch;
-use crate::settings_approval::{SettingsDecision, decide_settings, digest_with_settings, rules_digest};
+use crate::settings_approval::{KnownApproval, SettingsDecision, decide_settings, digest_with_settings, rules_digest};
 use crate::trees::Trees;
 use crate::workspace::Workspace;
 use proctor_evidence::{Ledger, approving_signer};
@@ -107,7 +107,7 @@ impl Workspace {
         };
         let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         // What a person decides can be recorded on a full disk too.
-        let _reserve = self.evidence.store.use_reserve().map_err(ProjectError::Evidence)?;
+        let _reserve = self.evidence.store.use_reserve()?;
         let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
         let Some((question, record, tree)) = weighed(&mut self.evidence, &mut self.trees, &self.runner, scope, settings, plan)?
         else {
@@ -427,12 +427,12 @@ struct ApprovalJudgement {
 
 impl ApprovalJudgement {
     fn read(index: &StoreIndex, project: &ProjectId, plan: &Plan, digest: Digest) -> Result<Self, ProjectError> {
-        let held_settings = index.approved_settings(project).map_err(ProjectError::Index)?;
+        let held_settings = index.approved_settings(project)?;
         let settings = decide_settings(held_settings.as_ref().and_then(|held| held.terms.settings.as_ref()), &plan.settings);
         // A typed command has no plan that could be approved, but it runs under the settings of the project.
         let (known, decision) = match file_of(plan) {
             Some(_) => {
-                let known = index.approval(project, &plan.task).map_err(ProjectError::Index)?;
+                let known = index.approval(project, &plan.task)?;
                 let decision = decide(known.as_ref(), plan, digest);
                 (known, decision)
             }

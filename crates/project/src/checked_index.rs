@@ -18,10 +18,10 @@ use proctor_model::{LedgerLine, ProjectId};
 /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
 pub(crate) fn catch_up(store: &Store, index: &mut StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
     let ledger = store.ledger_path(project);
-    if index.is_current(project, &ledger).map_err(ProjectError::Index)? {
+    if index.is_current(project, &ledger)? {
         return Ok(());
     }
-    match index.check_seal(project).map_err(ProjectError::Index)? {
+    match index.check_seal(project)? {
         SealCheck::Empty => apply_from(store, index, project, None),
         SealCheck::Sealed(applied) => {
             apply_from(store, index, project, Some(&applied))?;
@@ -73,8 +73,8 @@ pub(crate) struct UnreadableLedger {
 /// When the directory of the ledgers or the index cannot be read.
 pub(crate) fn catch_up_all(store: &Store, index: &mut StoreIndex) -> Result<Vec<UnreadableLedger>, ProjectError> {
     // The rows are listed first: a project that another process registers meanwhile has a ledger before it has rows.
-    let registered = index.projects().map_err(ProjectError::Index)?;
-    let with_ledger = evidence::list_projects(store).map_err(ProjectError::Evidence)?;
+    let registered = index.projects()?;
+    let with_ledger = evidence::list_projects(store)?;
     let unreadable = catch_up_each(store, index, &with_ledger)?;
     // A store that was removed while this process has its index open has no ledgers either, and may be put back.
     if !store.root().is_dir() {
@@ -82,8 +82,8 @@ pub(crate) fn catch_up_all(store: &Store, index: &mut StoreIndex) -> Result<Vec<
     }
     for stranger in registered.into_iter().map(|project| project.id).filter(|id| !with_ledger.contains(id)) {
         index.say_changed(&stranger);
-        index.forget(&stranger).map_err(ProjectError::Index)?;
-        index.forget_tests(&stranger).map_err(ProjectError::Index)?;
+        index.forget(&stranger)?;
+        index.forget_tests(&stranger)?;
     }
     Ok(unreadable)
 }
@@ -104,8 +104,8 @@ pub(crate) fn catch_up_and_name(store: &Store, index: &mut StoreIndex) -> Result
 /// # Errors
 /// As for [`catch_up_all`].
 pub(crate) fn catch_up_changed(store: &Store, index: &mut StoreIndex) -> Result<Vec<UnreadableLedger>, ProjectError> {
-    let applied = index.applied_lengths().map_err(ProjectError::Index)?;
-    let mut changed = evidence::list_projects(store).map_err(ProjectError::Evidence)?;
+    let applied = index.applied_lengths()?;
+    let mut changed = evidence::list_projects(store)?;
     changed.retain(|project| {
         let length = store.ledger_path(project).symlink_metadata().ok().map(|metadata| metadata.len());
         length != applied.get(project).copied()
@@ -144,7 +144,7 @@ fn catch_up_each(store: &Store, index: &mut StoreIndex, projects: &[ProjectId]) 
 /// Drops all rows of a project and makes them anew from its ledger. Lines before one that cannot be read are applied.
 fn make_anew(store: &Store, index: &mut StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
     let (lines, failure) = collect_lines(evidence::read_signed_lines(store, project, 0, |_| false));
-    index.apply_anew(project, &lines).map_err(ProjectError::Index)?;
+    index.apply_anew(project, &lines)?;
     failure
 }
 

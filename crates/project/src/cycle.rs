@@ -33,8 +33,7 @@ impl Workspace {
         let lock = self.evidence.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         // What a person decides can be recorded on a full disk too.
         let is_decided_by_person = attendance == PersonPresence::Person;
-        let _reserve =
-            is_decided_by_person.then(|| self.evidence.store.use_reserve()).transpose().map_err(ProjectError::Evidence)?;
+        let _reserve = is_decided_by_person.then(|| self.evidence.store.use_reserve()).transpose()?;
         let mut ledger = self.evidence.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.evidence.catch_up(&scope.project)?;
         let task = request.task();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::libc;
 
-use crate::retest_refusal::RetestRefusal;
+use crate::refused_requests::RetestRefusal;
 use proctor_evidence::{EvidenceError, LockError};
 use proctor_index::IndexError;
 use proctor_model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, TreePath, approve_command};
@@ -22,7 +22,7 @@ use proctor_tree::TreeError;
 pub enum ProjectError {
     /// The project's evidence could not be locked, for example because another process held the lock for too long.
     #[error("failed to lock the project's evidence")]
-    Lock(#[source] LockError),
+    Lock(#[from] LockError),
     /// The user or a signal stopped proctor while it waited for another run of the project.
     #[error("stopped while waiting for another run of this project; nothing was run")]
     StoppedWaiting(StopReason),
@@ -31,7 +31,7 @@ pub enum ProjectError {
     Queue { under_way: usize, wait: Duration },
     /// Evidence could not be written, or the store could not be read.
     #[error("failed to keep the evidence")]
-    Evidence(#[source] EvidenceError),
+    Evidence(#[from] EvidenceError),
     /// Files of a sealed run could not be read.
     #[error("the evidence of run {run_id} {}", if *is_gone { "is gone" } else { "cannot be read" })]
     RunEvidence {
@@ -43,10 +43,10 @@ pub enum ProjectError {
     },
     /// The index over the ledgers could not be used.
     #[error("failed to use the index")]
-    Index(#[source] IndexError),
+    Index(#[from] IndexError),
     /// The tree could not be read.
     #[error("failed to read the project's tree")]
-    Tree(#[source] TreeError),
+    Tree(#[from] TreeError),
     /// The patterns of `watch.ignore` or `watch.include` are wrong.
     #[error("the configuration is wrong: {0}")]
     Patterns(String),
@@ -55,7 +55,7 @@ pub enum ProjectError {
     ReportInTree { action: String, path: TreePath },
     /// The launcher, the helper process that starts actions, could not be started.
     #[error("failed to start the launcher")]
-    Launcher(#[source] LauncherError),
+    Launcher(#[from] LauncherError),
     /// The thread that carries out a project's requests could not be started.
     #[error("failed to start the project's thread")]
     WorkerThread {
@@ -64,13 +64,13 @@ pub enum ProjectError {
     },
     /// The pipe by which a run can be stopped could not be made.
     #[error("failed to prepare a run")]
-    Control(#[source] ControlError),
+    Control(#[from] ControlError),
     /// It could not be determined which files an action sees.
     #[error("failed to settle what an action sees of the file system")]
-    Sandbox(#[source] SandboxError),
+    Sandbox(#[from] SandboxError),
     /// The project could not be read while it was copied for a snapshot.
     #[error("failed to make a snapshot of the project")]
-    Snapshot(#[source] SnapshotError),
+    Snapshot(#[from] SnapshotError),
     /// The files that an action wrote in its snapshot could not be listed.
     #[error("failed to read what `{action}` wrote in its snapshot")]
     WrittenLayer {

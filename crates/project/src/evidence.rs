@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::approved_tree::ApprovedTrees;
 use crate::checked_index::{apply_written, catch_up};
 use crate::error::ProjectError;
-use crate::known_approvals::KnownApprovals;
 use crate::progress::Progress;
 use crate::repaired_index::{Announce, announce_with, open_index};
 use crate::request::ProjectScope;
+use crate::settings_approval::KnownApprovals;
 use proctor_evidence::report::{
     RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes,
 };
@@ -45,7 +45,7 @@ pub struct HeldLedger {
 
 impl Evidence {
     pub(crate) fn open(state_root: &Path, observer: StepObserver) -> Result<Self, ProjectError> {
-        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+        let store = Store::open(state_root)?;
         let opened = open_index(&store)?;
         Ok(Self {
             store,
@@ -135,7 +135,7 @@ impl Evidence {
         scope: &ProjectScope,
         show: &mut dyn FnMut(Progress),
     ) -> Result<Ledger, ProjectError> {
-        let mut ledger = Ledger::open(lock).map_err(ProjectError::Evidence)?;
+        let mut ledger = Ledger::open(lock)?;
         if let Some(torn) = ledger.torn_line_file() {
             show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
         }
@@ -163,7 +163,7 @@ impl Evidence {
     }
 
     pub fn append(&mut self, ledger: &mut Ledger, scope: &ProjectScope, body: LedgerBody) -> Result<(), ProjectError> {
-        let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+        let line = ledger.append(body, &scope.asker, clock::now())?;
         self.apply(&scope.project, ledger.length(), line)
     }
 

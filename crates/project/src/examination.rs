@@ -74,7 +74,7 @@ pub struct LevelFound {
 ///
 /// When the store or a path in the settings cannot be opened, or when the action cannot be supervised.
 pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, ProjectError> {
-    let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
+    let store = Store::open(request.state_root)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
     let launch = trial_launch(&store, &scratch.0, request)?;
     let sandbox = launch(IsolationLevel::Namespace).child.isolation.sandbox.expect("a trial has a sandbox");
@@ -109,8 +109,7 @@ pub(crate) fn trial_launch<'r>(
         inputs: &[],
         manifests: &BTreeSet::new(),
         missing: MissingDirectories::Leave,
-    })
-    .map_err(ProjectError::Sandbox)?;
+    })?;
     Ok(move |strongest| LaunchRequest {
         child: LaunchedChild {
             program: request.program.to_owned(),

@@ -10,7 +10,6 @@ use std::path::Path;
 
 use crate::approved_tree::files_that_left_saved;
 use crate::checked_index::catch_up;
-use crate::checked_trees::CheckedTrees;
 use crate::error::ProjectError;
 use crate::freshness::plan_facts::plan_facts;
 use crate::known_trees::scan_once;
@@ -20,7 +19,8 @@ use crate::specifications::Specifications;
 use crate::store_reader::StoreReader;
 use crate::task_history::{PresentState, TaskHistory};
 use crate::toolchains::{ToolchainNames, conditions_now};
-use crate::waiting_tasks::add_what_they_wait_for;
+use crate::trees::CheckedTrees;
+use crate::waiting_approvals::add_what_they_wait_for;
 use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError, RunsJudgedBy};
@@ -298,7 +298,7 @@ fn stand(
 /// Returns whether the project's own checks were run in the past.
 fn has_history(index: &store::StoreIndex, question: &StatusQuestion<'_>) -> Result<bool, ProjectError> {
     let Some(project) = question.project else { return Ok(false) };
-    Ok(index.tasks(project).map_err(ProjectError::Index)?.contains(&TaskId::default_task()))
+    Ok(index.tasks(project)?.contains(&TaskId::default_task()))
 }
 
 /// Returns whether at least one of the tasks can only come from a test specification. If there is none, the caller need
@@ -321,9 +321,9 @@ fn judge(
     look: &ScannedState<'_>,
 ) -> Result<ProjectStatus, ProjectError> {
     for _ in 0..ATTEMPTS {
-        let before = index.changes_by_others().map_err(ProjectError::Index)?;
+        let before = index.changes_by_others()?;
         let status = judge_once(store, index, question, look)?;
-        if index.changes_by_others().map_err(ProjectError::Index)? == before {
+        if index.changes_by_others()? == before {
             return Ok(status);
         }
     }
@@ -427,7 +427,7 @@ fn judge_once(
     if let Some(project) = question.project {
         // Violations (reverted changes to the task list) that the last report already names are included too, because
         // the caller may not have seen that report.
-        let violations = index.violations_since(project, 1).map_err(ProjectError::Index)?;
+        let violations = index.violations_since(project, 1)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
     Ok(ProjectStatus { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
@@ -450,7 +450,7 @@ fn tasks_of(
     own: OwnTask,
 ) -> Result<Vec<TaskId>, ProjectError> {
     let known = match question.project {
-        Some(project) => index.tasks(project).map_err(ProjectError::Index)?,
+        Some(project) => index.tasks(project)?,
         None => Vec::new(),
     };
     let mut tasks = match own {

@@ -177,7 +177,7 @@ impl StoreReader {
     pub fn projects_of_repository(&mut self, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
         let Some(common) = proctor_git::git_common_directory(root) else { return Ok(Vec::new()) };
         catch_up_and_name(&self.store, &mut self.index)?;
-        let projects = self.index.projects().map_err(ProjectError::Index)?.into_iter();
+        let projects = self.index.projects()?.into_iter();
         let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
         Ok(projects.filter(is_here).map(|project| project.id).collect())
     }
@@ -231,9 +231,9 @@ impl StoreReader {
         let directory = directory_in_repository(root);
         let mut found: Vec<Vec<String>> = Vec::new();
         for project in own.into_iter().chain(others.iter().filter(|other| Some(*other) != own)) {
-            let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+            let ledger = LedgerLookup::open(&self.store, project)?;
             for line in ledger.newest().take(MOST_LINES_FOR_INPUTS) {
-                let line = line.map_err(ProjectError::Evidence)?;
+                let line = line?;
                 let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
                 let conditions = record.conditions.as_ref().filter(|conditions| conditions.directory == directory);
                 let inputs = conditions.and_then(|conditions| conditions.inputs.clone());
@@ -247,11 +247,11 @@ impl StoreReader {
     /// format, which cannot be compared.
     pub(crate) fn runs_on_tree(&mut self, project: &ProjectId, tree: TreeDigest) -> Result<(Vec<RunRecord>, bool), ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
-        let oldest = self.index.oldest_run_on_tree(project, tree).map_err(ProjectError::Index)?;
-        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let oldest = self.index.oldest_run_on_tree(project, tree)?;
+        let ledger = LedgerLookup::open(&self.store, project)?;
         let (mut found, mut has_other_format, mut is_newest) = (Vec::new(), false, true);
         for line in ledger.newest() {
-            let line = line.map_err(ProjectError::Evidence)?;
+            let line = line?;
             // Without a run on this tree, only the newest run is of interest, for its format.
             if oldest.map_or(!is_newest, |oldest| line.sequence < oldest) {
                 break;

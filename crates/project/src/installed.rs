@@ -29,7 +29,7 @@ pub struct Installed {
 impl Installed {
     /// Reads the digests of programs that earlier processes computed.
     pub(crate) fn read(index: &StoreIndex) -> Result<Self, ProjectError> {
-        let rows = index.file_digests().map_err(ProjectError::Index)?;
+        let rows = index.file_digests()?;
         let known = rows
             .into_iter()
             .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));

@@ -88,7 +88,7 @@ impl KnownTrees {
             TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
             TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
         };
-        known.index = looked.map_err(ProjectError::Tree)?;
+        known.index = looked?;
         Ok(known.index.clone())
     }
 

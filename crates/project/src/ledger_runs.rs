@@ -76,7 +76,7 @@ pub(crate) fn run_with_number(
     project: &ProjectId,
     number: u64,
 ) -> Result<Option<IndexedRun>, ProjectError> {
-    let found = ledger.find_with_end(Sequence(number)).map_err(ProjectError::Evidence)?;
+    let found = ledger.find_with_end(Sequence(number))?;
     let Some((end, first)) = found else { return Ok(None) };
     let numbered = |line: &LedgerLine| IndexedRun::of_line(line).filter(|run| run.run_id.number() >= number);
     let is_wanted = |run: &IndexedRun| run.run_id.number() == number;
@@ -84,9 +84,9 @@ pub(crate) fn run_with_number(
         return Ok(Some(run).filter(is_wanted));
     }
     let is_first = |line: &LedgerLine| line_mark(line) == line_mark(&first);
-    let following = evidence::read_signed_lines(store, project, end, is_first).map_err(ProjectError::Evidence)?;
+    let following = evidence::read_signed_lines(store, project, end, is_first)?;
     for line in following {
-        let (_, line) = line.map_err(ProjectError::Evidence)?;
+        let (_, line) = line?;
         if let Some(run) = numbered(&line) {
             return Ok(Some(run).filter(is_wanted));
         }
@@ -99,7 +99,7 @@ pub(crate) fn run_with_number(
 /// # Errors
 /// When the ledger cannot be read.
 pub fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<Option<IndexedRun>, ProjectError> {
-    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    let ledger = LedgerLookup::open(store, project)?;
     Ok(run_with_number(store, &ledger, project, run_id.number())?.filter(|run| run.run_id == *run_id))
 }
 
@@ -108,7 +108,7 @@ pub fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) -> Resu
 /// # Errors
 /// When the ledger cannot be read, or the line is not as proctor wrote it.
 pub fn is_as_in_ledger(ledger: &LedgerLookup, row: &IndexedRun) -> Result<bool, ProjectError> {
-    let line = ledger.find(row.sequence).map_err(ProjectError::Evidence)?;
+    let line = ledger.find(row.sequence)?;
     let of_line = line.as_ref().and_then(IndexedRun::of_line).map(|run| IndexedRun { checks: None, ..run });
     Ok(of_line.as_ref() == Some(&IndexedRun { checks: None, ..row.clone() }))
 }
@@ -127,15 +127,15 @@ pub fn run_on_inputs(
     check: &str,
     inputs: Digest,
 ) -> Result<Option<IndexedRun>, ProjectError> {
-    let Some(row) = index.run_on_inputs(project, task, check, inputs).map_err(ProjectError::Index)? else { return Ok(None) };
-    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
-    let found = ledger.find_with_end(row.sequence).map_err(ProjectError::Evidence)?;
+    let Some(row) = index.run_on_inputs(project, task, check, inputs)? else { return Ok(None) };
+    let ledger = LedgerLookup::open(store, project)?;
+    let found = ledger.find_with_end(row.sequence)?;
     let has_inputs = |line: &LedgerLine| has_inputs(line, task, check, inputs);
     let Some((end, line)) = found.filter(|(_, line)| has_inputs(line)) else { return Ok(None) };
     // Another program may have changed the row so that it names an earlier run on the same inputs, which had another result.
     // These lines are bound to the newest one by the chain, and the newest one was checked when the index was updated.
-    for later in evidence::read_lines(store, project, end).map_err(ProjectError::Evidence)? {
-        let (_, later) = later.map_err(ProjectError::Evidence)?;
+    for later in evidence::read_lines(store, project, end)? {
+        let (_, later) = later?;
         if has_inputs(&later) {
             return Ok(None);
         }
@@ -156,7 +156,7 @@ fn has_inputs(line: &LedgerLine, task: &TaskId, check: &str, inputs: Digest) -> 
 /// # Errors
 /// When the ledger cannot be read, or a line is not as proctor wrote it.
 pub(crate) fn pruned_since(store: &Store, project: &ProjectId, run: &RunId) -> Result<Option<PruneReason>, ProjectError> {
-    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    let ledger = LedgerLookup::open(store, project)?;
     let mut runs = LedgerRuns::newest(&ledger);
     while let Some(found) = runs.next().transpose()? {
         if found.run_id == *run {

@@ -7,7 +7,7 @@
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
 //! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `retention`
-//! removes old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_trial` and `machine` serve
+//! removes old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_storage` and `machine` serve
 //! `proctor doctor`; `gate` reads what `proctor gate` judges from, and `recorded_tests` the tests of its runs; `known_trees` holds the last known tree index of each project;
 //! `test_history` tells the past of tests.
 
@@ -15,7 +15,6 @@ mod approval;
 mod approval_request;
 mod approved_tree;
 mod checked_index;
-mod checked_trees;
 mod committed_files;
 mod cycle;
 mod deciding_files;
@@ -30,25 +29,19 @@ mod found_inputs;
 mod freshness;
 mod gate;
 mod gate_signers;
-mod hidden_files;
 mod ignored_files;
-mod inheritance;
 mod inputs;
 mod installed;
 mod kept_paths;
-mod known_approvals;
 mod known_commits;
 mod known_trees;
 mod ledger_runs;
 mod machine;
 mod made_for_plan;
 mod own_caches;
-mod program_way;
 mod progress;
 mod project_copies;
 mod protected;
-mod proving_runs;
-mod purge;
 mod python;
 mod recorded_tests;
 mod refused_requests;
@@ -57,7 +50,6 @@ mod registration;
 mod repaired_index;
 mod request;
 mod retention;
-mod retest_refusal;
 mod run_preparation;
 mod runner;
 mod same_program;
@@ -65,51 +57,40 @@ mod selection;
 mod settings_approval;
 mod shared_run;
 mod snapshot_storage;
-mod snapshot_trial;
 mod specifications;
 mod store_reader;
 mod task_error;
 mod task_history;
 mod task_list;
-mod task_order;
 mod test_history;
 mod tool_version;
 mod toolchain_places;
 mod toolchains;
-mod tracked_outside;
 mod trees;
-mod unapproved_settings;
 mod verification;
 mod waiting_approvals;
-mod waiting_tasks;
 mod workspace;
 
-pub use approval::{ApprovalQuestion, ApprovedBy};
-pub use approval::{CONFIGURATION_FILE, PlanApproval, approve_by_rule};
+pub use approval::{ApprovalQuestion, ApprovedBy, CONFIGURATION_FILE, PlanApproval, approve_by_rule};
 pub use approval_request::{approval_counts, approval_faults};
 pub use checked_index::check_ledgers;
 pub use committed_files::{ChangedPath, CommittedFiles, changed_paths_between};
 pub use cycle::PersonPresence;
-pub use deciding_files::DecidingFilesBefore;
-pub use deciding_files::decides_the_verdict;
-pub use dependency::unmet_dependencies;
-pub use dependency::{UnmetDependency, UnmetReason};
+pub use deciding_files::{DecidingFilesBefore, decides_the_verdict};
+pub use dependency::{UnmetDependency, UnmetReason, unmet_dependencies};
 pub use environment_digest::{
-    DigestCertainty, EarlierLook, EnvironmentSurvey, SurveyExtent, SurveyScope, SurveyedEnvironment, changed_between,
-    configures_tools, is_pinned, pinned,
+    DigestCertainty, EarlierLook, EnvironmentSurvey, LookedEnvironments, SurveyExtent, SurveyScope, SurveyedEnvironment,
+    changed_between, configures_tools, environments_in_project, is_pinned, pinned,
 };
-pub use environment_digest::{LookedEnvironments, environments_in_project};
 pub use error::{ProjectError, system_error_behind};
-pub use evidence::StepObserver;
-pub use evidence::{Evidence, HeldLedger};
+pub use evidence::{Evidence, HeldLedger, StepObserver};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_moved_here};
 pub use former_identity::checkouts_directory;
 pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
-pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository};
-pub use gate::{checked_out_commit, commits_before, directory_in_repository};
-pub use gate_signers::GateSigners;
+pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository, checked_out_commit, commits_before, directory_in_repository};
+pub use gate_signers::{GateSigners, ProvingRun};
 pub use ignored_files::ignored_in_project;
 pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
@@ -122,43 +103,36 @@ pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches
 pub use progress::Progress;
 pub use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
 pub use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};
-pub use proving_runs::ProvingRun;
-pub use purge::{purge, survey_purge};
 pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_packages};
-pub use refused_requests::{RefusedBefore, RefusedRequests};
+pub use refused_requests::{RefusedBefore, RefusedRequests, RetestRefusal};
 pub use refuted_claims::record_claim;
-pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving, registrar};
-pub use registration::{has_link, mend_link, restore_link};
+pub use registration::{
+    IdentityAnswer, Registration, ResemblingProject, has_link, mend_link, record_serving, registrar, restore_link,
+};
 pub use repaired_index::Announce;
 pub use request::{
     ExportSettings, ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher,
 };
-pub use retention::{PruningOutcome, make_room, plan_pruning, prune};
-pub use retest_refusal::RetestRefusal;
+pub use retention::{PruningOutcome, make_room, plan_pruning, prune, purge, survey_purge};
 pub use run_preparation::park_for_the_next_run;
 pub use runner::Runner;
 pub use same_program::programs_not_approved;
-pub use selection::Selection;
-pub use selection::{SelectedChecks, path_filter, select_checks};
+pub use selection::{SelectedChecks, Selection, path_filter, select_checks};
+pub use settings_approval::rules_digest;
 pub use shared_run::SharedRun;
 pub use snapshot_storage::{
-    RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, remove_snapshots, snapshot_usage,
+    RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, evidence_bytes, obstacle_of_settings,
+    remove_snapshots, snapshot_usage, try_mount, try_snapshot,
 };
-pub use snapshot_trial::try_snapshot;
-pub use snapshot_trial::{obstacle_of_settings, try_mount};
-pub use specifications::SPECIFICATION_SEARCH;
-pub use specifications::{Specifications, SpecifiedTask, read_specification_file, read_text};
+pub use specifications::{SPECIFICATION_SEARCH, Specifications, SpecifiedTask, read_specification_file, read_text};
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
-pub use task_list::keep_task_list;
-pub use task_list::{read_debt, update_task_list};
-pub use test_history::last_test_record;
-pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch};
+pub use task_list::{keep_task_list, read_debt, update_task_list};
+pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch, last_test_record};
 pub use toolchains::{
     SeenByChecks, ToolchainDepth, ToolchainNames, ToolchainSurvey, changed_toolchains, current_toolchains, note_not_hashed,
 };
 pub use trees::Trees;
 pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
 pub use waiting_approvals::WaitingApprovals;
-pub use workspace::LastRuns;
-pub use workspace::Workspace;
+pub use workspace::{LastRuns, Workspace};

@@ -14,7 +14,7 @@ use nix::sys::statvfs::statvfs;
 use crate::known_trees::scan_once;
 use crate::made_for_plan::MadeForPlan;
 use crate::request::ProjectSettings;
-use crate::snapshot_trial::{obstacle_of_settings, obstacle_of_tree};
+use crate::snapshot_storage::{obstacle_of_settings, obstacle_of_tree};
 use crate::store_reader::StoreReader;
 use crate::tool_version::{ToolPlace, read_tool_version};
 use proctor_evidence::report::OutgoingRedactor;

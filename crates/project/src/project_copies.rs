@@ -241,7 +241,7 @@ impl CopiesOfProject {
             (Some(known), TreeHints::Everything) => known.rescan(&self.matcher, now),
             (None, _) => TreeIndex::scan(&self.root, &self.matcher, now),
         };
-        let index = read.map_err(ProjectError::Tree)?;
+        let index = read?;
         self.unread_inputs = TreeHints::nothing();
         Ok(index)
     }
@@ -303,7 +303,7 @@ pub(crate) fn obstacle_of_inputs(
 ) -> Result<Option<String>, ProjectError> {
     let MadeForPlan { outputs, environments } = made;
     let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
-    let index = TreeIndex::scan(tree.root(), &new_matcher(&selects)?, clock::now()).map_err(ProjectError::Tree)?;
+    let index = TreeIndex::scan(tree.root(), &new_matcher(&selects)?, clock::now())?;
     let of_inputs = obstacle(&index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.among_ignored_files());
     Ok(of_inputs.or_else(|| find_environments(tree, &index, &environments).err()))
 }

@@ -54,7 +54,7 @@ pub fn protected_files_status(
     plan: &Plan,
     look: ProtectedFilesScan,
 ) -> Result<Option<ProtectedFilesStatus>, ProjectError> {
-    let held = index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
+    let held = index.approval(&scope.project, &plan.task)?;
     let now = look.now.wait().expect("a look at an index in memory does not panic");
     Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
 }

@@ -23,18 +23,18 @@ const SEARCHED_LINES: usize = 500;
 ///
 /// When another process locks the project's evidence for longer than `wait`, or the ledger or the index cannot be written.
 pub fn record_claim(state_root: &Path, scope: &ProjectScope, claim: ClaimRecord, wait: Duration) -> Result<(), ProjectError> {
-    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let store = Store::open(state_root)?;
     let lock = lock_within(&store, &scope.project, wait)?;
     let mut index = open_index(&store)?.index;
-    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    let mut ledger = Ledger::open(&lock)?;
     catch_up(&store, &mut index, &scope.project)?;
-    let last = LedgerLookup::open(&store, &scope.project).map_err(ProjectError::Evidence)?.newest().next();
+    let last = LedgerLookup::open(&store, &scope.project)?.newest().next();
     if let Some(Ok(line)) = last
         && line.body == LedgerBody::Claim(claim.clone())
     {
         return Ok(());
     }
-    let line = ledger.append(LedgerBody::Claim(claim), &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+    let line = ledger.append(LedgerBody::Claim(claim), &scope.asker, clock::now())?;
     apply_written(&store, &mut index, &scope.project, &[(ledger.length(), line)])
 }
 
@@ -45,10 +45,10 @@ impl StoreReader {
     /// # Errors
     /// When the ledger cannot be read, or a line is not as proctor wrote it.
     pub fn refuted_claims(&self, project: &ProjectId) -> Result<Vec<(Timestamp, ClaimRecord)>, ProjectError> {
-        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let ledger = LedgerLookup::open(&self.store, project)?;
         let mut claims = Vec::new();
         for line in ledger.newest().take(SEARCHED_LINES) {
-            let line = line.map_err(ProjectError::Evidence)?;
+            let line = line?;
             if let LedgerBody::Claim(record) = line.body {
                 claims.push((line.time, record));
             }

@@ -10,8 +10,7 @@ use crate::approval::{terms_of_registration, unapproved_in};
 use crate::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_all, catch_up_changed, name_unreadable};
 use crate::error::ProjectError;
 use crate::evidence::{Evidence, lock_within};
-use crate::former_identity::{Likeness, former_identities};
-use crate::inheritance::Inheritance;
+use crate::former_identity::{Inheritance, Likeness, former_identities};
 use crate::repaired_index::open_index;
 use crate::request::{ProjectScope, ProjectSettings};
 use crate::same_program::ProgramSearch;
@@ -93,7 +92,7 @@ impl Workspace {
             }
             (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(IdentityAnswer::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
+                let project = evidence::mint_project_id(&name)?;
                 (project, Inheritance::of(&evidence.store, &evidence.index, &place)?)
             }
             (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => (doubt.project, None),
@@ -101,8 +100,8 @@ impl Workspace {
         };
         let scope = scope_of(project, &place, asker);
         let lock = evidence.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
-        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
-        let is_first_of_store = evidence.index.projects().map_err(ProjectError::Index)?.is_empty();
+        let mut ledger = Ledger::open(&lock)?;
+        let is_first_of_store = evidence.index.projects()?.is_empty();
         let said = match inherited {
             Some(inherited) => write_inherited(evidence, &mut ledger, &scope, &place, plan, inherited)?,
             None => {
@@ -303,7 +302,7 @@ impl DirectoryOwner {
             Self::Known(project) => *project == ledger.project,
             Self::Doubtful(doubt) => doubt.project == ledger.project,
             // Where the line of the registration is lost, nobody can say which directory the ledger is about.
-            Self::Unknown => index.project(&ledger.project).map_err(ProjectError::Index)?.is_none(),
+            Self::Unknown => index.project(&ledger.project)?.is_none(),
         })
     }
 }
@@ -387,13 +386,13 @@ impl RootDirectory {
             return Ok(false);
         }
         catch_up(store, index, project)?;
-        let has_lines = index.position(project).map_err(ProjectError::Index)?.is_some();
+        let has_lines = index.position(project)?.is_some();
         Ok(has_lines && matches!(self.find_in(index)?, DirectoryOwner::Known(owner) if owner == *project))
     }
 
     fn find_in(&self, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
         let RootIdentity { path, device, inode, git_common_directory } = &self.identity;
-        let found = index.find_project(path, *device, *inode, git_common_directory.as_deref()).map_err(ProjectError::Index)?;
+        let found = index.find_project(path, *device, *inode, git_common_directory.as_deref())?;
         Ok(match found {
             ProjectMatch::Known(project) => DirectoryOwner::Known(project),
             ProjectMatch::Unknown => DirectoryOwner::Unknown,
@@ -432,19 +431,19 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Project
 /// When another process locks the project's evidence for longer than `wait`, or the ledger or the index cannot be
 /// written.
 pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
-    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let store = Store::open(state_root)?;
     // A project can be left alone on a full disk too.
-    let _reserve = store.use_reserve().map_err(ProjectError::Evidence)?;
+    let _reserve = store.use_reserve()?;
     let mut index = open_index(&store)?.index;
     catch_up(&store, &mut index, &scope.project)?;
-    if index.serving(&scope.project).map_err(ProjectError::Index)? == serving {
+    if index.serving(&scope.project)? == serving {
         return Ok(());
     }
     let lock = lock_within(&store, &scope.project, wait)?;
-    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    let mut ledger = Ledger::open(&lock)?;
     catch_up(&store, &mut index, &scope.project)?;
     let body = LedgerBody::Serving(ServingRecord { serving });
-    let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+    let line = ledger.append(body, &scope.asker, clock::now())?;
     apply_written(&store, &mut index, &scope.project, &[(ledger.length(), line)])?;
     match serving {
         Serving::Served => Ok(()),

@@ -25,7 +25,7 @@ pub(crate) struct OpenedIndex {
 /// Opens the index of a store. If the index is repaired later, messages about that go to proctor's log;
 /// [`announce_with`] also shows them to the user.
 pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
-    let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
+    let opened = StoreIndex::open(&store.index_path(), approval_counts)?;
     let mut index = opened.index;
     mend(&mut index, store, |_| ());
     let notes: Vec<String> = opened.set_aside.as_deref().map(note).into_iter().collect();
@@ -35,7 +35,7 @@ pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
 
 /// Makes an index in memory for a store that cannot be written. It is filled from the ledgers when it is brought up to date.
 pub(crate) fn open_index_in_memory(store: &Store) -> Result<OpenedIndex, ProjectError> {
-    let mut index = StoreIndex::in_memory(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
+    let mut index = StoreIndex::in_memory(&store.index_path(), approval_counts)?;
     index.seal_with(sealing(store, |_| ()));
     Ok(OpenedIndex { index, notes: Vec::new() })
 }

@@ -1,18 +1,20 @@
 //! Removes a project's old evidence, in idle time or on request.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::checked_index::{apply_written, catch_up};
 use crate::environment_digest::forget_gone_toolchains;
 use crate::error::ProjectError;
-use crate::evidence::{Evidence, lock_within};
+use crate::evidence::{Evidence, lock_within, recover_runs};
 use crate::repaired_index::open_index;
 use crate::request::{ProjectScope, ProjectSettings};
+use crate::snapshot_storage::remove_snapshots_of;
 use crate::test_history::keep_tests;
 use crate::workspace::Workspace;
 use proctor_evidence::{
-    Ledger, ProjectLock, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines, has_old_lines, plan_prune,
-    prune_runs, remove_pruned_leftovers, survey_runs,
+    Ledger, ProjectLock, PurgePlan, RetentionSurvey, Sizes, Store, UsedReserve, WaitDecision, compress_old_lines, has_old_lines,
+    plan_prune, plan_purge, prune_runs, purge_runs, remove_project_links, remove_pruned_leftovers, survey_runs,
 };
 use proctor_index::StoreIndex;
 use proctor_model::{ProjectId, PrunedRun, RetentionLimits, RunId};
@@ -41,8 +43,8 @@ pub struct PruningOutcome {
 ///
 /// When the ledger or the evidence cannot be read.
 pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<PruningOutcome, ProjectError> {
-    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
-    let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
+    let store = Store::open(state_root)?;
+    let survey = survey_runs(&store, project, Sizes::Measured)?;
     let runs = plan_prune(&survey.kept, limits, clock::now());
     Ok(pruning_outcome(&survey, runs, 0))
 }
@@ -83,11 +85,11 @@ pub(crate) fn with_lock<T>(
     settings: &ProjectSettings,
     act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, ProjectError>,
 ) -> Result<T, ProjectError> {
-    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let store = Store::open(state_root)?;
     let mut index = open_index(&store)?.index;
     let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
     catch_up(&store, &mut index, &scope.project)?;
-    let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    let ledger = Ledger::open(&lock)?;
     act(&store, &mut index, &lock, ledger)
 }
 
@@ -114,23 +116,23 @@ impl Workspace {
 
 /// Compresses the old lines of the ledger of a project, if there are many and no other process has locked it.
 fn compress_ledger_if_due(store: &Store, scope: &ProjectScope) -> Result<(), ProjectError> {
-    if !has_old_lines(store, &scope.project).map_err(ProjectError::Evidence)? {
+    if !has_old_lines(store, &scope.project)? {
         return Ok(());
     }
     let Ok(lock) = store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
-    let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
-    let done = compress_old_lines(&lock, &ledger).map_err(ProjectError::Evidence)?;
+    let ledger = Ledger::open(&lock)?;
+    let done = compress_old_lines(&lock, &ledger)?;
     tracing::info!("{} bytes of the ledger of {} were compressed to {}", done.before, scope.project, done.after);
     Ok(())
 }
 
 fn prune_if_due(evidence: &mut Evidence, scope: &ProjectScope, limits: &RetentionLimits) -> Result<(), ProjectError> {
-    if !evidence.index.sealed_runs(&scope.project).map_err(ProjectError::Index)?.is_multiple_of(RUNS_BETWEEN) {
+    if !evidence.index.sealed_runs(&scope.project)?.is_multiple_of(RUNS_BETWEEN) {
         return Ok(());
     }
     let Ok(lock) = evidence.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
     evidence.catch_up(&scope.project)?;
-    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    let mut ledger = Ledger::open(&lock)?;
     let sizes = if limits.bytes.is_some() { Sizes::Measured } else { Sizes::NotMeasured };
     let pruned = prune_locked(&evidence.store, &mut evidence.index, &lock, &mut ledger, scope, limits, sizes)?;
     if !pruned.runs.is_empty() {
@@ -150,11 +152,11 @@ fn prune_locked(
 ) -> Result<PruningOutcome, ProjectError> {
     forget_gone_toolchains(store);
     let ended = ledger.finished_prunings();
-    let survey = survey_runs(store, &scope.project, sizes).map_err(ProjectError::Evidence)?;
-    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(store, &scope.project, sizes)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
-    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(ProjectError::Evidence)?;
+    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now)?;
     apply_written(store, index, &scope.project, &pruning.lines)?;
     Ok(pruning_outcome(&survey, pruning.runs, ended + survey.pruned_leftovers.len()))
 }
@@ -164,4 +166,71 @@ fn pruning_outcome(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usi
     let bytes = survey.kept.iter().filter(|run| is_removed(&run.run_id)).map(|run| run.bytes).sum();
     let left = survey.kept.len() - runs.len();
     PruningOutcome { runs, bytes, left, finished }
+}
+
+// Removes all evidence of a project that a person removes from proctor. The ledger stays, so every verdict and hash does too.
+
+/// Returns what a purge of the project would remove. Removes nothing.
+///
+/// # Errors
+/// When the ledger or the evidence cannot be read.
+pub fn survey_purge(state_root: &Path, project: &ProjectId) -> Result<PurgePlan, ProjectError> {
+    let store = Store::open(state_root)?;
+    let survey = survey_runs(&store, project, Sizes::Measured)?;
+    Ok(plan_purge(&survey))
+}
+
+/// Removes all evidence of a project, its snapshots and caches, and the link in its directory that leads to the evidence.
+/// `shown` is what a person agreed to. Returns what was removed; `None` if there are other runs now, and nothing was removed. On a full disk the store's reserve makes room for the ledger line
+/// that has to come first.
+///
+/// # Errors
+/// When another process locks the project's evidence for longer than `wait`, or the ledger, the evidence or the index cannot
+/// be used. What was begun is then finished by the next process that writes evidence of the project.
+pub fn purge(
+    state_root: &Path,
+    scope: &ProjectScope,
+    shown: &PurgePlan,
+    wait: Duration,
+) -> Result<Option<PurgePlan>, ProjectError> {
+    let store = Store::open(state_root)?;
+    let reserve = store.use_reserve()?;
+    let purged = purge_locked(&store, scope, shown, wait)?;
+    if purged.is_some() {
+        remove_project_links(&scope.root, &store.project_directory(&scope.project))?;
+    }
+    drop(reserve);
+    // Without a reserve the evidence is purged all the same, and the next sealed run tries to write one.
+    let _unwritten = store.renew_reserve();
+    Ok(purged)
+}
+
+fn purge_locked(
+    store: &Store,
+    scope: &ProjectScope,
+    shown: &PurgePlan,
+    wait: Duration,
+) -> Result<Option<PurgePlan>, ProjectError> {
+    let mut index = open_index(store)?.index;
+    let lock = lock_within(store, &scope.project, wait)?;
+    catch_up(store, &mut index, &scope.project)?;
+    let mut ledger = Ledger::open(&lock)?;
+    // A run whose process died has no ledger line yet. It gets one, so that the purge can name it.
+    let recovered = recover_runs(&lock, &mut ledger, &scope.asker)?;
+    catch_up(store, &mut index, &scope.project)?;
+    let plan = plan_purge(&survey_runs(store, &scope.project, Sizes::Measured)?);
+    let is_new = |run: &PrunedRun| !shown.runs.contains(run) && !recovered.contains(&run.run_id);
+    if plan.runs.iter().any(is_new) {
+        return Ok(None);
+    }
+    if plan.runs.is_empty() {
+        // An earlier purge whose process died was finished when the ledger was opened.
+        remove_snapshots_of(&lock)?;
+        return Ok(Some(plan));
+    }
+    let purge = purge_runs(&lock, &mut ledger, plan.clone(), &scope.asker, clock::now())?;
+    apply_written(store, &mut index, &scope.project, &purge.lines)?;
+    index.empty_log()?;
+    remove_snapshots_of(&lock)?;
+    Ok(Some(plan))
 }

@@ -32,7 +32,7 @@ impl RunPreparation {
             return Ok(());
         }
         self.made += 1;
-        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(ProjectError::Evidence)?);
+        self.scratch = Some(ScratchDirectory::create(lock, self.made)?);
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
 
+use crate::dependency::{Dependencies, cycle_through, order_by_dependencies};
 use crate::task_error::{TaskError, TaskPlace, project_problem};
-use crate::task_order::{Dependencies, cycle_through, order_by_dependencies};
 use proctor_model::{Digest, Plan, Problem, TaskId, TextPosition};
 use proctor_plan::config::{Configuration, SpecificationSettings, nearest};
 use proctor_plan::spec::specification::{

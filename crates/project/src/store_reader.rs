@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use nix::libc;
@@ -15,10 +16,7 @@ use crate::repaired_index::{Announce, announce_with, open_index, open_index_in_m
 use proctor_evidence::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
 use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
 use proctor_index::{self as store, IndexedProject, IndexedRun};
-use proctor_model::{
-    CheckCounts, Digest, IsolationLevel, LedgerLine, OverallResult, OverallStatus, ProjectId, PruneReason, RootIdentity,
-    RouteEntry, RunId, RunLine, Sequence, Serving, TaskId, TddState, Timestamp, TreeDigest,
-};
+use proctor_model::{LedgerLine, OverallStatus, ProjectId, PruneReason, RootIdentity, RunId, RunLine, Serving, TaskId, TddState};
 
 /// The evidence store, opened for reading.
 pub struct StoreReader {
@@ -49,34 +47,23 @@ impl RegisteredProject {
     }
 }
 
-/// A run, as recorded in the ledger.
+/// A run, as recorded in the ledger, and what became of its evidence.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
-    /// The number of the ledger line that records the run.
-    pub sequence: Sequence,
-    pub run_id: RunId,
-    pub task: TaskId,
-    /// How the run ended.
-    pub status: OverallStatus,
-    pub result: Option<OverallResult>,
-    /// The number of blocking results.
-    pub blocking: u32,
-    pub started: Timestamp,
-    /// When the last process of the run had ended; `None` for a run that a newer save stopped.
-    pub ended: Option<Timestamp>,
-    pub tree: Option<TreeDigest>,
-    pub route: Option<RouteEntry>,
-    /// The hash of the run's `SHA256SUMS` file. A copy of the run can be recognised by this hash.
-    pub manifest_hash: Option<Digest>,
+    pub run: IndexedRun,
     /// The limit that the run exceeded, if its evidence was removed.
     pub pruned: Option<PruneReason>,
     /// Whether the run is stored as a directory or as an archive. The value has no meaning if the run's evidence was
     /// removed.
     pub form: RunForm,
-    /// The isolation level of the run if it was weaker than namespaces.
-    pub weaker_isolation: Option<IsolationLevel>,
-    /// How many checks the run proved; `None` if its ledger line does not name its checks.
-    pub checks: Option<CheckCounts>,
+}
+
+impl Deref for RecordedRun {
+    type Target = IndexedRun;
+
+    fn deref(&self) -> &IndexedRun {
+        &self.run
+    }
 }
 
 /// Returns whether the index cannot be used because nothing may be written there. The ledgers say the same.
@@ -92,7 +79,7 @@ impl StoreReader {
     ///
     /// When the lock cannot be read.
     pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
-        Ok(self.store.lock_holder(project).map_err(ProjectError::Evidence)?.is_some())
+        Ok(self.store.lock_holder(project)?.is_some())
     }
 
     /// Returns whether the service watches a project.
@@ -109,7 +96,7 @@ impl StoreReader {
     ///
     /// When the store or its index cannot be opened.
     pub fn open(state_root: &Path, ambient: BTreeMap<OsString, OsString>) -> Result<Self, ProjectError> {
-        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+        let store = Store::open(state_root)?;
         let opened = match open_index(&store) {
             Err(error) if is_unwritable(&error) => open_index_in_memory(&store)?,
             opened => opened?,
@@ -124,7 +111,7 @@ impl StoreReader {
     ///
     /// When the store cannot be opened.
     pub fn open_in_memory(state_root: &Path, ambient: BTreeMap<OsString, OsString>) -> Result<Self, ProjectError> {
-        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+        let store = Store::open(state_root)?;
         let opened = open_index_in_memory(&store)?;
         Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
     }
@@ -182,9 +169,9 @@ impl StoreReader {
             Err(error) if system_error_behind(&error) == Some(libc::ENOSPC) => {}
             caught_up => caught_up?,
         }
-        let projects = self.index.projects().map_err(ProjectError::Index)?;
+        let projects = self.index.projects()?;
         let registered = |project: IndexedProject| {
-            let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;
+            let serving = self.index.serving(&project.id)?;
             let RootIdentity { path, git_common_directory, .. } = project.root;
             Ok(RegisteredProject { id: project.id, path, serving, repository: git_common_directory })
         };
@@ -197,7 +184,7 @@ impl StoreReader {
     /// # Errors
     /// When the ledger cannot be read, or a line is not as proctor wrote it.
     pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<RecordedRun>, ProjectError> {
-        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let ledger = LedgerLookup::open(&self.store, project)?;
         let mut newest = LedgerRuns::newest(&ledger);
         let mut runs = Vec::new();
         while runs.len() < usize::try_from(limit).unwrap_or(usize::MAX)
@@ -216,7 +203,7 @@ impl StoreReader {
     ///
     /// When the ledger or the index cannot be read, or a line of the ledger is not as proctor wrote it.
     pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<RecordedRun>, ProjectError> {
-        let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+        let ledger = LedgerLookup::open(&self.store, project)?;
         let Some(wanted) = wanted else {
             let newest = newest_sealed_run(&ledger)?;
             return Ok(newest.map(|(run, pruned)| self.to_recorded_run(project, run, pruned)));
@@ -275,7 +262,7 @@ impl StoreReader {
             return Ok(false);
         }
         catch_up(&self.store, &mut self.index, project)?;
-        Ok(self.index.project(project).map_err(ProjectError::Index)?.is_some())
+        Ok(self.index.project(project)?.is_some())
     }
 
     /// Returns the names of the files that a run was sealed with, sorted; none for a run that was pruned.
@@ -298,7 +285,7 @@ impl StoreReader {
         read: impl Fn(&SealedFiles) -> Result<T, EvidenceError>,
     ) -> Result<T, ProjectError> {
         let no_hash = || ProjectError::Evidence(EvidenceError::NotInLedger { run_id: run.run_id.clone() });
-        let manifest = run.manifest_hash.ok_or_else(no_hash)?;
+        let manifest = run.sealed.ok_or_else(no_hash)?.manifest;
         let attempt = || read(&SealedFiles::open(&self.store, project, &run.task, &run.run_id, manifest)?);
         attempt().or_else(|_| attempt()).map_err(|error| self.unless_pruned(project, run, error))
     }
@@ -319,7 +306,7 @@ impl StoreReader {
         ledger: &LedgerLookup,
         run: IndexedRun,
     ) -> Result<RecordedRun, ProjectError> {
-        let sequence = self.index.pruning_line(project, &run.run_id).map_err(ProjectError::Index)?;
+        let sequence = self.index.pruning_line(project, &run.run_id)?;
         let line = sequence.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
         let pruned = line.and_then(|line| reason_in(&line, &run.run_id));
         Ok(self.to_recorded_run(project, run, pruned))
@@ -335,7 +322,7 @@ impl StoreReader {
     ) -> Result<Option<PruneReason>, ProjectError> {
         let is_there =
             self.store.run_directory(project, task, run_id).is_dir() || evidence::is_archived(&self.store, project, task, run_id);
-        let sequence = self.index.pruning_line(project, run_id).map_err(ProjectError::Index)?;
+        let sequence = self.index.pruning_line(project, run_id)?;
         if sequence.is_none() && !is_there {
             // The index knows only the newest pruned runs.
             return pruned_since(&self.store, project, run_id);
@@ -373,23 +360,7 @@ impl StoreReader {
 
     fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: Option<PruneReason>) -> RecordedRun {
         let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
-        RecordedRun {
-            weaker_isolation: run.weaker_isolation,
-            checks: run.checks,
-            pruned,
-            form: if is_archived { RunForm::Archive } else { RunForm::Directory },
-            manifest_hash: run.sealed.map(|hashes| hashes.manifest),
-            sequence: run.sequence,
-            run_id: run.run_id,
-            task: run.task,
-            status: run.status,
-            result: run.result,
-            blocking: run.blocking,
-            started: run.started,
-            ended: run.ended,
-            tree: run.tree_digest,
-            route: run.route,
-        }
+        RecordedRun { run, pruned, form: if is_archived { RunForm::Archive } else { RunForm::Directory } }
     }
 }
 

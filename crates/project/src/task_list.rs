@@ -71,10 +71,10 @@ pub fn update_task_list(
 /// cannot be used.
 pub fn keep_task_list(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<Vec<String>, ProjectError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
-    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let store = Store::open(state_root)?;
     let mut index = open_index(&store)?.index;
     let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
-    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
+    let mut ledger = Ledger::open(&lock)?;
     catch_up(&store, &mut index, &scope.project)?;
     let link = settings.link.as_deref();
     Keeper { store: &store, index: &mut index, ledger: &mut ledger, scope, path, link }.keep()
@@ -84,7 +84,7 @@ impl Keeper<'_> {
     /// Updates the task list. Returns messages about reverted changes and about failures.
     fn keep(mut self) -> Result<Vec<String>, ProjectError> {
         let lists = build_task_lists(&read_states(self.store, self.index, &self.scope.project)?, self.link);
-        let last = self.index.task_list(&self.scope.project, self.path).map_err(ProjectError::Index)?;
+        let last = self.index.task_list(&self.scope.project, self.path)?;
         let mut recorded: Vec<ViolationRecord> = Vec::new();
         for _ in 0..MOST_TRIES {
             let found = match evidence::read_project_file(&self.scope.root, self.path) {
@@ -135,7 +135,7 @@ impl Keeper<'_> {
     }
 
     fn append(&mut self, body: LedgerBody) -> Result<(), ProjectError> {
-        let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+        let line = self.ledger.append(body, &self.scope.asker, clock::now())?;
         apply_written(self.store, self.index, &self.scope.project, &[(self.ledger.length(), line)])
     }
 
@@ -150,8 +150,8 @@ impl Keeper<'_> {
 /// Reads the last sealed verdict of each task.
 fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, ProjectError> {
     let mut states = Vec::new();
-    for task in index.tasks(project).map_err(ProjectError::Index)? {
-        let Some(run) = index.last_run(project, &task, store::RunsJudgedBy::AnyRules).map_err(ProjectError::Index)? else {
+    for task in index.tasks(project)? {
+        let Some(run) = index.last_run(project, &task, store::RunsJudgedBy::AnyRules)? else {
             continue;
         };
         let verdict = match sealed_report(store, project, &task, &run.run_id) {

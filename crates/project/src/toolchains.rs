@@ -246,8 +246,8 @@ pub(crate) fn conditions_now(
 /// # Errors
 /// When the ledger cannot be read.
 fn run_conditions(store: &Store, project: &ProjectId, run: Sequence) -> Result<Option<Box<RunConditions>>, ProjectError> {
-    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
-    let line = ledger.find(run).map_err(ProjectError::Evidence)?;
+    let ledger = LedgerLookup::open(store, project)?;
+    let line = ledger.find(run)?;
     Ok(match line.as_ref().and_then(|line| line.body.about_runs()) {
         Some(RunLine::Sealed(record)) => record.conditions.clone(),
         Some(_) | None => None,

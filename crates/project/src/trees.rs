@@ -1,18 +1,16 @@
 //! What is known of the projects' files: the trees as they were last read, and what follows from them.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::checked_trees::CheckedTrees;
 use crate::error::ProjectError;
 use crate::known_trees::KnownTrees;
 use crate::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::selection::Selection;
 use crate::specifications::Specifications;
-use crate::tracked_outside::TrackedOutside;
 use proctor_evidence::Store;
 use proctor_index::{RunsJudgedBy, StoreIndex};
-use proctor_model::{ChangedFile, Digest, EntryKind, PlanNote, RunId, TreeDifference, TreeDigest, TreePath};
+use proctor_model::{ChangedFile, Digest, EntryKind, KnownCheck, PlanNote, RunId, TaskId, TreeDifference, TreeDigest, TreePath};
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
 
 /// The tree of the last verdict, and the project and plan that the verdict is for.
@@ -115,5 +113,81 @@ impl Trees {
     pub fn note_tracked_outside(&mut self, scope: &ProjectScope) -> Option<PlanNote> {
         let index = self.known.index_of(scope)?;
         self.tracked_outside.note(&index)
+    }
+}
+
+// The trees on which the checks of a task last ran, in memory. They say how many files have changed since a check's last
+// result. A restart forgets them; then the number is not shown.
+
+/// The trees of the last results, by the project's root and the task. Trees share their unchanged parts in memory.
+#[derive(Debug, Default)]
+pub(crate) struct CheckedTrees {
+    trees: BTreeMap<(PathBuf, TaskId), BTreeMap<TreeDigest, TreeIndex>>,
+}
+
+impl CheckedTrees {
+    /// Remembers the tree of a run, and forgets the trees that no check of the task had its last result on.
+    pub(crate) fn keep(&mut self, root: &Path, task: &TaskId, index: TreeIndex, checks: &[KnownCheck]) {
+        let trees = self.trees.entry((root.to_owned(), task.clone())).or_default();
+        trees.insert(index.digest(), index);
+        trees.retain(|tree, _| checks.iter().any(|check| check.last.as_ref().is_some_and(|last| last.tree == *tree)));
+    }
+
+    pub(crate) fn find(&self, root: &Path, tree: TreeDigest) -> Option<&TreeIndex> {
+        let of_root = self.trees.iter().filter(|((path, _), _)| path == root);
+        of_root.map(|(_, trees)| trees).find_map(|trees| trees.get(&tree))
+    }
+}
+
+// Names the files that git tracks and that belong to no tree because of their names, such as a fixture in `node_modules`.
+
+/// The most files that the note names.
+const NAMED: usize = 3;
+
+/// What is known of the tracked files that belong to no tree: the index that was searched, and the note about it.
+#[derive(Debug, Default)]
+struct TrackedOutside(Option<(TreeIndex, Option<PlanNote>)>);
+
+impl TrackedOutside {
+    /// Returns a note about the tracked files of a project that belong to no tree; `None` if there are none. The search is repeated
+    /// only if git tracks other files than before.
+    fn note(&mut self, index: &TreeIndex) -> Option<PlanNote> {
+        let known = self.0.take().filter(|(known, _)| known.root() == index.root() && known.tracks_as(index));
+        let note = known.map_or_else(|| describe(&index.tracked_outside()), |(_, note)| note);
+        self.0 = Some((index.clone(), note.clone()));
+        note
+    }
+}
+
+fn describe(files: &[TreePath]) -> Option<PlanNote> {
+    let named: Vec<String> = files.iter().take(NAMED).map(|path| format!("`{path}`")).collect();
+    let more = if files.len() > NAMED { ", …" } else { "" };
+    let count = match files.len() {
+        1 => "1 tracked file belongs".to_owned(),
+        several => format!("{several} tracked files belong"),
+    };
+    let message = format!(
+        "{count} to no tree because of the name: {}{more}. No digest covers the content, and checks on a snapshot may not see it \
+         (`proctor why PATH` says how they do)",
+        named.join(", ")
+    );
+    (!files.is_empty()).then(|| PlanNote { subject: "tree".to_owned(), message })
+}
+
+#[cfg(test)]
+mod tracked_outside_tests {
+    use super::*;
+
+    #[test]
+    fn the_first_files_are_named_and_all_are_counted() {
+        let files =
+            ["old.pyc", "t/node_modules/a.js", "t/node_modules/b.js", "x~"].map(|path| TreePath::try_from(path).expect("clean"));
+        assert_eq!(describe(&[]), None);
+        let one = describe(&files[..1]).expect("a note").message;
+        assert!(one.starts_with("1 tracked file belongs to no tree because of the name: `old.pyc`. No digest"), "{one}");
+        let all = describe(&files).expect("a note").message;
+        let begin =
+            "4 tracked files belong to no tree because of the name: `old.pyc`, `t/node_modules/a.js`, `t/node_modules/b.js`, …. ";
+        assert!(all.starts_with(begin), "{all}");
     }
 }

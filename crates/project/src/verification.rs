@@ -25,7 +25,7 @@ const THREADS: usize = 1;
 /// # Errors
 /// When the store cannot be read. What is wrong with the evidence is in the result.
 pub fn verify_run(store: &Store, project: &ProjectId, wanted: &str) -> Result<Option<(VerificationResult, u64)>, ProjectError> {
-    let known = known_runs(store, project).map_err(ProjectError::Evidence)?;
+    let known = known_runs(store, project)?;
     let is_wanted = |run_id: &RunId| run_id.as_str() == wanted || wanted.parse() == Ok(run_id.number());
     let Some((run_id, _)) = known.iter().find(|(run_id, _)| is_wanted(run_id)) else { return Ok(None) };
     let verify = || verify_run_once(store, project, run_id);
@@ -35,11 +35,11 @@ pub fn verify_run(store: &Store, project: &ProjectId, wanted: &str) -> Result<Op
 }
 
 fn verify_run_once(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<(VerificationResult, u64), ProjectError> {
-    let VerifiedKeys { ring: keys, faults, unfinished } = verify_keys(store).map_err(ProjectError::Evidence)?;
+    let VerifiedKeys { ring: keys, faults, unfinished } = verify_keys(store)?;
     // The index is opened before the ledger is read, so every line that it has applied must be in the ledger.
     let index = IndexReader::open(&store.index_path(), approval_counts);
     let scope = VerificationScope::Run(run_id.clone());
-    let mut found = verify_project(store, project, &keys, &scope, THREADS).map_err(ProjectError::Evidence)?;
+    let mut found = verify_project(store, project, &keys, &scope, THREADS)?;
     found.faults.extend(faults);
     found.unfinished.extend(unfinished);
     let ledger = ledger_file(store, project);

@@ -30,7 +30,7 @@ pub(crate) fn write_debt(
     let Some(debt) = build_debt(&report, &settings, previous.as_ref()) else { return Ok(report) };
     let debt = seal_debt_hash(debt);
     let written = directory.write(DEBT_FILE, &to_bytes(&debt), EvidenceKind::TechnicalDebt, None);
-    Ok(with_debt(report, &debt, written.map_err(ProjectError::Evidence)?))
+    Ok(with_debt(report, &debt, written?))
 }
 
 /// Returns the debt file of the task's last verdict, as it was sealed; `None` if there is none.

@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::environment::TOOLCHAIN;
 use crate::other_results::other_results;
-use crate::test_history::{EarlierTest, report_of, tests_of};
+use crate::test_history::{report_of, tests_of};
 use proctor_evidence::LedgerLookup;
-use proctor_evidence::report::{ActionResult, DispositionV2, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2};
+use proctor_evidence::report::{
+    ActionResult, DispositionV2, ExecutionReportV2, RunFacts, TestCountsChangeV2, TestCountsV2, TestRecordV1,
+};
 use proctor_index::{IndexedRun, RunsJudgedBy};
 use proctor_model::{
     CheckCoverage, Digest, FewerTests, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, ResultType, RunId, RunLine, TestCase,
@@ -238,7 +240,7 @@ fn are_all_listed(action: &ActionResult) -> bool {
 }
 
 /// Counts the tests of the checks that both runs carried out.
-fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<EarlierTest>)]) -> Option<TestCountsChangeV2> {
+fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<TestRecordV1>)]) -> Option<TestCountsChangeV2> {
     let count = |counts: &mut TestCountsV2, status: TestOutcome, expected_to_fail: bool| {
         counts.total += 1;
         counts.expected_failures += u64::from(expected_to_fail);
@@ -246,14 +248,15 @@ fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<EarlierTest>)]) -> Opt
     };
     let (mut before, mut now) = (TestCountsV2::default(), TestCountsV2::default());
     for (action, earlier) in both {
-        earlier.iter().for_each(|test| count(&mut before, test.status, test.expected_to_fail));
+        // A record does not say which failures were expected.
+        earlier.iter().for_each(|test| count(&mut before, test.status, false));
         cases(action).iter().for_each(|test| count(&mut now, test.status, test.expected_to_fail));
     }
     (!both.is_empty()).then(|| TestCountsChangeV2 { since: since.clone(), before, now })
 }
 
 /// Returns notes about tests that passed in the last green run and that are missing or skipped now.
-fn missing_tests(facts: &ActionResult, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
+fn missing_tests(facts: &ActionResult, before: &[TestRecordV1], run: &RunId) -> Vec<PlanNote> {
     let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.stable_name(), case.status)).collect();
     let passed = before.iter().filter(|test| test.status == TestOutcome::Passed);
     let (mut gone, mut skipped) = (Vec::new(), Vec::new());

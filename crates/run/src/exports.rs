@@ -48,7 +48,7 @@ pub(crate) fn write_exports(
     let mut files = Vec::new();
     for (format, text) in exports.formats.iter().zip(texts) {
         let written = directory.write(format.file_name(), text.as_bytes(), EvidenceKind::Export, None);
-        files.push(written.map_err(ProjectError::Evidence)?);
+        files.push(written?);
     }
     Ok(with_evidence_files(report, files))
 }

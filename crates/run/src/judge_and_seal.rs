@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::check_records::check_records;
 use crate::debt::write_debt;
 use crate::earlier_runs::{earlier_runs, told_notes};
 use crate::environment::toolchain_component;
@@ -13,8 +12,8 @@ use crate::look_again::ProjectAfter;
 use crate::lowered_verdict::{
     needs_a_person, note_changed_rules, note_partial_selection, note_protected_files, note_rewritten_tree, note_tests_not_run,
 };
+use crate::records::{check_records, inputs, named_checks, prerequisites_met};
 use crate::run_context::RunContext;
-use crate::run_record::{inputs, named_checks, prerequisites_met};
 use crate::test_facts::{run_cause, test_result};
 use crate::{criteria_facts, records, review};
 use proctor_evidence::report::{
@@ -72,7 +71,7 @@ pub(crate) fn judge_and_seal(
     let facts = facts_beside_others(evidence, trees, runner, run_end, &decided)?;
     let told_notes = told_notes(evidence, last_runs, request);
     let mut report = write_debt(evidence, request, build(&facts), &mut directory)?;
-    report.violations = evidence.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
+    report.violations = evidence.index.violations_since(&request.scope.project, 0)?;
     let report = seal_hash(write_exports(&evidence.store, request, report, &mut directory)?);
     let record = record(run_end, &facts.actions, &decided, &report);
     let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report).with_tests(&facts.actions) };
@@ -147,8 +146,7 @@ pub(crate) fn seal_and_publish(
     let leads_latest = sealing.record.leads_latest();
     let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
     let observer = evidence.observer();
-    let sealed = seal(directory, sealing, &mut held.ledger, &scope.asker, clock::now(), &*observer);
-    let sealed = sealed.map_err(ProjectError::Evidence)?;
+    let sealed = seal(directory, sealing, &mut held.ledger, &scope.asker, clock::now(), &*observer)?;
     // The seal makes the verdict final. If updating the index fails, the lock file is not marked as published, so
     // the next run brings the index up to date.
     let indexed = evidence.apply(&scope.project, sealed.offset_after, sealed.line);

@@ -5,12 +5,12 @@
 //! outlives a run (registration, approvals, the index, retention) belongs to `proctor-project`.
 //!
 //! Where to look: `run_plan` has the stages of a run, `perform_all` carries out its actions, and `look_again` looks at the project
-//! after them; `run_context` is what all of them know of the run. `order` sorts the checks, `flow`
-//! decides which steps are skipped, `concurrency` and `schedule` decide which checks run at the same time; `steps` runs
+//! after them; `run_context` is what all of them know of the run. `order` sorts the checks and picks the next one, `flow`
+//! decides which steps are skipped, `concurrency` decides which checks run at the same time; `steps` runs
 //! them one after another, `parallel_steps` at the same time. `check_place` decides whether the checks run on a
 //! `snapshot`. `seen_layers` decides which writes of others a check sees. `perform` carries out one action: prepare,
 //! supervise, interpret. `reuse` decides when an earlier result is used for a check, `queue` waits for the actions of
-//! other runs, `http_client` sends a request, and `diagnosis` finds out why no answer came. `environment` looks for
+//! other runs, `http_client` sends a request, and `perform/file_or_request` finds out why no answer came. `environment` looks for
 //! changes of the installed packages. `bytecode` shows checks the Python modules that `compile_modules` compiles after
 //! a run, `check_caches` the caches of their own tools. `judge_and_seal` judges and seals, `debt` writes the debt file,
 //! `refuse` handles a specification with errors.
@@ -19,16 +19,13 @@ mod bytecode;
 mod bytecode_in_place;
 mod check_caches;
 mod check_place;
-mod check_records;
 mod client_start;
 pub mod collaboration;
 mod compile_modules;
 mod concurrency;
-mod conditions;
 mod connection_variables;
 mod criteria_facts;
 mod debt;
-mod diagnosis;
 mod dropped_writes;
 mod earlier_runs;
 mod environment;
@@ -43,12 +40,9 @@ mod http_client;
 mod judge_and_seal;
 mod kept_files;
 mod left_behind;
-mod log_follower;
 mod look_again;
 mod lowered_verdict;
 mod missing_directories;
-mod missing_root;
-mod nearest_file;
 mod old_report;
 mod order;
 mod other_results;
@@ -64,22 +58,18 @@ mod reuse;
 mod review;
 mod rewritten_files;
 mod run_context;
-mod run_networks;
 mod run_plan;
-mod run_record;
-mod schedule;
 mod seen_layers;
 mod snapshot;
 mod sqlite_query;
 mod steps;
-mod stop_requests;
 mod test_facts;
 mod test_history;
 mod written_configuration;
 
 pub use client_start::SQLITE_ARGUMENT;
 pub use compile_modules::compile_modules;
-pub use log_follower::LogFollower;
+pub use followed_file::LogFollower;
 pub(crate) use perform::ended_not_started;
 pub use refuse::{RefusedRequest, refuse};
 pub use repeat_after_death::run_plan;

@@ -3,27 +3,31 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use crate::check_place::CheckPlace;
-use crate::conditions::IgnoredBefore;
 use crate::environment::{LookedOnce, LookedTwice, SurveyProgress, begin_second_survey};
 use crate::kept_files::{KeptOutcome, copy_out};
 use crate::left_behind::{may_write_environments, note_left, stamps};
-use crate::missing_root::require_root;
 use crate::perform_all::PreparedTree;
 use crate::rewritten_files::RewrittenFiles;
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SnapshotV2};
 use proctor_evidence::{Ledger, Store};
-use proctor_model::{Digest, RunConditions, StopReason, TreeComparison, TreePath};
+use proctor_model::{
+    ActionEnd, CachesSeen, Digest, IgnoredFiles, RunConditions, StopReason, ToolchainRecord, TreeComparison, TreePath,
+};
 use proctor_project::{
     EnvironmentSurvey, Evidence, InputSearch, Installed, Progress, ProjectError, ProjectSettings, ProtectedFilesScan,
     ProtectedFilesStatus, RunRequest, Runner, SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan,
-    programs_not_approved, protected_files_status, update_task_list,
+    checked_out_commit, directory_in_repository, ignored_in_project, outputs_of_plan, programs_not_approved,
+    protected_files_status, update_task_list,
 };
 use proctor_sandbox::home;
 use proctor_sandbox::process::clock;
-use proctor_tree::{TreeHints, TreeIndex, compare};
+use proctor_tree::ignore::ShownOutputs;
+use proctor_tree::{TreeError, TreeHints, TreeIndex, compare};
 
 /// What is looked at while the actions are carried out.
 pub(crate) struct BackgroundLooks {
@@ -201,7 +205,7 @@ fn tree_after(
     before: &TreeIndex,
 ) -> Result<TreeAfter, ProjectError> {
     // Checks see inputs beside the project where they lie, also when they run on a snapshot.
-    let with_inputs = |tree: &TreeIndex| Ok(tree.with_inputs_of_now(&settings.new_matcher()?, clock::now()));
+    let with_inputs = |tree: &TreeIndex| Ok::<_, ProjectError>(tree.with_inputs_of_now(&settings.new_matcher()?, clock::now()));
     let tree = match prepared {
         PreparedTree::AsDigested if settings.matcher.inputs.is_empty() && before.digested_inputs().next().is_none() => {
             let comparison = TreeComparison { after: before.digest(), moved: Vec::new(), files: before.files() };
@@ -218,4 +222,112 @@ fn tree_after(
 fn names_in_place(performed: &[ActionResult]) -> Vec<&str> {
     let ran = performed.iter().filter(|one| one.action.in_place && one.executed().is_some());
     ran.map(|one| one.action.name.as_str()).collect()
+}
+
+// Recognises a run whose project vanished before all of its actions were started.
+
+/// Returns an error if an action was not started and the project's directory is not there any more. The directory's absence is then
+/// the reason, and says nothing about the code, so such a run gets no verdict. A run whose actions were all started has seen what it
+/// had to see.
+fn require_root(root: &Path, performed: &[ActionResult]) -> Result<(), ProjectError> {
+    let was_not_started = |one: &ActionResult| one.executed().is_some_and(|one| is_not_started(&one.ended.end));
+    if !performed.iter().any(was_not_started) {
+        return Ok(());
+    }
+    let missing = |source| ProjectError::Tree(TreeError::ReadRoot { path: root.to_owned(), source });
+    fs::read_dir(root).map(drop).map_err(missing)
+}
+
+fn is_not_started(end: &ActionEnd) -> bool {
+    matches!(end, ActionEnd::NotStarted(_))
+}
+
+// What the results of a run may depend on beside the tree.
+
+/// The ignored files that checks could read in the project itself, before any check ran.
+#[derive(Debug)]
+pub(crate) enum IgnoredBefore {
+    /// No check works in the project, as far as it was known then.
+    NotLooked,
+    /// With whether there were caches among them; `None` if they could not be listed.
+    Listed(Option<(IgnoredFiles, CachesSeen)>),
+}
+
+impl IgnoredBefore {
+    /// Lists the ignored files if a check works in the project itself.
+    pub(crate) fn look(request: &RunRequest<'_>, place: &CheckPlace, index: &TreeIndex) -> Self {
+        if request.is_typed() {
+            // A typed command proves nothing of the task's checks.
+            return Self::Listed(None);
+        }
+        let is_any_in_place = !place.is_snapshot() || request.plan.steps.iter().any(|step| step.in_place);
+        if is_any_in_place { Self::Listed(in_project(request, index)) } else { Self::NotLooked }
+    }
+
+    /// Returns what the results of the run may depend on beside the tree.
+    pub(crate) fn conditions(
+        self,
+        request: &RunRequest<'_>,
+        place: &CheckPlace,
+        index: &TreeIndex,
+        toolchains: Vec<ToolchainRecord>,
+        other_programs: Vec<String>,
+    ) -> RunConditions {
+        let (ignored, caches) = match (self, place.seen_beside_the_tree()) {
+            (Self::NotLooked, Some((ignored, caches))) => (Some(ignored), Some(caches)),
+            // The snapshot was given up during the run. What was there before the run is not known.
+            (Self::NotLooked, None) => (in_project(request, index).map(|(ignored, _)| ignored), None),
+            (Self::Listed(None), _) => (None, None),
+            (Self::Listed(Some((ignored, in_project))), place) => {
+                let caches = match place {
+                    Some((_, CachesSeen::Kept)) => CachesSeen::Kept,
+                    Some((_, CachesSeen::Fresh)) | None => in_project,
+                };
+                (Some(ignored), Some(caches))
+            }
+        };
+        let ignored = ignored.map(|ignored| with_those_of_inputs(ignored, request, index));
+        let platform = RunConditions::platform_here();
+        let directory = directory_in_repository(&request.scope.root);
+        let (rewritten, restored) = place.rewritten().map(|files| (files.rewritten(), files.restored())).unwrap_or_default();
+        RunConditions {
+            platform,
+            directory,
+            ignored,
+            caches,
+            rewritten,
+            restored,
+            unnamed: Vec::new(),
+            left_in_environment: BTreeMap::new(),
+            toolchains,
+            inputs: Some(index.digested_inputs().map(|(name, _, _)| name.to_owned()).collect()),
+            toolchains_looked: None,
+            other_programs,
+            rules_changed: None,
+            tests_not_run: request.plan.tests_not_run.clone(),
+            head: checked_out_commit(&request.scope.root),
+            fewer_tests: None,
+        }
+    }
+}
+
+/// Adds what rules ignore in the inputs beside the project: checks can read it, and no digest names it.
+fn with_those_of_inputs(mut ignored: IgnoredFiles, request: &RunRequest<'_>, index: &TreeIndex) -> IgnoredFiles {
+    let own_link = request.settings.matcher.own_link.as_ref();
+    for (name, input) in index.input_directories() {
+        match ignored_in_project(input, &ShownOutputs::default(), None, own_link) {
+            Some((found, _)) => {
+                let paths = found.paths.iter().chain(&found.others);
+                ignored.others.extend(paths.map(|path| format!("{name}/{path}")));
+            }
+            None => ignored.others.push(format!("{name}/")),
+        }
+    }
+    ignored
+}
+
+fn in_project(request: &RunRequest<'_>, index: &TreeIndex) -> Option<(IgnoredFiles, CachesSeen)> {
+    let settings = request.settings;
+    let own_link = settings.matcher.own_link.as_ref();
+    ignored_in_project(index, &outputs_of_plan(request.plan), settings.task_list.as_deref(), own_link)
 }

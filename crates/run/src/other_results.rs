@@ -5,9 +5,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::earlier_runs::CheckedRows;
-use crate::test_history::{EarlierTest, report_of, tests_of};
+use crate::test_history::{report_of, tests_of};
 use proctor_evidence::Store;
-use proctor_evidence::report::{ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts, SnapshotV2};
+use proctor_evidence::report::{
+    ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts, SnapshotV2, TestRecordV1,
+};
 use proctor_index::IndexedRun;
 use proctor_model::{CategoryCode, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
 use proctor_project::RunRequest;
@@ -122,7 +124,7 @@ struct OtherTests<'t> {
     failed_then: Vec<&'t str>,
 }
 
-fn other_tests<'t>(now: &'t [TestCase], then: &'t [EarlierTest]) -> OtherTests<'t> {
+fn other_tests<'t>(now: &'t [TestCase], then: &'t [TestRecordV1]) -> OtherTests<'t> {
     let shown: BTreeMap<&str, &str> = now.iter().map(|test| (test.stable_name(), test.full_name.as_str())).collect();
     let now = ends(now.iter().map(|test| (test.stable_name(), test.status)));
     let then = ends(then.iter().map(|test| (test.stable_name(), test.status)));
@@ -160,6 +162,7 @@ fn named(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_history::tests::test;
     use proctor_evidence::report::CachesV2;
     use proctor_model::{Digest, TestedPlace, TreeDigest};
 
@@ -183,9 +186,7 @@ mod tests {
         use TestOutcome::{Error, Failed, Passed, Skipped};
         let now =
             [case("a", Passed), case("b", Error), case("c", Skipped), case("d", Passed), case("d", Failed), case("new", Failed)];
-        let earlier =
-            |name: &str, status| EarlierTest { full_name: name.to_owned(), report_name: None, status, expected_to_fail: false };
-        let then = [earlier("a", Failed), earlier("b", Passed), earlier("c", Passed), earlier("d", Failed)];
+        let then = [test("a", Failed), test("b", Passed), test("c", Passed), test("d", Failed)];
         assert_eq!(other_tests(&now, &then), OtherTests { failed_now: vec!["b"], failed_then: vec!["a"] });
     }
 

@@ -1,4 +1,4 @@
-//! Carries out steps side by side. `schedule` picks the next step. A lane (a thread with its own launcher) supervises
+//! Carries out steps side by side. `order` picks the next step. A lane (a thread with its own launcher) supervises
 //! each running step. One thread does all other work.
 //!
 //! A step that no other step can run beside is carried out as in a sequence: by the run's own launcher and without a
@@ -18,16 +18,15 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 use crate::concurrency::{CheckFacts, Concurrency, relations, role_of};
-use crate::flow::StepFlow;
+use crate::flow::{StepFlow, is_stopped, skip_reason, stop_reasons_for};
+use crate::order::{ScheduleState, StepNeeds, dependency_positions, next};
 use crate::perform::{
     Attempts, BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, EndReceiver, PreparedAttempt, ended_not_started,
     ended_without_launcher, skipped,
 };
 use crate::queue::{AwaitedTurn, QueueTurn};
-use crate::schedule::{ScheduleState, StepNeeds, dependency_positions, next};
 use crate::seen_layers::SeenLayers;
 use crate::steps::{Steps, note};
-use crate::stop_requests::{is_stopped, skip_reason, stop_reasons_for};
 use proctor_evidence::Slot;
 use proctor_evidence::report::ActionResult;
 use proctor_model::{Action, ActionPhase, DurationMs, EndedAction, HomeAccess, StopReason};

@@ -28,14 +28,12 @@ use crate::bytecode::{PythonAction, bytecode_for};
 use crate::bytecode_in_place::BytecodeInPlace;
 use crate::check_place::{CheckPlace, refresh_place};
 use crate::dropped_writes::InPlaceLayers;
-use crate::flow::RunClock;
+use crate::flow::{RunClock, skip_reason, stop_reasons_for};
 use crate::hidden_caches::hidden_caches;
 use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
 use crate::queue::{AwaitedTurn, QueueTurn};
-use crate::run_context::RunContext;
-use crate::run_networks::RunNetworks;
-use crate::stop_requests::{skip_reason, stop_reasons_for};
+use crate::run_context::{RunContext, RunNetworks};
 use crate::test_history::test_history;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, SkipReason, action_result};
 use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
@@ -241,7 +239,7 @@ impl<'w, 'c> Performer<'w, 'c> {
                 CachesMode::Kept => bytecode_for(&self.evidence.store, &mut self.runner.bytecode, run, base, &started),
                 CachesMode::Fresh => Vec::new(),
             };
-            let mount = snapshot.add_mount(Some(action), bytecode).map_err(ProjectError::Snapshot)?;
+            let mount = snapshot.add_mount(Some(action), bytecode)?;
             request.child.isolation.snapshot = Some(mount);
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;

@@ -1,11 +1,11 @@
 //! Carries out all actions of a run: prerequisites, steps, cleanup.
 
 use crate::environment::SurveyProgress;
+use crate::flow::{is_stopped, skip_reason, stops_whole_run};
 use crate::perform::{Performer, RunningService, ServiceStart};
 use crate::prerequisite;
 use crate::run_context::RunContext;
 use crate::steps::{Steps, perform_steps, start_or_skip};
-use crate::stop_requests::{is_stopped, skip_reason, stops_whole_run};
 use proctor_evidence::report::{ActionResult, SkipReason};
 use proctor_model::{Action, HelperDeath, StopReason};
 use proctor_project::{ProjectError, ToolchainSurvey};

@@ -53,7 +53,7 @@ pub(crate) fn take_turn(
         if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let waited = begun.map(|begun| DurationMs::from(clock::monotonic().since(begun)));
-    let turn = match slot.map_err(ProjectError::Evidence)? {
+    let turn = match slot? {
         Some(slot) => QueueTurn::Given(Some(slot)),
         None if stopped().is_some() => QueueTurn::Stopped,
         None => return Err(ProjectError::Queue { under_way: last.taken, wait: settings.wait }),
@@ -70,7 +70,7 @@ pub(crate) fn try_take_turn(
     if is_inside_action(store, ambient) {
         return Ok(Some(QueueTurn::Given(None)));
     }
-    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(ProjectError::Evidence)?;
+    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp)?;
     Ok(slot.map(|slot| QueueTurn::Given(Some(slot))))
 }
 

@@ -71,8 +71,8 @@ pub fn refuse(
         },
     };
     let run_id = RunId::new(started, held.ledger.next_sequence().0);
-    let mut directory = RunDirectory::create(&held.lock, task, &run_id).map_err(ProjectError::Evidence)?;
-    directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
+    let mut directory = RunDirectory::create(&held.lock, task, &run_id)?;
+    directory.start_record(&refused_start(&facts))?;
     workspace.evidence.observer()(DurableStep::RunRecordWritten);
     let ended = clock::now();
     let report = seal_hash(refused_report(&facts, &run_id, ended));

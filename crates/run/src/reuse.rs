@@ -1,13 +1,12 @@
 //! Decides whether the result of an earlier run is used for a check with the same inputs.
 //!
 //! This file decides in which runs reuse is allowed ([`may_reuse`]), and which entry of an earlier report may be used
-//! ([`entry_to_reuse`]). `inputs` decides what a check depends on, `earlier` finds and reads the earlier report.
+//! ([`entry_to_reuse`]). `inputs` decides what a check depends on, `on_this_tree` finds and reads the earlier report.
 //! Whenever something is missing, unreadable or doubtful, the check is carried out.
 //!
 //! Only a tool's own findings are reused. A result that says that the tool is missing, was killed or ran out of time is
 //! not reused, because it depends on more than the check's inputs.
 
-mod earlier;
 mod inputs;
 mod on_this_tree;
 
@@ -18,9 +17,10 @@ use proctor_model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, Trigge
 use proctor_plan::verdict::is_determined_by_inputs;
 use proctor_project::{RunRequest, Selection};
 
-pub(crate) use self::earlier::earlier_verdict;
 pub(crate) use self::inputs::{CheckInputs, PlaceOfCheck, RelevantTree, ReusableInputs, relevant_tree};
-pub(crate) use self::on_this_tree::{PresentConditions, result_on_this_tree, results_on_this_tree, without_needed_checks};
+pub(crate) use self::on_this_tree::{
+    PresentConditions, earlier_verdict, result_on_this_tree, results_on_this_tree, without_needed_checks,
+};
 
 /// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

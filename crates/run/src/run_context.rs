@@ -1,15 +1,18 @@
 //! What a run knows from its beginning to its end.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::guarded_files::GuardedFiles;
 use crate::left_behind::LeftBefore;
 use proctor_model::{
-    Action, ActionId, ChangedRules, Digest, ExpectedFailure, Phase, RunId, TddState, Timestamp, TreeDifference, TreeDigest,
-    TreeIssue,
+    Action, ActionId, ChangedRules, Digest, ExpectedFailure, NetworkAccess, Phase, RunId, TddState, Timestamp, TreeDifference,
+    TreeDigest, TreeIssue,
 };
 use proctor_project::{RunRequest, SelectedChecks};
-use proctor_sandbox::process::clock;
+use proctor_sandbox::process::{RunNetwork, clock};
 use proctor_tools::ConfiguredFiles;
 
 /// Everything that a run needs from its beginning to its end.
@@ -76,5 +79,23 @@ impl RunContext<'_> {
     /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's gets advice only.
     pub(crate) fn is_step_of_cycle(&self) -> bool {
         self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed() && self.changed_rules.is_none()
+    }
+}
+
+// The networks of a run: one for each kind that an action of it asks for, made when the first such action starts. All actions with the same
+// kind share it, so that checks reach the services of their run (E24).
+
+/// A network of the run's own, or why it cannot be made.
+type MadeNetwork = Result<Arc<RunNetwork>, String>;
+
+/// The networks that a run has made so far.
+#[derive(Debug, Default)]
+pub(crate) struct RunNetworks(RefCell<BTreeMap<NetworkAccess, MadeNetwork>>);
+
+impl RunNetworks {
+    /// Returns the network that an action is to have; `None` for the machine's. `executable` is proctor itself.
+    pub(crate) fn of(&self, access: NetworkAccess, executable: &Path) -> Option<MadeNetwork> {
+        let make = || RunNetwork::make(executable, access).map(Arc::new);
+        (!access.is_open()).then(|| self.0.borrow_mut().entry(access).or_insert_with(make).clone())
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::check_place::{CheckPlace, look_and_copy, place_of_checks};
+use crate::flow::stop_reasons_for;
 use crate::guarded_files::GuardedFiles;
 use crate::judge_and_seal::{RunEnd, judge_and_seal};
 use crate::left_behind::LeftBefore;
@@ -15,10 +16,9 @@ use crate::order::{last_failed_checks, last_report_path, order_checks, order_set
 use crate::perform::{Performer, configured_files, may_replace_session};
 use crate::perform_all::{PerformedActions, perform_all};
 use crate::records;
+use crate::records::prerequisites_met;
 use crate::reuse::results_on_this_tree;
 use crate::run_context::RunContext;
-use crate::run_record::prerequisites_met;
-use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::ActionResult;
 use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Store, remove_half_of_run};
 use proctor_index::RunsJudgedBy;
@@ -324,8 +324,8 @@ fn run_in_directory(
 /// Makes the directory of a run, with the record that the run was started.
 fn begin_directory(evidence: &Evidence, lock: &ProjectLock, context: &RunContext<'_>) -> Result<RunDirectory, ProjectError> {
     let directory = RunDirectory::create(lock, &context.request.plan.task, &context.run_id);
-    let mut directory = directory.map_err(ProjectError::Evidence)?;
-    directory.start_record(&records::start(context)).map_err(ProjectError::Evidence)?;
+    let mut directory = directory?;
+    directory.start_record(&records::start(context))?;
     evidence.observer()(DurableStep::RunRecordWritten);
     Ok(directory)
 }
@@ -349,8 +349,7 @@ fn drop_superseded(
         started: context.started,
     };
     let asker = &context.request.scope.asker;
-    let (line, offset) =
-        proctor_evidence::drop_superseded(directory, record, ledger, asker, clock::now()).map_err(ProjectError::Evidence)?;
+    let (line, offset) = proctor_evidence::drop_superseded(directory, record, ledger, asker, clock::now())?;
     evidence.apply(&context.request.scope.project, offset, line)?;
     Ok(RunOutcome::Superseded)
 }

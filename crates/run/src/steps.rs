@@ -1,13 +1,12 @@
 //! The steps of a run, one after another or side by side. Decides which of them are carried out.
 
 use crate::concurrency::{Concurrency, ConcurrencyLimits, concurrency};
-use crate::flow::StepFlow;
+use crate::flow::{StepFlow, is_stopped, skip_reason};
 use crate::parallel_steps::ParallelSteps;
 use crate::perform::{Performer, ServiceStart};
 use crate::perform_all::PrerequisiteStatus;
 use crate::reuse::ReusableInputs;
 use crate::run_context::RunContext;
-use crate::stop_requests::{is_stopped, skip_reason};
 use proctor_evidence::report::{ActionResult, SkipReason};
 use proctor_model::{Action, Service};
 use proctor_project::ProjectError;

@@ -16,9 +16,7 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, iter};
 
-use serde::Deserialize;
-
-use proctor_evidence::report::{ExecutionReportV2, parse_with_hash};
+use proctor_evidence::report::{ExecutionReportV2, TestRecordV1, TestResultsRecordV1, TestRunV1, parse_with_hash};
 use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, Store};
 use proctor_index::IndexedRun;
 use proctor_model::{
@@ -36,42 +34,8 @@ const REPORTS: usize = 200;
 /// The end of the file name of a record of tests.
 const TEST_RECORD: &str = "-test-results.json";
 
-/// One test as the record of an earlier run describes it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EarlierTest {
-    pub(crate) full_name: String,
-    /// The test's name in the tool's report, if it is not `full_name`. Records of proctor 0.1.0 have it as the full name.
-    #[serde(default)]
-    pub(crate) report_name: Option<String>,
-    pub(crate) status: TestOutcome,
-    /// Whether the test was declared to fail and did fail, such as pytest's `xfail`.
-    #[serde(default)]
-    pub(crate) expected_to_fail: bool,
-}
-
-impl EarlierTest {
-    /// Returns the name by which tests of different runs are compared, as [`TestFailure::stable_name`] does.
-    pub(crate) fn stable_name(&self) -> &str {
-        self.report_name.as_deref().unwrap_or(&self.full_name)
-    }
-}
-
-/// The parts of a record of tests that are needed here.
-#[derive(Debug, Deserialize)]
-struct TestsRead {
-    results: ResultsRead,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResultsRead {
-    num_total_tests: u64,
-    test_results: Vec<EarlierTest>,
-}
-
 /// The tests of an action in an earlier run, or the reason why they cannot be read.
-type Seen = Result<(RunId, Vec<EarlierTest>), Unread>;
+type Seen = Result<(RunId, Vec<TestRecordV1>), Unread>;
 
 /// Which part of the history could not be read. proctor's own log has the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -186,7 +150,7 @@ fn tests_in(
     run: &IndexedRun,
     action: &str,
     is_pruned: impl Fn(&RunId) -> bool,
-) -> Result<Option<Vec<EarlierTest>>, Unread> {
+) -> Result<Option<Vec<TestRecordV1>>, Unread> {
     let report = sealed_report(store, request, run)?;
     let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
     let tests: Result<Vec<_>, _> = records.files.iter().map(|file| read_tests(store, request, records.run, file)).collect();
@@ -210,7 +174,7 @@ pub(crate) fn tests_of(
     request: &RunRequest<'_>,
     report: &ExecutionReportV2,
     action: &str,
-) -> Option<Vec<EarlierTest>> {
+) -> Option<Vec<TestRecordV1>> {
     let records = TestRecords::of(report, action)?;
     read_tests(store, request, records.run, records.files.first()?).ok()
 }
@@ -229,14 +193,14 @@ fn sealed_report(store: &Store, request: &RunRequest<'_>, run: &IndexedRun) -> R
 }
 
 /// Reads a record of tests and verifies it against the report.
-fn read_tests(store: &Store, request: &RunRequest<'_>, run: &RunId, file: &EvidenceFile) -> Result<Vec<EarlierTest>, Unread> {
+fn read_tests(store: &Store, request: &RunRequest<'_>, run: &RunId, file: &EvidenceFile) -> Result<Vec<TestRecordV1>, Unread> {
     let unread = || Unread::Tests(run.clone());
     let bytes = evidence::read_file(store, &request.scope.project, &request.plan.task, run, &file.name);
     let bytes = bytes.map_err(|error| logged(unread(), &error))?;
     let is_sealed = |bytes: &Vec<u8>| Digest::of(bytes) == file.sha256;
     let bytes = bytes.filter(is_sealed).ok_or_else(|| logged(unread(), &"it is not the one its report knows"))?;
-    let read: TestsRead = serde_json::from_slice(&bytes).map_err(|error| logged(unread(), &error))?;
-    let ResultsRead { num_total_tests, test_results } = read.results;
+    let read: TestResultsRecordV1 = serde_json::from_slice(&bytes).map_err(|error| logged(unread(), &error))?;
+    let TestRunV1 { num_total_tests, test_results, .. } = read.results;
     // A test that is not listed may have passed, so nothing follows from a record that does not list all tests.
     let is_cut = !test_results.is_empty() && (test_results.len() as u64) < num_total_tests;
     if is_cut { Err(Unread::Unlisted(run.clone())) } else { Ok(test_results) }
@@ -282,7 +246,7 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&TestFailure>, runs:
                 continue;
             }
         };
-        let names = tests.iter().filter(|test| test.status == TestOutcome::Passed).map(EarlierTest::stable_name);
+        let names = tests.iter().filter(|test| test.status == TestOutcome::Passed).map(TestRecordV1::stable_name);
         let names: BTreeSet<&str> = names.collect();
         let (found, left): (Vec<_>, Vec<_>) = open.into_iter().partition(|test| names.contains(test.stable_name()));
         passed.extend(found.into_iter().map(|test| (test.test_name.clone(), run.clone())));
@@ -357,4 +321,4 @@ fn is_below(path: &str, test: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

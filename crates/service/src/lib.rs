@@ -16,7 +16,6 @@ mod errand;
 mod event;
 mod event_loop;
 mod foreground;
-mod git_state;
 pub mod ignore_advice;
 pub mod mcp;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]

@@ -6,19 +6,18 @@
 //! the host as a [`HostEffect`].
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::arrivals::ArrivalSender;
 use crate::effect::{Effect, Notice, Order};
 use crate::engine::{Engine, EngineSettings, Moment};
 use crate::errand::Errand;
 use crate::event::{Event, SavedContent};
-use crate::git_state::GitState;
 use crate::worker::{FinishedRun, LookTicket, Worker, WorkerReport};
-use proctor_model::{CommandExit, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
+use proctor_model::{CommandExit, GitOperation, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
 use proctor_project::Progress;
 use proctor_tree::ignore::Matcher;
-use proctor_tree::watch::{Pace, Watcher, WatcherHandle};
+use proctor_tree::watch::{GitFiles, Pace, Watcher, WatcherHandle};
 use proctor_tree::{TreeHints, TreeIndex, is_unchanged_on_disk};
 
 /// An effect that the host (the foreground watch or the service) has to perform or to know about.
@@ -232,5 +231,33 @@ impl ProjectScheduler {
                 std::iter::once(HostEffect::NotRearmed).chain(effects).collect()
             }
         }
+    }
+}
+
+// The operation that git is in the middle of, as last reported to the engine. Git's files are read only when the engine is about
+// to decide something.
+
+/// Git's state for one project.
+#[derive(Debug)]
+struct GitState {
+    files: GitFiles,
+    told: Option<GitOperation>,
+}
+
+impl GitState {
+    /// Returns the state before anything has been reported to the engine.
+    fn of(root: &Path) -> Self {
+        Self { files: GitFiles::find(root), told: None }
+    }
+
+    /// Returns the event that the engine must handle before `event`, if git's operation has changed. Only hints and timers can
+    /// start runs, so only they need git's state.
+    fn before(&mut self, event: &Event) -> Option<Event> {
+        if !matches!(event, Event::Hints(_) | Event::Timer) {
+            return None;
+        }
+        let operation = self.files.read();
+        let is_news = std::mem::replace(&mut self.told, operation) != operation;
+        is_news.then_some(Event::Git(operation))
     }
 }

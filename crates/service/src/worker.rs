@@ -21,18 +21,15 @@ use proctor_tree::TreeHints;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
 use proctor_tree::watch::{Pace, Watcher};
 
-mod approvals;
 mod places;
 mod plans;
 mod queue;
-mod refused_task;
 mod serve;
-mod unknown_check;
 
 pub(super) use places::{PlaceKind, WorkPlace, WorkPlaces};
 pub(super) use plans::MissingPlan;
+pub use plans::UnknownCheck;
 use queue::TaskQueue;
-pub use unknown_check::UnknownCheck;
 
 /// A report of the worker's thread.
 #[derive(Debug)]

@@ -84,7 +84,7 @@ fn is_about_other_content(
     let now = standing.tasks.iter().find(|task| task.task == run.task);
     let (tree, plan) = now.map_or((None, None), |now| (now.tree, now.plan));
     let of_run = report.test_specification.plan_digest;
-    Ok(match (tree.is_some() && tree == run.tree, plan.is_some() && plan == of_run) {
+    Ok(match (tree.is_some() && tree == run.tree_digest, plan.is_some() && plan == of_run) {
         (true, true) => None,
         (false, true) => Some("another tree than the present one"),
         (true, false) => Some("another plan than the present one"),

@@ -43,7 +43,7 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>, here: &Loc
     let evidence = logged.map(|logged| logged.evidence);
     parts.extend(match (run.pruned, evidence, run.form) {
         (Some(why), _, _) => Some(format!("pruned ({})", why.setting())),
-        (None, Some(ProofState::Pruned), _) if run.manifest_hash.is_some() => Some("pruned".to_owned()),
+        (None, Some(ProofState::Pruned), _) if run.sealed.is_some() => Some("pruned".to_owned()),
         (None, Some(ProofState::Missing), _) => Some("evidence missing".to_owned()),
         (None, _, RunForm::Archive) => Some("archived".to_owned()),
         (None, _, RunForm::Directory) => None,

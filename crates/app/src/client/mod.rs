@@ -3,7 +3,6 @@
 //! Owns the client's side of the socket; the JSON types are in `api/`. Nothing here reads the environment: callers pass
 //! the socket's path.
 
-mod answer;
 mod connection;
 mod events;
 

@@ -1,19 +1,21 @@
 //! What a commit changes beside the trusted commit by which it can be green in another way. The texts of both commits are read from git's
 //! objects, and [`proctor_plan::changes`] says what of them is named.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::gate::errors::from_git_read_error;
 use crate::gate::plans::started_files;
 use crate::gate::policy::configuration_of;
-use proctor_evidence::AcceptedOf;
+use proctor_evidence::{AcceptedOf, Store};
 use proctor_git::{GitReadError, ObjectId};
-use proctor_model::{GatePolicy, TreeDigest, WeakenedChanges};
+use proctor_model::{ClaimOrigin, GatePolicy, ProjectId, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::{ChangedFile, GateChange, RecordedTests, find_gate_changes};
 use proctor_plan::config::Configuration;
-use proctor_project::{ChangedPath, ProjectRepository, StoreReader, changed_paths_between};
+use proctor_project::{ChangedPath, ProjectRepository, StoreReader, ToolchainNames, changed_paths_between, changed_toolchains};
 
 /// The largest file that is compared, in bytes.
 const LARGEST: usize = 1 << 20;
@@ -108,4 +110,53 @@ pub(super) fn trusted_tests(
         return Ok(Some(found).filter(|_| !is_weakened));
     }
     Ok(None)
+}
+
+// Looks whether the toolchains and installed packages of runs are what the runs name. A run of a save compares the stamps of
+// directories; here the stamp of every file is compared, which a save does not wait for.
+
+/// The toolchains of runs, each looked at once.
+pub(super) struct ToolchainsNow {
+    store: Store,
+    own: ToolchainNames,
+    /// For runs of other working trees, which name their environments relative to those.
+    elsewhere: BTreeMap<RunId, ToolchainNames>,
+    changed: RefCell<BTreeMap<RunId, Vec<String>>>,
+}
+
+impl ToolchainsNow {
+    /// Prepares to look at the toolchains of the runs of a project, and of other projects' runs. Nothing is looked at yet.
+    ///
+    /// # Errors
+    /// When the registered projects cannot be read.
+    pub(super) fn new(
+        environment: &Environment,
+        archive: &mut StoreReader,
+        root: &Path,
+        elsewhere: &BTreeMap<RunId, ProjectId>,
+    ) -> Result<Self, CommandError> {
+        let projects =
+            if elsewhere.is_empty() { Vec::new() } else { archive.projects().map_err(|error| from_run_error(&error))? };
+        let names = |root: &Path| ToolchainNames::new(root, environment.variables());
+        let of_project = |id: &ProjectId| projects.iter().find(|project| project.id == *id);
+        let of_run = |(run, id): (&RunId, &ProjectId)| Some((run.clone(), names(Path::new(&of_project(id)?.path))));
+        Ok(Self {
+            store: archive.store.clone(),
+            own: names(root),
+            elsewhere: elsewhere.iter().filter_map(of_run).collect(),
+            changed: RefCell::default(),
+        })
+    }
+
+    /// Returns the toolchains that have another content now than the run names, or were written since.
+    pub(super) fn changed(&self, origin: &ClaimOrigin) -> Vec<String> {
+        if let Some(known) = self.changed.borrow().get(&origin.run) {
+            return known.clone();
+        }
+        let names = self.elsewhere.get(&origin.run).unwrap_or(&self.own);
+        let changed = |conditions| changed_toolchains(&self.store, names, conditions);
+        let changed = origin.conditions.as_ref().map(changed).unwrap_or_default();
+        self.changed.borrow_mut().insert(origin.run.clone(), changed.clone());
+        changed
+    }
 }

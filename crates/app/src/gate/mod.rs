@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
-use crate::gate::beside::ChangesBeside;
+use crate::gate::beside::{ChangesBeside, ToolchainsNow};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
@@ -35,7 +35,6 @@ mod flips;
 mod notes;
 mod plans;
 mod policy;
-mod toolchains;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, is_checkout, missing_runs, run_missing};

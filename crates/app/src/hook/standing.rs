@@ -21,13 +21,14 @@ pub trait HookVerdictReader {
 }
 
 /// What is known about the project's tree as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HookJudgement {
     Passed,
     Failed,
     /// A failure for which the task goes on: in the phase RED of test-driven development a new test has to fail.
     FailedAsWanted,
     /// The tree was not tested yet.
+    #[default]
     Pending,
     /// No run can judge the tree until somebody changes something. The text says why.
     CannotJudge(String),
@@ -54,7 +55,7 @@ pub struct FailingItem {
 }
 
 /// How a project stands, for one decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookStanding {
     pub judgement: HookJudgement,
     /// The digest of the present tree. While a run is under way no status has it; [`Self::now`] then has it computed.
@@ -86,19 +87,7 @@ impl HookStanding {
 
     /// How a project stands whose directory is not there any more.
     pub fn gone() -> Self {
-        let judgement = HookJudgement::RootGone;
-        Self {
-            judgement,
-            tree: None,
-            verdict: None,
-            failing: Vec::new(),
-            failing_total: 0,
-            last: None,
-            last_run: None,
-            missing: Vec::new(),
-            rules_changed: String::new(),
-            lacks_tests: String::new(),
-        }
+        Self { judgement: HookJudgement::RootGone, ..Self::default() }
     }
 
     /// Reads how a project stands. Where the project has checks of its own, they are what counts; where it has none, all its tasks

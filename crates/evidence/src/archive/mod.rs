@@ -5,7 +5,7 @@
 //!
 //! * `write` and `read`: the format. An archive has one directory named like the run. The directory contains files sorted by
 //!   name, without owner and time, with mode 0600. All of this is one zstd frame with a checksum.
-//! * `stored`: lists archives, and reads a run's file from the run's directory or archive.
+//!   `read` also lists archives, and reads a run's file from the run's directory or archive.
 //!
 //! # What it may not do
 //!
@@ -13,15 +13,13 @@
 //! names.
 
 mod read;
-mod stored;
 mod write;
 
-pub use read::ArchiveProblem;
-pub(crate) use read::{ArchiveBounds, ArchiveFolder, ArchiveMember, read_archive};
-pub use stored::is_archived;
-pub(crate) use stored::{
-    archive_beside, for_each_stored_file, hash_stored_file, list_archives, read_stored_file, stream_stored_file,
+pub(crate) use read::{
+    ArchiveBounds, ArchiveFolder, ArchiveMember, archive_beside, for_each_stored_file, hash_stored_file, list_archives,
+    read_archive, read_stored_file, stream_stored_file,
 };
+pub use read::{ArchiveProblem, is_archived};
 pub(crate) use write::{ArchiveWriter, copy_into};
 
 #[cfg(test)]

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::EvidenceError;
 use crate::changes::{create_shared_file, remove_file, sync_file, write_all};
-use crate::signing::Envelope;
+use crate::keys::find_or_make_signer;
+use crate::signing::{Envelope, Signer};
+use crate::{EvidenceError, Store};
+use proctor_model::{Digest, Timestamp};
 
 /// The `schema` of a bundle: the name and version of its format.
 const BUNDLE_SCHEMA: &str = "proctor-attestation-bundle-v1";
@@ -58,6 +60,34 @@ pub fn parse_attestation_bundle(bytes: &[u8]) -> Result<Vec<u8>, BundleError> {
         return Err(BundleError::Schema { found: bundle.schema.chars().take(100).collect() });
     }
     Ok(bundle.envelopes.iter().flat_map(Envelope::to_line).collect())
+}
+
+// Signs attestations with the store's key.
+
+/// Signs with the key that the store uses now.
+#[derive(Debug)]
+pub struct Attestor {
+    signer: Signer,
+}
+
+impl Attestor {
+    /// Reads the store's key; makes it if the store has none.
+    ///
+    /// # Errors
+    /// When the key cannot be read or made.
+    pub fn open(store: &Store, now: Timestamp) -> Result<Self, EvidenceError> {
+        Ok(Self { signer: find_or_make_signer(store, now)? })
+    }
+
+    /// Returns the id of the key.
+    pub fn key(&self) -> Digest {
+        self.signer.public().id()
+    }
+
+    /// Signs a statement. Returns a DSSE envelope as one line, with its line end. The same statement always gives the same line.
+    pub fn sign(&self, statement: &[u8]) -> Vec<u8> {
+        Envelope::sign(statement, &self.signer).to_line()
+    }
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@
 //!
 //! * `claim`: the result of one run on the content, as an in-toto test result v0.1.
 //! * `acceptance`: that a person accepts what a commit changes about how it is judged.
-//! * `summary`: that a policy accepted the content, as a SLSA verification summary v1, for tools that know this format only.
-//! * `sign`: signs them with the store's key, each in a DSSE envelope on a line of its own.
-//! * `bundle`: a file with such envelopes, written and read.
+//! * `summary`: that a policy accepted the content, as a SLSA verification summary v1, for tools that know this format only. Also the
+//!   names of a run's tests, from the run's signed statements.
+//! * `bundle`: signs them with the store's key, each in a DSSE envelope on a line of its own, and writes and reads files of them.
 //! * `read`: reads lines that others wrote. No line is trusted before its signature is checked by a key that the caller trusts, and
 //!   what is not understood wholly does not count.
-//! * `named_tests`: the names of a run's tests, from the run's signed statements.
 //!
 //! `anchor/git` keeps the lines in git notes.
 //!
@@ -20,17 +19,13 @@
 mod acceptance;
 mod bundle;
 mod claim;
-mod named_tests;
 mod read;
-mod sign;
 mod summary;
 #[cfg(test)]
 mod vectors;
 
 pub use acceptance::{AcceptedChanges, AcceptedOf};
-pub use bundle::{BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
+pub use bundle::{Attestor, BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
 pub use claim::{ClaimedFlip, CommitClaim};
-pub use named_tests::{NamedTests, named_tests};
 pub use read::{AttestationReader, AttestationRefusal, ReadAttestation};
-pub use sign::Attestor;
-pub use summary::VerificationSummary;
+pub use summary::{NamedTests, VerificationSummary, named_tests};

@@ -11,11 +11,8 @@ mod action_result;
 mod attested;
 mod build;
 mod build_action;
-mod build_criteria;
 mod build_debt;
-mod build_observed;
 mod bytes;
-mod ending;
 mod environment;
 mod excerpt;
 mod exchange_records;
@@ -23,12 +20,8 @@ mod facts;
 mod failed;
 mod file_names;
 mod formats;
-mod hash;
-mod hidden;
-mod interrupted;
 mod outgoing;
 mod plain_text;
-mod proven_checks;
 mod records;
 mod redact;
 mod redact_shapes;
@@ -43,7 +36,9 @@ pub use attested::{AttestedRun, AttestedTests, attested};
 pub use build::{GENERATED_BY, build, test_specification, with_evidence_files};
 pub use build_action::{action_result, earlier_attempt};
 pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
-pub use bytes::{ReportError, parse, parse_debt, parse_run_start, parse_with_hash, to_bytes};
+pub use bytes::{
+    ReportError, parse, parse_debt, parse_run_start, parse_with_hash, report_hash, seal_debt_hash, seal_hash, to_bytes,
+};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, ObservationFacts, exchange_record, file_record};
@@ -59,18 +54,17 @@ pub use file_names::{
     ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,
 };
 pub use formats::{ExportedRun, export_texts, workflow_error};
-pub use hash::{report_hash, seal_debt_hash, seal_hash};
-pub use interrupted::interrupted_report;
 pub use outgoing::{OutgoingRedactor, relative_paths};
 pub use plain_text::plain_text;
-pub use proven_checks::count_checks;
 pub use records::{
     ACTION_SCHEMA, DIAGNOSTICS_SCHEMA, RUN_SCHEMA, TEST_RESULTS_SCHEMA, action_record, diagnostics_record, run_start_details,
     test_results_record,
 };
 pub use redact::{redact_document, redact_text, redact_to_bytes};
 pub use refused::{refused_report, refused_start};
+pub use sums::count_checks;
 pub use task_list::{TaskListUpdate, TaskLists, TaskState, TaskVerdict, build_task_lists, plan_task_list_update};
+pub use unrun::interrupted_report;
 pub use wire::{
     ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2,
     AgentInstructionsV1, AttemptV2, AuthenticityV2, BodyV1, ByteRangeV2, CachesV2, CleanupExecutionV2, CompletionV2,

@@ -1,6 +1,7 @@
 //! Builds the report of a refused run: the task's specification has errors, so nothing was run (C10, C78).
 
 use crate::report::build::{GENERATED_BY, build_issue, unsealed};
+use crate::report::build_action::untouched_entry;
 use crate::report::unrun::{tree_before, unrun_report};
 use crate::report::{
     ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionResultV2, ActionResultsV2, CleanupExecutionV2, CompletionV2,
@@ -113,31 +114,10 @@ fn build_invalid(outline: &ActionOutline, facts: &InvalidFacts) -> ActionResultV
 /// Returns the entry of an action without errors. It was not run because errors stand elsewhere in the specification.
 fn build_skipped(outline: &ActionOutline) -> ActionResultV2 {
     ActionResultV2 {
-        action_id: outline.id.clone(),
-        name: outline.id.to_string(),
-        action_type: outline.action_type.clone(),
-        // Nothing was run, so no tool's output was read.
-        tool: String::new(),
-        disposition: DispositionV2::Skipped,
         skip_reason: Some(SkipReason::SpecificationWrong),
-        status: None,
-        blocking: None,
         description: outline.description.clone(),
         command: outline.subject.clone(),
-        directory: None,
-        duration: None,
-        evidence: None,
-        evidence_files: Vec::new(),
-        reused: None,
-        attempts: None,
-        flaky: None,
-        earlier_attempts: Vec::new(),
-        result: None,
-        classification: None,
-        root_cause: None,
-        impact: None,
-        debt_generation: None,
-        agent_action: None,
+        ..untouched_entry(&outline.id, outline.action_type.clone())
     }
 }
 

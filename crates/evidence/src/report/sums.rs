@@ -1,7 +1,9 @@
 //! The sums of the report: every count is computed from the list it counts (C61–C63, C65).
 
-use crate::report::{ActionCountsV2, ActionDisposition, ActionResult, ActionResultsV2, SkipReason, TestTotalsV2};
-use proctor_model::{ActionPhase, ResultType, TestResults};
+use crate::report::{
+    ActionCountsV2, ActionDisposition, ActionResult, ActionResultV2, ActionResultsV2, ExecutionReportV2, SkipReason, TestTotalsV2,
+};
+use proctor_model::{ActionPhase, CheckCounts, CheckProof, ResultType, TestResults};
 
 /// Returns the number of actions by phase and disposition (C62).
 pub(super) fn compute_action_counts(actions: &[ActionResult]) -> ActionCountsV2 {
@@ -93,6 +95,22 @@ fn compute_rate(part: u64, whole: u64) -> Option<f64> {
     let (part, whole) = (u128::from(part), u128::from(whole));
     let tenths = (part * 2000 + whole) / (2 * whole);
     Some(u32::try_from(tenths).map_or(f64::from(u32::MAX), f64::from) / 10.0)
+}
+
+// Counts the checks of a report that have a result on the run's own tree. Pure.
+
+/// Returns how many checks a report has, and how many of them have a result on its tree.
+pub fn count_checks(report: &ExecutionReportV2) -> CheckCounts {
+    CheckCounts::of_proofs(report.step_execution.results.iter().map(proof))
+}
+
+fn proof(check: &ActionResultV2) -> CheckProof {
+    match &check.reused {
+        Some(reused) if reused.other_tree.is_some() => CheckProof::Nothing,
+        Some(_) => CheckProof::Reused,
+        None if check.skip_reason == Some(SkipReason::NotSelected) => CheckProof::Nothing,
+        None => CheckProof::OfThisRun,
+    }
 }
 
 #[cfg(test)]

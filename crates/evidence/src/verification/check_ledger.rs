@@ -4,11 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::keys::{KeyRing, KnownKey};
+use crate::ledger_file::{put_in, read_segment, segments};
 use crate::ledger_tail::{ChainEnd, is_write_cut_short, parse_line, whole_length};
 use crate::line_signature::{describe_wrong_signature, is_line_signed};
+use crate::verification::check_run::check_file;
+use crate::verification::check_store::{owner, relative};
+use crate::verification::inspect::{InspectedEntry, InspectionDepth, inspect_entry};
 use crate::verification::parallel::in_parallel;
+use crate::verification::verify_store::LEDGER_MODE;
 use crate::verification::{EvidenceFault, FaultKind};
-use proctor_model::{Digest, LedgerBody, LedgerLine, ProjectId, PrunedRun, RunId, RunLine, Sequence};
+use crate::{EvidenceError, Store};
+use proctor_model::{
+    Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunLine, RunRecord, Sequence, TaskId,
+};
 
 /// What `check_ledger` read from a ledger file.
 #[derive(Debug, Default)]
@@ -163,4 +171,89 @@ fn check_pruned(pruned: &[PrunedRun], line: Sequence, manifests: &BTreeMap<&RunI
     let fault =
         |run: &PrunedRun| EvidenceFault::new(FaultKind::PruneWrong, path, format!("line {} is about {}", line.0, run.run_id));
     pruned.iter().filter(is_wrong).map(fault).collect()
+}
+
+// Checks the compressed segments of a ledger, and reads the ledger through them.
+
+/// Puts the bytes of a ledger's compressed segments in their places, and reports segments that do not hold them.
+pub(super) fn put_segments_in(
+    store: &Store,
+    ledger: &Path,
+    content: &mut [u8],
+    faults: &mut Vec<EvidenceFault>,
+) -> Result<(), EvidenceError> {
+    for (range, path) in segments(ledger)? {
+        let shown = relative(store, &path);
+        let mut damaged = |why: String| faults.push(EvidenceFault::new(FaultKind::SegmentWrong, &shown, why));
+        match read_segment(&range, &path) {
+            Ok(_) if range.end > content.len() as u64 => damaged("the ledger is shorter".to_owned()),
+            Ok(bytes) if put_in(content, 0, &range, &bytes) => {}
+            Ok(_) => damaged("the ledger has other bytes there".to_owned()),
+            Err(error) => damaged(error.to_string()),
+        }
+        if let InspectedEntry::File(file) = inspect_entry(&path, InspectionDepth::Content) {
+            faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
+        }
+    }
+    Ok(())
+}
+
+// What a ledger says about each run of its project, by the kind of ledger line.
+
+/// What the ledger says about each run, by the kind of ledger line.
+#[derive(Default)]
+pub(super) struct RunsInLedger<'a> {
+    /// The sealed runs, each with the sequence number of its ledger line.
+    pub(super) runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
+    /// The runs that a newer save stopped, each with its task.
+    pub(super) superseded: BTreeMap<&'a RunId, &'a TaskId>,
+    pub(super) pruned: BTreeSet<&'a RunId>,
+    pub(super) archived: BTreeMap<&'a RunId, &'a PackedRun>,
+    /// The runs that the ledger's last line prunes.
+    pub(super) pruned_last: &'a [PrunedRun],
+}
+
+impl<'a> RunsInLedger<'a> {
+    pub(super) fn from_ledger(read: &'a ParsedLedger) -> Self {
+        let pruned_last = read.last().map_or(&[][..], |line| line.body.pruned_runs());
+        let mut runs = Self { pruned_last, ..Self::default() };
+        for (_, line) in &read.lines {
+            match line.body.about_runs() {
+                Some(RunLine::Sealed(record)) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
+                Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id, &record.task)),
+                Some(RunLine::Pruned(pruned)) => runs.pruned.extend(pruned.iter().map(|run| &run.run_id)),
+                Some(RunLine::Archived(record)) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
+                None => {}
+            }
+        }
+        runs
+    }
+
+    /// Returns the runs that are kept as archives, each with its entry in the archiving line and its own ledger record.
+    pub(super) fn kept_as_archives(&self) -> Vec<(&'a PackedRun, (u64, &'a RunRecord))> {
+        let kept = self.archived.iter().filter(|(run_id, _)| !self.pruned.contains(*run_id));
+        kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
+    }
+
+    /// Returns the fault if a run's archive should not exist, or should not be in this task's directory.
+    /// `verify_archive` checks the archive's content.
+    pub(super) fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
+        match self.archived.get(run_id) {
+            Some(_) if self.pruned.contains(run_id) => Some((FaultKind::RunPruned, "its archive should be gone")),
+            Some(packed) if packed.task == *task => None,
+            Some(_) => Some((FaultKind::RunMisplaced, "the ledger lists it under another task")),
+            None => Some((FaultKind::ArchiveUnnamed, "there is an archive, but no ledger line")),
+        }
+    }
+
+    /// Returns whether a line is about a run of this task, so that the task has a directory.
+    pub(super) fn has_task(&self, task: &TaskId) -> bool {
+        self.runs.values().any(|(_, record)| record.task == *task) || self.superseded.values().any(|of| *of == task)
+    }
+
+    /// Returns the run to which `latest` of this task should point.
+    pub(super) fn latest(&self, task: &TaskId) -> Option<&'a RunId> {
+        let counting = self.runs.values().filter(|(_, record)| record.task == *task && record.leads_latest());
+        counting.max_by_key(|(sequence, _)| *sequence).map(|(_, record)| &record.run_id)
+    }
 }

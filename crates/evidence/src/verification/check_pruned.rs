@@ -5,10 +5,13 @@ use std::path::Path;
 
 use crate::manifest::parse_manifest;
 use crate::names::MANIFEST_NAME;
+use crate::verification::check_ledger::ParsedLedger;
 use crate::verification::check_run::{DIRECTORY_MODE, SEALED_MODE, check_access, check_file};
+use crate::verification::check_store::relative;
 use crate::verification::inspect::{InspectedDirectory, InspectedEntry};
-use crate::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
-use proctor_model::PrunedRun;
+use crate::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult};
+use crate::{Store, StoredRun, list_runs};
+use proctor_model::{LedgerBody, ProjectId, PruneReason, PrunedRun};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PrunedRemainder {
@@ -61,4 +64,28 @@ fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun
         | InspectedEntry::Other
         | InspectedEntry::Unreadable(_) => false,
     })
+}
+
+// Judges what is left of a project that a person removed with its evidence (`proctor remove --purge`).
+
+impl VerificationResult {
+    /// Counts the runs that purges removed. If the ledger's last line purges the project and its directory is still there, a
+    /// process died while it removed it: then the links in it lead nowhere, which is unfinished work and no fault.
+    pub(super) fn note_purge(&mut self, store: &Store, project: &ProjectId, read: &ParsedLedger, is_busy: bool) {
+        let pruned = read.lines.iter().flat_map(|(_, line)| line.body.pruned_runs());
+        self.purged = pruned.filter(|run| run.why == PruneReason::Purged).count() as u64;
+        let directory = store.project_directory(project);
+        let Some(purge) = read.last().filter(|line| matches!(line.body, LedgerBody::Purged(_))) else { return };
+        let is_named = |run: &StoredRun| purge.body.pruned_runs().iter().any(|pruned| pruned.run_id == run.run_id);
+        // A run that the line does not name began after the purge.
+        let is_over = list_runs(store, project, None).is_ok_and(|runs| runs.iter().any(|run| !is_named(run)));
+        if is_over || directory.symlink_metadata().is_err() {
+            return;
+        }
+        self.faults.retain(|fault| !matches!(fault.kind, FaultKind::LatestWrong | FaultKind::NameWrong));
+        if !is_busy {
+            let detail = "the project was removed with its evidence".to_owned();
+            self.unfinished.push(UnfinishedWork::new(UnfinishedKind::Purging, relative(store, &directory), detail));
+        }
+    }
 }

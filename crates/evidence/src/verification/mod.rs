@@ -2,7 +2,7 @@
 //!
 //! # What it owns
 //!
-//! `inspect` and `inspect_archive` gather facts from the disk. `check_*` judge them (pure: facts in, [`EvidenceFault`]s out). The
+//! `inspect` gathers facts from the disk. `check_*` judge them (pure: facts in, [`EvidenceFault`]s out). The
 //! kinds of faults are the rows of one table, [`FaultKind`]. Remains of a dead proctor process are [`UnfinishedWork`] and not a
 //! fault. `verify_store` combines all of this for a store, `verify_archive` for an archived run in it, and `verify_copy` for a
 //! run that was copied elsewhere.
@@ -14,30 +14,21 @@
 mod check_anchor;
 mod check_keys;
 mod check_ledger;
-mod check_links;
 mod check_pruned;
-mod check_purge;
 mod check_report;
 mod check_run;
-mod check_segments;
-mod check_signatures;
 mod check_store;
-mod check_task;
 mod fault;
 mod inspect;
-mod inspect_archive;
 mod parallel;
-mod runs_in_ledger;
 mod steadily;
-mod store_paths;
 mod unfinished;
 mod verify_archive;
 mod verify_copy;
 mod verify_store;
 
 pub use check_anchor::check_anchor;
-pub use check_links::name_links;
-pub use check_store::check_store_entries;
+pub use check_store::{check_store_entries, name_links};
 pub use fault::{EvidenceFault, FaultKind, sort_by_cause};
 pub use steadily::{is_ahead, ledger_file, line_from_the_future, verify_steadily};
 pub use unfinished::{UnfinishedKind, UnfinishedWork};

@@ -14,9 +14,9 @@ use crate::signing::PublicKey;
 use crate::verification::check_anchor::check_proof;
 use crate::verification::check_run::{CheckedRun, RunSigner, check_entry, check_run};
 use crate::verification::inspect::{
-    InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entry, needs_content,
+    InspectedArchive, InspectedDirectory, InspectedEntry, InspectionDepth, inspect_archive, inspect_directory, inspect_entry,
+    needs_content,
 };
-use crate::verification::inspect_archive::{InspectedArchive, inspect_archive};
 use crate::verification::verify_store::file_count_and_size;
 use crate::verification::{EvidenceFault, FaultKind, VerificationResult, sort_by_cause};
 use crate::{EvidenceError, InclusionProof};

@@ -7,18 +7,14 @@ use crate::files::{SizeAndDigest, hash_file};
 use crate::keys::{KeyRing, is_temporary_key_file, key_files, keys_directory, read_key_ring, retired_private_halves};
 use crate::names::run_from_archive_name;
 use crate::verification::check_keys::{check_key_lines, check_keys, check_takeover_lines};
-use crate::verification::check_ledger::{ParsedLedger, check_ledger};
-use crate::verification::check_links::{check_guarded, name_links};
+use crate::verification::check_ledger::{ParsedLedger, RunsInLedger, check_ledger, put_segments_in};
 use crate::verification::check_pruned::{PrunedRemainder, check_pruned};
-use crate::verification::check_run::{CheckedRun, RunSigner, check_access, check_file, check_run};
-use crate::verification::check_segments::put_segments_in;
-use crate::verification::check_task::check_task;
+use crate::verification::check_run::{CheckedRun, RunSigner, check_access, check_file, check_run, check_task};
+use crate::verification::check_store::{check_guarded, name_links, owner, relative};
 use crate::verification::inspect::{
     InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
 };
 use crate::verification::parallel::in_parallel;
-use crate::verification::runs_in_ledger::RunsInLedger;
-use crate::verification::store_paths::{owner, relative};
 use crate::verification::verify_archive::verify_archive;
 use crate::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, sort_by_cause};
 use crate::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};

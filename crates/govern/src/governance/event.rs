@@ -2,9 +2,8 @@
 
 use crate::governance::gate::WorkflowGate;
 use crate::governance::name::Slug;
-use crate::governance::record::{ConsultationRecord, FiledIssue};
+use crate::governance::record::{ConsultationRecord, FiledIssue, TrailFile};
 use crate::governance::state::WorkflowState;
-use crate::governance::trail::TrailFile;
 use proctor_model::Timestamp;
 
 /// A person's reaction to a question of the workflow.

@@ -13,19 +13,17 @@
 //! a model, open a file, or read a clock. `workflow/` does that.
 //!
 //! Where to look: `state` has the states, `event` the events and effects, and `machine` the transitions, with a file for each part of the
-//! workflow. `gate` and `wording` have the questions to people. `trail` names the kept files, and `record` has the JSON files among them.
-//! `verdict` reads the deciding line of a review, `waiting` says who has to act, `fields` reads title and labels of a draft, and `prompt`
+//! workflow. `gate` and `wording` have the questions to people. `record` names the kept files, and has the JSON files among them.
+//! `verdict` reads the deciding line of a review, and title and labels of a draft, `waiting` says who has to act, and `prompt`
 //! has the prompts for the models.
 
 mod event;
-mod fields;
 mod gate;
 mod machine;
 mod name;
 mod prompt;
 mod record;
 mod state;
-mod trail;
 mod verdict;
 mod waiting;
 mod wording;
@@ -34,18 +32,16 @@ pub use event::{
     EditorFile, EventContext, PauseReason, PersonAnswer, PersonQuestion, WorkflowEffect, WorkflowEnding, WorkflowEvent,
     WorkflowTransition,
 };
-pub use fields::{IssueFields, parse_fields};
 pub use gate::{GateChoice, WorkflowGate, parse_choice};
 pub use machine::handle;
 pub use name::{NameError, Slug, WorkflowId, slug_from_file_name};
 pub use prompt::{ISSUE_TEMPLATE, PinnedText, REVIEW_PROMPT, TamperedPrompt, draft_prompt, review_prompt};
-pub use record::{ConsultationRecord, FiledIssue};
+pub use record::{ConsultationRecord, FiledIssue, TrailEntry, TrailFile, TrailKind, done_directory, file_name};
 pub use state::{
     DecisionPhase, DecisionSubject, DraftBasis, DraftReview, FilingRetry, FilingStep, IssueToFile, LoadingStep, ModelNames,
     WorkflowCounters, WorkflowLimits, WorkflowNode, WorkflowStart, WorkflowState,
 };
-pub use trail::{TrailEntry, TrailFile, TrailKind, done_directory, file_name};
-pub use verdict::{IssueVerdict, parse_verdict};
+pub use verdict::{IssueFields, IssueVerdict, parse_fields, parse_verdict};
 pub use waiting::WorkflowTurn;
 
 #[cfg(test)]

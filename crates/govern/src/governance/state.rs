@@ -3,11 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::governance::fields::IssueFields;
 use crate::governance::name::{Slug, WorkflowId};
-use crate::governance::record::FiledIssue;
-use crate::governance::trail::{TrailEntry, TrailKind, file_name};
-use crate::governance::verdict::{IssueVerdict, parse_verdict};
+use crate::governance::record::{FiledIssue, TrailEntry, TrailKind, file_name};
+use crate::governance::verdict::{IssueFields, IssueVerdict, parse_verdict};
 
 /// The state of a workflow between two events. A checkpoint stores it as JSON, so the JSON keys never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

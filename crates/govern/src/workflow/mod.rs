@@ -9,11 +9,9 @@
 //! This folder starts no program itself: a [`WorkflowHost`] does that. The answer at a gate (a question that only a
 //! person may answer) comes only from a [`Person`] at the terminal.
 //!
-//! Where to look: `runner` has the loop, and `perform` performs one effect. `consult` asks a model, `repository` makes
-//! the models' copy of the project and commits the trail, and `tracker` creates labels and issues. `checkpoint` has the
-//! stored form of a workflow, and `waiting` lists the workflows that are not over.
+//! Where to look: `runner` has the loop, the stored form of a workflow, and the list of those that are not over, and `perform` performs one effect. `consult` asks a model, `repository` makes
+//! the models' copy of the project and commits the trail, and `tracker` creates labels and issues.
 
-mod checkpoint;
 mod consult;
 mod error;
 mod interfaces;
@@ -22,13 +20,11 @@ mod repository;
 mod runner;
 mod settings;
 mod tracker;
-mod waiting;
 
 pub use error::WorkflowError;
 pub use interfaces::{Consultation, EditorFailure, ModelRole, Person, ToolEnd, ToolRequest, WorkflowHost};
-pub use runner::{PointObserver, WorkflowBeginning, WorkflowRunner};
+pub use runner::{PointObserver, WaitingWorkflow, WorkflowBeginning, WorkflowRunner, list_waiting_workflows};
 pub use settings::{ModelCommand, WorkflowModels, WorkflowProject, WorkflowSettings};
-pub use waiting::{WaitingWorkflow, list_waiting_workflows};
 
 #[cfg(test)]
 mod tests;

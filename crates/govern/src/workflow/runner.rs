@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use crate::governance::{
     EventContext, ModelNames, Slug, TrailFile, WorkflowEffect, WorkflowEnding, WorkflowId, WorkflowStart, WorkflowState,
     WorkflowTransition, handle, slug_from_file_name,
 };
-use crate::workflow::checkpoint::WorkflowCheckpoint;
 use crate::workflow::error::WorkflowError;
 use crate::workflow::interfaces::{Person, WorkflowHost};
 use crate::workflow::settings::{WorkflowProject, WorkflowSettings, checkpoints_file};
-use proctor_evidence::{WorkflowLock, mint_nonce};
+use proctor_evidence::{Store, WorkflowLock, mint_nonce};
 use proctor_index::Checkpoints;
-use proctor_model::{Digest, GovernanceRecord, Timestamp};
+use proctor_model::{Digest, GovernanceRecord, ProjectId, Timestamp};
 use proctor_sandbox::process::clock;
 
 /// A function that is called at every point at which a crash must not change how the workflow ends. Tests end the
@@ -234,5 +235,72 @@ impl<'a> WorkflowRunner<'a> {
         save(Vec::new())?;
         (self.observe_point)();
         Ok(())
+    }
+}
+
+// Lists the workflows of a project that are not over. Only their checkpoints are read: nothing is locked, started or
+// written.
+
+/// A workflow that is not over. A process may or may not be working on it at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingWorkflow {
+    pub slug: String,
+    /// When the workflow came to its present node (step); `None` if the checkpoint does not say.
+    pub since: Option<Timestamp>,
+    /// The content of the checkpoint; `None` if another version of proctor has written it and this version cannot read
+    /// it.
+    pub state: Option<WorkflowState>,
+}
+
+/// Returns the workflows of a project that are not over, sorted by slug.
+///
+/// # Errors
+/// When the checkpoints cannot be read.
+pub fn list_waiting_workflows(store: &Store, project: &ProjectId) -> Result<Vec<WaitingWorkflow>, WorkflowError> {
+    let file = checkpoints_file(store);
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let checkpoints = Checkpoints::open(&file).map_err(WorkflowError::Checkpoint)?;
+    let kept = checkpoints.list(project).map_err(WorkflowError::Checkpoint)?;
+    let waiting = kept.into_iter().map(|one| {
+        let state = WorkflowCheckpoint::parse(&one.text).ok().map(|checkpoint| checkpoint.state);
+        WaitingWorkflow { slug: one.slug, since: one.since, state }
+    });
+    Ok(waiting.collect())
+}
+
+// A workflow's checkpoint, which is stored after every transition: the state, and the files of the audit trail that
+// may not be on disk yet.
+
+const SCHEMA: &str = "proctor-checkpoint-v1";
+
+/// The JSON form of a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WorkflowCheckpoint {
+    schema: String,
+    state: WorkflowState,
+    /// Files of the audit trail that may not be on disk yet. A resumed workflow writes them before it does anything
+    /// else.
+    unwritten: Vec<TrailFile>,
+}
+
+impl WorkflowCheckpoint {
+    fn new(state: &WorkflowState, unwritten: Vec<TrailFile>) -> Self {
+        Self { schema: SCHEMA.to_owned(), state: state.clone(), unwritten }
+    }
+
+    fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a checkpoint has string keys only")
+    }
+
+    fn parse(text: &str) -> serde_json::Result<Self> {
+        let checkpoint: Self = serde_json::from_str(text)?;
+        if checkpoint.schema == SCHEMA {
+            return Ok(checkpoint);
+        }
+        let why = format!("its schema is `{}`, not `{SCHEMA}`", checkpoint.schema);
+        Err(<serde_json::Error as serde::de::Error>::custom(why))
     }
 }

@@ -18,13 +18,12 @@
 //! * `codec`: the byte forms of lists of tests
 //! * `write`: a run becomes rows
 //! * `renames`: a test that was renamed keeps its number
-//! * `read`: rows become values; `read_trends`: what is asked about many runs at once
+//! * `read`: rows become values
 //! * `limit`: the oldest rows go, and those of purged runs
 
 mod codec;
 mod limit;
 mod read;
-mod read_trends;
 mod renames;
 mod write;
 

@@ -1,8 +1,7 @@
 //! Tests the index of tests: what is added is read back, within its limit, and bytes of other programs are refused.
 
 use super::*;
-use crate::schema::{MIGRATIONS, migrate, read_version};
-use crate::testing::{TestIndex, everything_counts, project, run_id, run_record, task};
+use crate::testing::{TestIndex, project, run_id, run_record, task};
 use proctor_model::{
     ChangedFile, Digest, LedgerBody, OverallResult, OverallStatus, PruneReason, PruneRecord, PrunedRun, TreeDifference,
     TreeDigest,
@@ -341,65 +340,6 @@ fn bytes_of_another_program_are_damage_and_no_answer() {
         let answer = index.index.check_runs(&project(SHOP), check, all(true));
         assert!(matches!(answer, Err(IndexError::Value { .. })), "{column} {bytes}: {answer:?}");
         connection.execute("UPDATE history_results SET outcomes = x'', durations = x''", []).unwrap();
-    }
-}
-
-#[test]
-fn a_file_of_version_13_gets_the_tables_and_keeps_its_rows() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("state.db");
-    let mut connection = Connection::open(&path).unwrap();
-    migrate(&mut connection, &MIGRATIONS[..13]).unwrap();
-    let row = "INSERT INTO runs (project, sequence, run_id, task, started, status, counts, blocking, report_hash) \
-               VALUES ('shop-00000001', 1, ?1, 'default', 0, 'SUCCESS', 1, 0, 'x')";
-    connection.execute(row, [run_id(1).as_str()]).unwrap();
-    drop(connection);
-    let index = StoreIndex::open(&path, everything_counts).unwrap();
-    assert_eq!(index.set_aside, None);
-    assert_eq!(index.index.runs_without_tests(&project(SHOP), 9).unwrap(), [Sequence(1)]);
-    assert_eq!(read_version(&Connection::open(&path).unwrap()).unwrap() as usize, MIGRATIONS.len());
-}
-
-#[test]
-fn a_file_of_version_15_gets_row_numbers_and_keeps_its_rows_with_their_columns() {
-    let mut connection = Connection::open_in_memory().unwrap();
-    migrate(&mut connection, &MIGRATIONS[..15]).unwrap();
-    let tables = ["runs", "history_runs", "history_rosters", "history_results"];
-    for table in tables {
-        let columns: Vec<(String, String)> = connection
-            .prepare(&format!("SELECT name, type FROM pragma_table_info('{table}')"))
-            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
-            .unwrap();
-        for row in 1..=3 {
-            let value = |(place, (name, kind)): (usize, &(String, String))| match kind.as_str() {
-                "INTEGER" => format!("{}", row * 100 + place),
-                "BLOB" => format!("x'0{row}'"),
-                _ => format!("'{name} {row}'"),
-            };
-            let values: Vec<String> = columns.iter().enumerate().map(value).collect();
-            connection.execute(&format!("INSERT INTO {table} VALUES ({})", values.join(", ")), []).unwrap();
-        }
-    }
-    let rows = |connection: &Connection| -> Vec<String> {
-        let mut rows = Vec::new();
-        for table in tables {
-            let mut statement = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1, 2, 3")).unwrap();
-            let count = statement.column_count();
-            let names = statement.column_names().collect::<Vec<_>>().join(" ");
-            let mut found = statement.query([]).unwrap();
-            while let Some(row) = found.next().unwrap() {
-                let cells: Vec<String> = (0..count).map(|cell| format!("{:?}", row.get_ref(cell).unwrap())).collect();
-                rows.push(format!("{table} {names} {}", cells.join(" ")));
-            }
-        }
-        rows
-    };
-    let before = rows(&connection);
-    assert_eq!(before.len(), 12);
-    migrate(&mut connection, &MIGRATIONS[..16]).unwrap();
-    assert_eq!(rows(&connection), before);
-    for table in tables {
-        connection.query_row(&format!("SELECT rowid FROM {table} LIMIT 1"), [], |row| row.get::<_, i64>(0)).unwrap();
     }
 }
 

@@ -71,7 +71,7 @@ impl StoreReader {
             are_all_files_known,
         };
         let known = self.tests_by_number(project)?;
-        let former = self.index.former_names(project).map_err(ProjectError::Index)?;
+        let former = self.index.former_names(project)?;
         comparison.renamed = renamed_between(&former, &known, from.sequence, to.sequence);
         comparison.renamed.retain(|renamed| renamed.test.task == from.task);
         for (number, (check, before)) in &before {
@@ -87,7 +87,7 @@ impl StoreReader {
     /// Returns the last attempt of each check of a run. A reused result is replaced by the run that carried the check out.
     fn results(&self, project: &ProjectId, run: &PastRun) -> Result<Results, ProjectError> {
         let mut results = Results::new();
-        for (check, result) in self.index.checks_of_run(project, run.sequence).map_err(ProjectError::Index)? {
+        for (check, result) in self.index.checks_of_run(project, run.sequence)? {
             let result = match &result.reused {
                 Some(source) => self.carried_out(project, source, &check)?.unwrap_or(result),
                 None => result,
@@ -98,9 +98,9 @@ impl StoreReader {
     }
 
     fn carried_out(&self, project: &ProjectId, run: &RunId, check: &IndexedCheck) -> Result<Option<CheckRun>, ProjectError> {
-        let found = self.index.past_run(project, run).map_err(ProjectError::Index)?;
+        let found = self.index.past_run(project, run)?;
         let Some((run, _)) = found else { return Ok(None) };
-        let results = self.index.checks_of_run(project, run.sequence).map_err(ProjectError::Index)?;
+        let results = self.index.checks_of_run(project, run.sequence)?;
         Ok(results.into_iter().filter(|(other, _)| other.number == check.number).map(|(_, result)| result).next_back())
     }
 
@@ -113,7 +113,7 @@ impl StoreReader {
         after: &CheckRun,
         comparison: &mut RunComparison,
     ) -> Result<(), ProjectError> {
-        let mut rosters = self.index.rosters(project, &rosters_in([before, after])).map_err(ProjectError::Index)?;
+        let mut rosters = self.index.rosters(project, &rosters_in([before, after]))?;
         // A check without a record of tests says nothing about them.
         let (Some(tests_before), Some(tests_after)) = (tests(before, &rosters), tests(after, &rosters)) else { return Ok(()) };
         let numbers: BTreeSet<u32> = tests_before.keys().chain(tests_after.keys()).copied().collect();
@@ -135,7 +135,7 @@ impl StoreReader {
                     let was_failing = from.is_some_and(|(outcome, ..)| outcome.is_failure());
                     if outcome.is_failure() && !was_failing {
                         let message = message.map(|number| self.index.failure_message(project, number)).transpose();
-                        comparison.newly_failing.push(compared(message.map_err(ProjectError::Index)?.flatten()));
+                        comparison.newly_failing.push(compared(message?.flatten()));
                     } else if *outcome == TestOutcome::Passed && was_failing {
                         comparison.mended.push(compared(None));
                     } else if from.is_some_and(|(before, ..)| before != outcome) {
@@ -155,7 +155,7 @@ impl StoreReader {
             return Ok(());
         }
         let earlier = self.results_up_to(project, check, before)?;
-        rosters.extend(self.index.rosters(project, &rosters_in(&earlier)).map_err(ProjectError::Index)?);
+        rosters.extend(self.index.rosters(project, &rosters_in(&earlier))?);
         let durations = durations_in(&earlier, &rosters);
         for (number, before_us, now_us) in slower {
             let earlier = durations.get(&number).cloned().unwrap_or_default();
@@ -170,7 +170,7 @@ impl StoreReader {
 
     /// Returns the last results of a check up to the one of the earlier run.
     fn results_up_to(&self, project: &ProjectId, check: u32, last: &CheckRun) -> Result<Vec<CheckRun>, ProjectError> {
-        let later = self.index.results_after(project, check, last.sequence).map_err(ProjectError::Index)?;
+        let later = self.index.results_after(project, check, last.sequence)?;
         let wanted = NewestTests { limit: NOISE, skip: later, durations: true };
         self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)
     }

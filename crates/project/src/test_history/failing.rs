@@ -39,7 +39,7 @@ impl StoreReader {
         let missing = || ProjectError::Evidence(EvidenceError::NotInLedger { run_id: run_id.clone() });
         let run = self.find(project, Some(run_id.as_str()))?.ok_or_else(missing)?;
         if let Some(why) = run.pruned {
-            return Err(ProjectError::Pruned { run_id: run.run_id, why });
+            return Err(ProjectError::Pruned { run_id: run.run_id.clone(), why });
         }
         let (_, report) = self.report(project, &run)?;
         let names = names(&report);
@@ -63,9 +63,9 @@ fn pasts(
     last: Sequence,
     names: &[FailureName],
 ) -> Result<Vec<FailurePast>, ProjectError> {
-    let checks = index.indexed_checks(project).map_err(ProjectError::Index)?;
+    let checks = index.indexed_checks(project)?;
     let has_tests = names.iter().any(|name| name.test.is_some());
-    let tests = if has_tests { index.known_tests(project).map_err(ProjectError::Index)? } else { Vec::new() };
+    let tests = if has_tests { index.known_tests(project)? } else { Vec::new() };
     let mut known: BTreeMap<u32, CheckPast> = BTreeMap::new();
     let mut pasts = Vec::new();
     for name in names {
@@ -98,10 +98,10 @@ fn pasts(
 }
 
 fn check_past(index: &StoreIndex, project: &ProjectId, check: u32, last: Sequence) -> Result<CheckPast, ProjectError> {
-    let later = index.results_after(project, check, last).map_err(ProjectError::Index)?;
+    let later = index.results_after(project, check, last)?;
     let wanted = NewestTests { limit: LOOKED_AT, skip: later, durations: false };
-    let runs = index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
-    let rosters = index.rosters(project, &rosters_in(&runs)).map_err(ProjectError::Index)?;
+    let runs = index.check_runs(project, check, wanted)?;
+    let rosters = index.rosters(project, &rosters_in(&runs))?;
     let (of_check, of_tests) = (flips_of_check(&runs), flips_of_tests(&runs, &rosters));
     Ok(CheckPast { runs, rosters, of_check, of_tests })
 }

@@ -142,16 +142,15 @@ impl StoreReader {
     /// When the index cannot be read.
     pub fn flaky_tests(&self, project: &ProjectId) -> Result<Vec<FlakyTest>, ProjectError> {
         let mut flaky = Vec::new();
-        for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
+        for check in self.index.indexed_checks(project)? {
             let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
-            let runs = self.index.check_runs(project, check.number, wanted).map_err(ProjectError::Index)?;
-            let rosters = self.index.rosters(project, &rosters_in(&runs)).map_err(ProjectError::Index)?;
+            let runs = self.index.check_runs(project, check.number, wanted)?;
+            let rosters = self.index.rosters(project, &rosters_in(&runs))?;
             let flips = flips_of_tests(&runs, &rosters);
             let known = if flips.is_empty() { BTreeMap::new() } else { self.tests_by_number(project)? };
             for (number, flips) in flips {
                 let (Some(test), Some((_, last_failed, last_tree, message))) = (known.get(&number), flips.last) else { continue };
-                let message =
-                    message.map(|number| self.index.failure_message(project, number)).transpose().map_err(ProjectError::Index)?;
+                let message = message.map(|number| self.index.failure_message(project, number)).transpose()?;
                 flaky.push(FlakyTest {
                     test: test.clone(),
                     trees: flips.trees,
@@ -168,7 +167,7 @@ impl StoreReader {
     }
 
     pub(super) fn tests_by_number(&self, project: &ProjectId) -> Result<BTreeMap<u32, NamedTest>, ProjectError> {
-        let tests = self.index.known_tests(project).map_err(ProjectError::Index)?;
+        let tests = self.index.known_tests(project)?;
         Ok(tests.into_iter().map(|(number, _, test)| (number, test)).collect())
     }
 }

@@ -54,10 +54,10 @@ impl StoreReader {
         let recorded = if filter.is_everything() {
             self.runs(project, filter.most)?.into_iter().map(|run| (run, None)).collect()
         } else {
-            let ledger = LedgerLookup::open(&self.store, project).map_err(ProjectError::Evidence)?;
+            let ledger = LedgerLookup::open(&self.store, project)?;
             let mut recorded = Vec::new();
             for (sequence, run_id, evidence) in self.fitting(project, filter)? {
-                let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
+                let line = ledger.find(sequence)?;
                 let run = line.as_ref().and_then(IndexedRun::of_line).filter(|run| run.run_id == run_id);
                 let Some(run) = run else { continue };
                 recorded.push((self.recorded_run(project, &ledger, run)?, Some(evidence)));
@@ -83,8 +83,8 @@ impl StoreReader {
             return runs.map_err(ProjectError::Index);
         };
         let wanted = NewestTests { limit: u32::MAX, skip: 0, durations: false };
-        let runs = self.index.check_runs(project, test.check, wanted).map_err(ProjectError::Index)?;
-        let places = self.index.places(project, test.check, test.number).map_err(ProjectError::Index)?;
+        let runs = self.index.check_runs(project, test.check, wanted)?;
+        let places = self.index.places(project, test.check, test.number)?;
         let mut fitting: Vec<(Sequence, RunId, ProofState)> = Vec::new();
         for run in runs.iter().rev() {
             let fits = place_in(run, &places).is_some_and(|place| !filter.only_failed || run.outcome(place).0.is_failure());
@@ -106,8 +106,8 @@ impl StoreReader {
         evidence: Option<ProofState>,
         looked: &mut Looked,
     ) -> Result<(RecordedRun, LoggedRun), ProjectError> {
-        let past = self.index.past_run(project, &run.run_id).map_err(ProjectError::Index)?.map(|(past, _)| past);
-        let tdd = self.index.tdd(project, &run.task).map_err(ProjectError::Index)?;
+        let past = self.index.past_run(project, &run.run_id)?.map(|(past, _)| past);
+        let tdd = self.index.tdd(project, &run.task)?;
         let mut logged = LoggedRun {
             person: PersonAsked::of_cycle(&run.task, &tdd).filter(|asked| asked.run_id.as_ref() == Some(&run.run_id)),
             run_id: run.run_id.clone(),
@@ -116,7 +116,7 @@ impl StoreReader {
             result: run.result,
             started: run.started,
             duration: past.as_ref().and_then(|past| past.duration).or_else(|| duration_by_clock(&run)),
-            tree: run.tree,
+            tree: run.tree_digest,
             blocking: run.blocking,
             checks: run.checks,
             tests: past.as_ref().and_then(|past| past.counts),
@@ -144,7 +144,7 @@ impl StoreReader {
         logged: &mut LoggedRun,
         looked: &mut Looked,
     ) -> Result<(), ProjectError> {
-        let results = self.index.checks_of_run(project, past.sequence).map_err(ProjectError::Index)?;
+        let results = self.index.checks_of_run(project, past.sequence)?;
         let (mut has_flaky, mut is_wholly_flaky) = (false, true);
         for (place, (check, result)) in results.iter().enumerate() {
             let is_last_attempt = results.get(place + 1).is_none_or(|(next, _)| next.number != check.number);
@@ -171,7 +171,7 @@ impl StoreReader {
             // The run may be older than the results that say what is flaky.
             let lacking: BTreeSet<u32> =
                 result.roster.into_iter().filter(|number| !looked.rosters.contains_key(number)).collect();
-            looked.rosters.extend(self.index.rosters(project, &lacking).map_err(ProjectError::Index)?);
+            looked.rosters.extend(self.index.rosters(project, &lacking)?);
             let roster = result.roster.and_then(|number| looked.rosters.get(&number));
             let numbers: Vec<&u32> = failed.iter().filter_map(|place| roster?.tests().get(*place as usize)).collect();
             if makes_red && let Some((of_check, of_tests)) = looked.flips.get(&check.number) {
@@ -196,8 +196,8 @@ impl StoreReader {
             return Ok(());
         }
         let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
-        let runs = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
-        let rosters = self.index.rosters(project, &rosters_in(&runs)).map_err(ProjectError::Index)?;
+        let runs = self.index.check_runs(project, check, wanted)?;
+        let rosters = self.index.rosters(project, &rosters_in(&runs))?;
         looked.flips.insert(check, (flips_of_check(&runs), flips_of_tests(&runs, &rosters)));
         looked.rosters.extend(rosters);
         Ok(())

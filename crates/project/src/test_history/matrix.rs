@@ -59,9 +59,9 @@ impl StoreReader {
         let Some(oldest) = columns.keys().next().copied() else { return Ok((runs, Vec::new())) };
         let known = self.tests_by_number(project)?;
         let starts: Vec<Timestamp> = runs.iter().map(|run| run.started).collect();
-        let reused = self.index.reused_results(project, oldest).map_err(ProjectError::Index)?;
+        let reused = self.index.reused_results(project, oldest)?;
         let mut found = Vec::new();
-        for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
+        for check in self.index.indexed_checks(project)? {
             if check.task != *task {
                 continue;
             }
@@ -101,10 +101,10 @@ impl StoreReader {
     ) -> Result<Vec<(u32, u64, Row)>, ProjectError> {
         let Some(oldest) = columns.keys().next() else { return Ok(Vec::new()) };
         let before = Sequence(oldest.0.saturating_sub(1));
-        let shown = self.index.results_after(project, check, before).map_err(ProjectError::Index)?;
+        let shown = self.index.results_after(project, check, before)?;
         let wanted = NewestTests { limit: shown.max(RECENT), skip: 0, durations: false };
-        let results = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
-        let mut rosters = self.index.rosters(project, &rosters_in(&results)).map_err(ProjectError::Index)?;
+        let results = self.index.check_runs(project, check, wanted)?;
+        let mut rosters = self.index.rosters(project, &rosters_in(&results))?;
         let recent = &results[results.len().saturating_sub(RECENT as usize)..];
         let flips = flips_of_tests(recent, &rosters);
         let mut rows = Rows::default();
@@ -117,7 +117,7 @@ impl StoreReader {
             if !sources.contains_key(run) {
                 let read: Vec<CheckRun> = results.iter().filter(|result| result.run_id == **run).cloned().collect();
                 let read = if read.is_empty() { self.results_of(project, check, run)? } else { read };
-                rosters.extend(self.index.rosters(project, &rosters_in(&read)).map_err(ProjectError::Index)?);
+                rosters.extend(self.index.rosters(project, &rosters_in(&read))?);
                 sources.insert(run, read);
             }
             for result in sources.get(run).into_iter().flatten() {
@@ -131,8 +131,8 @@ impl StoreReader {
 
     /// Returns the results of a check in a run that is older than those that were read.
     fn results_of(&self, project: &ProjectId, check: u32, run: &RunId) -> Result<Vec<CheckRun>, ProjectError> {
-        let Some((past, _)) = self.index.past_run(project, run).map_err(ProjectError::Index)? else { return Ok(Vec::new()) };
-        let results = self.index.checks_of_run(project, past.sequence).map_err(ProjectError::Index)?;
+        let Some((past, _)) = self.index.past_run(project, run)? else { return Ok(Vec::new()) };
+        let results = self.index.checks_of_run(project, past.sequence)?;
         Ok(results.into_iter().filter(|(other, _)| other.number == check).map(|(_, result)| result).collect())
     }
 }

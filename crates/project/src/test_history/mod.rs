@@ -58,14 +58,14 @@ pub(crate) fn catch_up_tests(
     project: &ProjectId,
     within: Option<Duration>,
 ) -> Result<usize, ProjectError> {
-    if index.tests_are_foreign(project).map_err(ProjectError::Index)? {
-        index.forget_tests(project).map_err(ProjectError::Index)?;
+    if index.tests_are_foreign(project)? {
+        index.forget_tests(project)?;
     }
     let begun = clock::monotonic();
     let mut added = 0;
     let mut last = None;
     loop {
-        let lacking = index.runs_without_tests(project, BATCH).map_err(ProjectError::Index)?;
+        let lacking = index.runs_without_tests(project, BATCH)?;
         if lacking.is_empty() {
             return Ok(added);
         }
@@ -74,9 +74,9 @@ pub(crate) fn catch_up_tests(
             return Err(ProjectError::Index(IndexError::Unsteady { path: store.index_path() }));
         }
         last = lacking.last().copied();
-        let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+        let ledger = LedgerLookup::open(store, project)?;
         for sequence in lacking {
-            let line = ledger.find(sequence).map_err(ProjectError::Evidence)?;
+            let line = ledger.find(sequence)?;
             let tests = match line.as_ref().and_then(|line| line.body.about_runs()) {
                 Some(RunLine::Sealed(record)) if !record.is_by_changed_rules() => {
                     sealed_tests::read_sealed_tests(store, project, sequence, record)?
@@ -84,8 +84,8 @@ pub(crate) fn catch_up_tests(
                 Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => None,
             };
             match tests {
-                Some(tests) => index.add_tests(project, &tests).map_err(ProjectError::Index)?,
-                None => index.pass_over_tests(project, sequence).map_err(ProjectError::Index)?,
+                Some(tests) => index.add_tests(project, &tests)?,
+                None => index.pass_over_tests(project, sequence)?,
             }
             added += 1;
             if within.is_some_and(|within| clock::monotonic().since(begun) >= within) {
@@ -130,7 +130,7 @@ impl StoreReader {
                 tracing::warn!(
                     "what is known about the tests of {project} was damaged, and is read from the evidence again: {error}"
                 );
-                self.index.forget_tests(project).map_err(ProjectError::Index)?;
+                self.index.forget_tests(project)?;
             }
             answer if self.index.rebuilds() == rebuilds => return answer,
             _ => {}
@@ -139,7 +139,7 @@ impl StoreReader {
         match ask(self) {
             // The tables themselves are other ones.
             Err(ProjectError::Index(error)) if error.is_damage() => {
-                self.index.rebuild_anew().map_err(ProjectError::Index)?;
+                self.index.rebuild_anew()?;
                 self.catch_up_tests(project)?;
                 ask(self)
             }

@@ -48,9 +48,9 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn find_test(&self, project: &ProjectId, task: Option<&TaskId>, wanted: &str) -> Result<TestSearch, ProjectError> {
-        let mut tests = self.index.known_tests(project).map_err(ProjectError::Index)?;
+        let mut tests = self.index.known_tests(project)?;
         tests.retain(|(_, _, test)| task.is_none_or(|task| test.task == *task));
-        let former = self.index.former_names(project).map_err(ProjectError::Index)?;
+        let former = self.index.former_names(project)?;
         let mut had: BTreeMap<u32, NameFit> = BTreeMap::new();
         for name in &former {
             let names = [Some(name.former_id.as_str()), name.report_name.as_deref()];
@@ -87,7 +87,7 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn tests(&self, project: &ProjectId) -> Result<Vec<NamedTest>, ProjectError> {
-        let tests = self.index.known_tests(project).map_err(ProjectError::Index)?;
+        let tests = self.index.known_tests(project)?;
         let mut tests: Vec<NamedTest> = tests.into_iter().map(|(_, _, test)| test).collect();
         tests.sort_by(|one, other| (&one.task, &one.check, &one.id).cmp(&(&other.task, &other.check, &other.id)));
         Ok(tests)
@@ -99,8 +99,8 @@ impl StoreReader {
     /// When the index cannot be read.
     pub fn test_past(&self, project: &ProjectId, found: &FoundTest, limit: usize) -> Result<TestPast, ProjectError> {
         let all = NewestTests { limit: u32::MAX, skip: 0, durations: false };
-        let runs = self.index.check_runs(project, found.check, all).map_err(ProjectError::Index)?;
-        let places = self.index.places(project, found.check, found.number).map_err(ProjectError::Index)?;
+        let runs = self.index.check_runs(project, found.check, all)?;
+        let places = self.index.places(project, found.check, found.number)?;
         let seen = seen_in(&runs, &places);
         let results = self.newest_results(project, found, &runs, &places, limit.max(TYPICAL))?;
         // A failure may end a test early, and a skipped test takes no time.
@@ -130,18 +130,18 @@ impl StoreReader {
         run_id: &RunId,
     ) -> Result<Option<TestOutcome>, ProjectError> {
         let all = NewestTests { limit: u32::MAX, skip: 0, durations: false };
-        let runs = self.index.check_runs(project, found.check, all).map_err(ProjectError::Index)?;
-        let places = self.index.places(project, found.check, found.number).map_err(ProjectError::Index)?;
+        let runs = self.index.check_runs(project, found.check, all)?;
+        let places = self.index.places(project, found.check, found.number)?;
         let ended = runs.iter().rev().find(|run| run.run_id == *run_id);
         Ok(ended.and_then(|run| Some(run.outcome(place_in(run, &places)?).0)))
     }
 
     /// Returns the names that a test had before the present one, oldest first.
     fn former_names(&self, project: &ProjectId, number: u32, id: &str) -> Result<Vec<FormerTestName>, ProjectError> {
-        let names = self.index.former_names(project).map_err(ProjectError::Index)?;
+        let names = self.index.former_names(project)?;
         let mut former: Vec<FormerTestName> = Vec::new();
         for name in names.into_iter().filter(|name| name.number == number) {
-            let renamed_in = self.index.run_at(project, name.until).map_err(ProjectError::Index)?;
+            let renamed_in = self.index.run_at(project, name.until)?;
             former.push(FormerTestName { id: name.former_id, renamed_in });
         }
         // A test that was named back has its present name among the former ones.
@@ -162,13 +162,12 @@ impl StoreReader {
         let (Some(newest), Some(oldest)) = (wanted.first(), wanted.last()) else { return Ok(Vec::new()) };
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let wanted = NewestTests { limit: count(newest - oldest + 1), skip: count(runs.len() - 1 - newest), durations: true };
-        let timed = self.index.check_runs(project, found.check, wanted).map_err(ProjectError::Index)?;
+        let timed = self.index.check_runs(project, found.check, wanted)?;
         let mut results = Vec::new();
         for run in timed.iter().rev() {
             let Some(place) = place_in(run, places) else { continue };
             let (outcome, message) = run.outcome(place);
-            let message =
-                message.map(|number| self.index.failure_message(project, number)).transpose().map_err(ProjectError::Index)?;
+            let message = message.map(|number| self.index.failure_message(project, number)).transpose()?;
             results.push(PastTestResult {
                 run_id: run.run_id.clone(),
                 started: run.started,
@@ -185,7 +184,7 @@ impl StoreReader {
 
     /// Returns whether the evidence of a run in the index of tests is there.
     pub(super) fn proof_of(&self, project: &ProjectId, run_id: &RunId) -> Result<ProofState, ProjectError> {
-        let found = self.index.past_run(project, run_id).map_err(ProjectError::Index)?;
+        let found = self.index.past_run(project, run_id)?;
         let Some((run, proof)) = found else { return Ok(ProofState::Missing) };
         let is_there = || {
             self.store.run_directory(project, &run.task, run_id).is_dir()

@@ -37,11 +37,11 @@ impl StoreReader {
     pub fn slow_tests(&self, project: &ProjectId) -> Result<SlowTests, ProjectError> {
         let mut found = SlowTests::default();
         let known = self.tests_by_number(project)?;
-        for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
+        for check in self.index.indexed_checks(project)? {
             let mut rosters = BTreeMap::new();
             let (_, now) = self.durations(project, check.number, &mut rosters, NOW, 0)?;
             let mut earlier = Vec::new();
-            let count = self.index.results_after(project, check.number, Sequence(0)).map_err(ProjectError::Index)?;
+            let count = self.index.results_after(project, check.number, Sequence(0))?;
             // The middle and the beginning of what is known show a growth that is too slow for the other times.
             let whole = [count / 2, count.saturating_sub(WINDOW)].into_iter().filter(|skip| *skip > NOW);
             for skip in EARLIER.into_iter().chain(whole) {
@@ -77,10 +77,10 @@ impl StoreReader {
         skip: u32,
     ) -> Result<(Option<RunId>, Durations), ProjectError> {
         let wanted = NewestTests { limit: count, skip, durations: true };
-        let runs = self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)?;
+        let runs = self.index.check_runs(project, check, wanted)?;
         let newest = runs.last().map(|run| run.run_id.clone());
         let lacking = rosters_in(&runs).into_iter().filter(|number| !rosters.contains_key(number)).collect();
-        rosters.extend(self.index.rosters(project, &lacking).map_err(ProjectError::Index)?);
+        rosters.extend(self.index.rosters(project, &lacking)?);
         Ok((newest, durations_in(&runs, rosters)))
     }
 }

@@ -21,7 +21,7 @@ impl StoreReader {
         catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN))?;
         match streaks(&self.index, project, task) {
             Err(ProjectError::Index(error)) if error.is_damage() => {
-                self.index.forget_tests(project).map_err(ProjectError::Index)?;
+                self.index.forget_tests(project)?;
                 catch_up_tests(&self.store, &mut self.index, project, Some(AFTER_A_RUN))?;
                 streaks(&self.index, project, task)
             }
@@ -31,12 +31,12 @@ impl StoreReader {
 }
 
 fn streaks(index: &StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Vec<CheckStreak>, ProjectError> {
-    let indexed = index.indexed_checks(project).map_err(ProjectError::Index)?;
+    let indexed = index.indexed_checks(project)?;
     let mut streaks = Vec::new();
-    for planned in index.checks(project, task, RunsJudgedBy::AnyRules).map_err(ProjectError::Index)? {
+    for planned in index.checks(project, task, RunsJudgedBy::AnyRules)? {
         let Some(check) = indexed.iter().find(|check| check.task == *task && check.name == planned.name) else { continue };
         let wanted = NewestTests { limit: LOOKED_AT, skip: 0, durations: false };
-        let runs = index.check_runs(project, check.number, wanted).map_err(ProjectError::Index)?;
+        let runs = index.check_runs(project, check.number, wanted)?;
         streaks.push(streak(&check.name, &runs));
     }
     Ok(streaks)

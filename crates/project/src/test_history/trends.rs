@@ -13,15 +13,15 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn run_trends(&self, project: &ProjectId, task: Option<&TaskId>, runs: u32) -> Result<RunTrends, ProjectError> {
-        let past = self.index.past_runs(project, task, false, None, runs).map_err(ProjectError::Index)?;
+        let past = self.index.past_runs(project, task, false, None, runs)?;
         let past: Vec<PastRun> = past.into_iter().map(|(run, _)| run).collect();
         let mut checks = Vec::new();
         if let Some(oldest) = past.last() {
             let mut durations: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-            for (check, duration) in self.index.check_durations(project, oldest.sequence).map_err(ProjectError::Index)? {
+            for (check, duration) in self.index.check_durations(project, oldest.sequence)? {
                 durations.entry(check).or_default().push(duration.0);
             }
-            for check in self.index.indexed_checks(project).map_err(ProjectError::Index)? {
+            for check in self.index.indexed_checks(project)? {
                 let Some(durations) = durations.remove(&check.number).filter(|_| task.is_none_or(|task| check.task == *task))
                 else {
                     continue;

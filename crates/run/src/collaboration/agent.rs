@@ -120,7 +120,7 @@ fn judged(
     (plan, tree): (Digest, TreeDigest),
 ) -> Result<Option<Judged>, ProjectError> {
     let index = &evidence.index;
-    let last = index.last_run(project, task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
+    let last = index.last_run(project, task, RunsJudgedBy::ApprovedRules)?;
     if let Some(last) = last.filter(|run| run.coverage == Some(CheckCoverage::Whole)) {
         if current_toolchains(&evidence.store, names, project, last.sequence)? == CurrentToolchains::Changed {
             return Ok(None);
@@ -128,7 +128,7 @@ fn judged(
         let passed = last.result == Some(OverallResult::Passed);
         return Ok(Some(Judged { run_id: last.run_id, tree: last.tree_digest, plan: last.plan_digest, passed }));
     }
-    let checks = index.checks(project, task, RunsJudgedBy::ApprovedRules).map_err(ProjectError::Index)?;
+    let checks = index.checks(project, task, RunsJudgedBy::ApprovedRules)?;
     let failed = newest_fresh_failure(&checks, plan, tree).map(|last| last.run_id.clone());
     Ok(failed.map(|run_id| Judged { run_id, tree: Some(tree), plan: Some(plan), passed: false }))
 }
@@ -162,8 +162,8 @@ struct Retests {
 
 fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, ProjectError> {
     let mut retests = Retests::default();
-    for line in evidence::read_lines(store, project, 0).map_err(ProjectError::Evidence)? {
-        let line = line.map_err(ProjectError::Evidence)?.1;
+    for line in evidence::read_lines(store, project, 0)? {
+        let line = line?.1;
         retests =
             Retests { used: count_retests(retests.used, &line, task), waiting: still_waiting(retests.waiting, &line, task) };
     }
@@ -285,11 +285,11 @@ fn find_doubts(
     let mut doubts = Doubts::default();
     let run = &report.authenticity.execution_id;
     let with_kept_caches = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()?.caches) == Some(CachesV2::Kept);
-    let ledger = LedgerLookup::open(store, project).map_err(ProjectError::Evidence)?;
+    let ledger = LedgerLookup::open(store, project)?;
     // The runs whose lines are still to be found. A reused result is one of an earlier run.
     let mut wanted = BTreeSet::from([run.clone()]);
     for line in ledger.newest() {
-        let line = line.map_err(ProjectError::Evidence)?;
+        let line = line?;
         let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
         if !wanted.remove(&record.run_id) {
             continue;

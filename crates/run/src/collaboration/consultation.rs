@@ -228,8 +228,7 @@ fn model_isolation(
         manifests: &BTreeSet::new(),
         missing: MissingDirectories::Create,
     };
-    let mut isolation =
-        isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)?;
+    let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)?;
     if let Some(sandbox) = &mut isolation.sandbox {
         let writable = writable_places(request, home);
         sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));
@@ -327,7 +326,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn make(store: &Path) -> Result<Self, ProjectError> {
-        let path = store.join(format!("consultation-{}", mint_nonce().map_err(ProjectError::Evidence)?));
+        let path = store.join(format!("consultation-{}", mint_nonce()?));
         let scratch = Self(path);
         fs::create_dir_all(scratch.output().join("no-tracker")).map_err(|source| scratch.failed(source))?;
         Ok(scratch)

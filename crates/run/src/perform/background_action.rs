@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use crate::stop_requests::stop_reasons_for;
+use crate::flow::stop_reasons_for;
 use proctor_model::{Action, ActionLimits, ActionPhase, EndedAction, StopReason};
 use proctor_project::ProjectError;
 use proctor_sandbox::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};

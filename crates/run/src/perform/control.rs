@@ -124,14 +124,13 @@ impl Performer<'_, '_> {
         }
         let attempt = attempts.number();
         let names = ActionFiles::for_control(action, attempt);
-        let nonce = mint_nonce().map_err(ProjectError::Evidence)?;
-        let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt);
-        let output = output.map_err(ProjectError::Evidence)?;
+        let nonce = mint_nonce()?;
+        let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt)?;
         let mut environment = self.environment(action, output.path());
         let (seen, link) = (with_command_environment(action, &environment), self.evidence_link());
         let Some(prepared) = tools::prepare_control(&seen, output.path(), link.as_deref(), &nonce) else { return Ok(None) };
         let (plugin, text) = &prepared.plugin;
-        output.put(plugin, text.as_bytes()).map_err(ProjectError::Evidence)?;
+        output.put(plugin, text.as_bytes())?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, time_budget.timeout);
         let places = OutputPlaces { names: &names, output: &output };

@@ -1,27 +1,28 @@
 //! Actions without a process: the check of a file, and a request. They are carried out here and judged in `tools/`.
 
-use proctor_project::ProjectError;
-use std::path::Path;
+use std::net::SocketAddr;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use crate::diagnosis::diagnose;
+use crate::flow::skip_reason;
 use crate::followed_file::{FollowedPath, SeenFiles, in_environment_outside};
+use crate::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::http_client::{RequestBounds, send};
-use crate::nearest_file::nearest_file;
 use crate::perform::{Attempts, Performer, ended_without_process, skipped};
-use crate::stop_requests::skip_reason;
 use proctor_evidence::report::{
     ActionDisposition, ActionResult, ExecutedAction, NamedFile, ObservationFacts, ObservationFiles, exchange_record, file_record,
     redact_to_bytes,
 };
 use proctor_evidence::{ContentRequest, observe_file};
 use proctor_model::{
-    Action, ActionEnd, ActionKind, CategoryCode, DurationMs, EndedAction, EvidenceFile, Exchange, ExchangeOutcome, FileCheck,
-    FileObservation, FileState, FileValidation, HttpRequest, Interpretation, LimitKind, Observation, StopReason, StopStage,
-    Timestamp,
+    Action, ActionEnd, ActionKind, CategoryCode, Diagnosis, DurationMs, EndedAction, EvidenceFile, Exchange, ExchangeOutcome,
+    FileCheck, FileObservation, FileState, FileValidation, HealthObservation, HealthResult, HttpRequest, Interpretation,
+    LimitKind, Observation, Plan, PortObservation, ReadyCheck, Service, StopReason, StopStage, Timestamp,
 };
-use proctor_project::Progress;
+use proctor_plan::config::nearest;
+use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::clock::{self, Monotonic};
+use proctor_sandbox::process::read_port_holders;
 use proctor_tools::{advise_file, interpret_exchange, interpret_file};
 
 /// The largest file whose content is checked, in bytes. A digest is computed for a file of any size.
@@ -205,5 +206,120 @@ fn without_large_content(action: &Action, observed: Observation) -> Observation 
             Observation::File(seen)
         }
         Observation::Exchange(_) | Observation::Nothing | Observation::Service(_) | Observation::Review(_) => observed,
+    }
+}
+
+// Finds the file of a project whose path is most like the path of a missing file.
+
+/// At most this many names of a directory are looked at.
+const MOST_NAMES: usize = 2000;
+
+/// Returns the path, relative to the project, that is most like a path that does not exist: another name in its directory, or in the
+/// nearest directory above it that exists. `None` if no name is like it.
+pub(crate) fn nearest_file(root: &Path, path: &Path) -> Option<String> {
+    let mut directory = PathBuf::new();
+    let mut parts = path.components().peekable();
+    while let Some(part) = parts.next() {
+        let Component::Normal(name) = part else { return None };
+        let is_last = parts.peek().is_none();
+        let full = root.join(&directory).join(name);
+        // A link may lead out of the project, so nothing is listed behind one.
+        let is_there = full.symlink_metadata().is_ok_and(|metadata| is_last || metadata.is_dir());
+        if is_there {
+            directory.push(name);
+            continue;
+        }
+        let wanted = name.to_str()?;
+        let names = names_in(&root.join(&directory));
+        let same = names.iter().find(|there| there.eq_ignore_ascii_case(wanted)).map(String::as_str);
+        let near = same.or_else(|| nearest(wanted, names.iter().map(String::as_str)))?;
+        return Some(directory.join(near).to_string_lossy().into_owned());
+    }
+    None
+}
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_NAMES);
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+// Examines why a server did not answer: the addresses of its name, the processes on its port, the health of the
+// service.
+
+/// The time limit of one examination. It is short, because the examination only adds detail to a known failure.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Looks up why a request failed: the addresses of the host, the processes on its port, and the service that should
+/// listen there. `resolution` is the result of the request's own name lookup.
+fn diagnose(plan: &Plan, resolution: Option<&Result<Vec<SocketAddr>, String>>, is_stopped: &dyn Fn() -> bool) -> Diagnosis {
+    let addresses = resolution.and_then(|resolution| resolution.as_ref().ok());
+    let here = addresses.and_then(|all| all.iter().find(|address| address.ip().to_canonical().is_loopback()));
+    let port = here.map(|address| PortObservation { port: address.port(), holders: read_port_holders(address.port()) });
+    let service = port.as_ref().and_then(|seen| service_at(plan, seen.port));
+    Diagnosis {
+        health: service.and_then(|service| look_at(service, is_stopped)),
+        port,
+        resolution: resolution.map(|resolution| match resolution {
+            Ok(all) => Ok(all.iter().map(|address| address.ip().to_string()).collect()),
+            Err(why) => Err(why.clone()),
+        }),
+    }
+}
+
+/// Returns the plan's service whose readiness check uses this port.
+fn service_at(plan: &Plan, port: u16) -> Option<&Service> {
+    plan.prerequisites.iter().filter_map(|action| action.service.as_ref()).find(|service| service.ready.port() == Some(port))
+}
+
+fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthObservation> {
+    let (ready, begun) = (&service.ready, clock::monotonic());
+    let look = HealthCheckBounds { network: None, timeout: service.attempt_timeout.min(LOOK), is_stopped };
+    let (target, health) = match ready {
+        ReadyCheck::Url(url) => (url.as_str().to_owned(), check_url(url, &ready.addresses(), &look)),
+        ReadyCheck::Port(port) => (format!("port {port}"), check_port(&ready.addresses(), &look)),
+        // A readiness command would have to be isolated like an action. That is too much work for additional detail.
+        ReadyCheck::Command(_) => return None,
+    };
+    let duration = Some(DurationMs::from(clock::monotonic().since(begun)));
+    let (result, detail) = match health {
+        Health::Healthy => (HealthResult::Healthy, None),
+        Health::Unhealthy(why) => (health_result_from(&why), Some(why)),
+    };
+    Some(HealthObservation { target, result, detail, duration })
+}
+
+/// Returns the kind of failure that a message of [`crate::health`] describes. It is recognised by words of the
+/// message, so both places must change together.
+fn health_result_from(why: &str) -> HealthResult {
+    if why.contains("nobody listens") {
+        HealthResult::ConnectionRefused
+    } else if why.contains("did not answer within") || why.contains("timed out") {
+        HealthResult::Timeout
+    } else {
+        HealthResult::Unhealthy
+    }
+}
+
+#[cfg(test)]
+mod nearest_file_tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test writes the files of a project, which are not evidence")]
+    fn a_missing_file_has_a_neighbour_of_a_like_name() {
+        let root = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(root.path().join("src/quotes")).expect("it is ours");
+        fs::write(root.path().join("src/quotes/QuoteService.ts"), "x").expect("it is ours");
+        let near = |path: &str| nearest_file(root.path(), Path::new(path));
+        assert_eq!(near("src/quotes/quoteservice.ts").as_deref(), Some("src/quotes/QuoteService.ts"));
+        assert_eq!(near("src/quotes/QuoteServices.ts").as_deref(), Some("src/quotes/QuoteService.ts"));
+        assert_eq!(near("src/quote/QuoteService.ts").as_deref(), Some("src/quotes"));
+        assert_eq!(near("src/quotes/QuoteService.ts"), None, "it is there");
+        assert_eq!(near("nothing/like/it"), None);
+        assert_eq!(near("../quotes"), None);
     }
 }

@@ -20,7 +20,7 @@ impl Performer<'_, '_> {
         let mut files = Vec::with_capacity(2);
         for (file, bytes, digest) in [log, frames] {
             let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
-            files.push(kept.map_err(ProjectError::Evidence)?);
+            files.push(kept?);
         }
         Ok(files)
     }
@@ -51,7 +51,7 @@ impl Performer<'_, '_> {
         let run_id = &self.context.run_id;
         let record = records::action(run_id, number, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
-            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
+            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id))?;
             files.push(kept);
             Ok::<(), ProjectError>(())
         };

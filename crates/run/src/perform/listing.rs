@@ -47,8 +47,7 @@ impl Performer<'_, '_> {
         let Some(argv) = tools::prepare_listing(action, self.context.configured_files) else { return Ok(None) };
         let attempt = attempts.number();
         let names = ActionFiles::for_listing(action, attempt);
-        let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt);
-        let output = output.map_err(ProjectError::Evidence)?;
+        let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt)?;
         let environment = self.environment(action, output.path());
         let limits = limits_of(action, time_budget.timeout.min(LONGEST));
         let places = OutputPlaces { names: &names, output: &output };

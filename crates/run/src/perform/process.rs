@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::bytecode_in_place::note_of_foreign_bytecode;
 use crate::client_start::{ClientPlace, ClientStart, client_start};
 use crate::connection_variables::KnownVariables;
+use crate::flow::stop_reasons_for;
 use crate::old_report::OldReportGuard;
 use crate::perform::control::{ControlOutcome, apply_control};
 use crate::perform::listing::ListingOutcome;
@@ -19,7 +20,6 @@ use crate::perform::reports::{
 use crate::perform::{
     Attempts, JudgedAttempt, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of,
 };
-use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
 use proctor_model::{
@@ -112,15 +112,14 @@ impl Performer<'_, '_> {
         // passed an open descriptor of it to a process outside of the sandbox, which could then write a report into it.
         let leaves_report = action.tool.judged_by() != JudgedBy::ExitCode || matches!(action.kind, ActionKind::ClientCommand(_));
         let spare = if leaves_report { None } else { self.spare_output.take() };
-        let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, spare);
-        let output = output.map_err(ProjectError::Evidence)?;
+        let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, spare)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { mut argv, mut report, coverage, files, needs_snapshot, .. } = preparation;
         for (name, content) in files {
-            output.put(name, content.as_bytes()).map_err(ProjectError::Evidence)?;
+            output.put(name, content.as_bytes())?;
         }
         let mut not_ready = None;
         match self.start_of_client(action, &output, &environment) {
@@ -216,8 +215,8 @@ impl Performer<'_, '_> {
         places: OutputPlaces<'_>,
     ) -> Result<ProcessLaunch, ProjectError> {
         let OutputPlaces { names, output } = places;
-        let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
-        let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
+        let log = self.directory.create_file(&names.log.name)?;
+        let frames = self.directory.create_file(&names.frames.name)?;
         let mut request = self.launch_request(action, argv, attempts, environment, output)?;
         if let Ok(request) = &mut request {
             self.put_on_snapshot(action, request)?;

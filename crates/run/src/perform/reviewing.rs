@@ -128,7 +128,7 @@ impl Performer<'_, '_> {
         for (name, bytes) in kept {
             let (Some(name), Some(bytes)) = (name, bytes) else { continue };
             let kept = self.directory.write(&name.name, &bytes, name.kind, Some(&action.id));
-            files.push(kept.map_err(ProjectError::Evidence)?);
+            files.push(kept?);
         }
         Ok(files)
     }

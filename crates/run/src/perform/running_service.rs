@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use nix::unistd::Pid;
 
+use crate::flow::stop_reasons_for;
 use crate::health::{Health, HealthCheckBounds, check_port};
 use crate::perform::{ended_without_launcher, limits_of};
-use crate::stop_requests::stop_reasons_for;
 use proctor_evidence::report::ActionFiles;
 use proctor_model::{Action, ActionEnd, ActionPhase, DurationMs, EndedAction, PlanNote, Sandbox, Service, StopReason};
 use proctor_project::ProjectError;
@@ -68,7 +68,7 @@ impl RunningService {
         executable: &Path,
         run: &Control,
     ) -> Result<Self, ProjectError> {
-        let mut launcher = LauncherHandle::execute(executable).map_err(ProjectError::Launcher)?;
+        let mut launcher = LauncherHandle::execute(executable)?;
         let process = launcher.process_id();
         let failed = |source| ProjectError::ServiceThread { action: scene.action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;

@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
 
+use crate::flow::{skip_reason, stop_reasons_for};
 use crate::health::{Health, HealthCheckBounds, check_port, check_url};
 use crate::perform::running_service::{RunningService, SLICE, ServiceLaunch};
 use crate::perform::{Attempts, JudgedAttempt, Performer, TimeBudget, ended_not_started, limits_of};
 use crate::queue::{AwaitedTurn, QueueTurn};
-use crate::stop_requests::{skip_reason, stop_reasons_for};
 use proctor_evidence::OutputDirectory;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_model::{
@@ -51,7 +51,7 @@ impl Performer<'_, '_> {
             }
         };
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let output = OutputDirectory::create(self.lock, &self.context.run_id, &action.id).map_err(ProjectError::Evidence)?;
+        let output = OutputDirectory::create(self.lock, &self.context.run_id, &action.id)?;
         let environment = self.environment(action, output.path());
         let names = ActionFiles::of(action);
         let left = self.time_budget(action).timeout;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::flow::stop_reasons_for;
 use crate::perform::Performer;
 use crate::queue::{AwaitedTurn, QueueTurn, is_inside_action, take_turn, try_take_turn};
-use crate::stop_requests::stop_reasons_for;
 use proctor_model::Action;
 use proctor_project::ProjectError;
 use proctor_sandbox::process::LauncherHandle;

@@ -10,8 +10,20 @@ fn run(number: u64) -> RunId {
     RunId::new(Timestamp::from_millis(0), number)
 }
 
-fn test(name: &str, status: TestOutcome) -> EarlierTest {
-    EarlierTest { full_name: name.to_owned(), report_name: None, status, expected_to_fail: false }
+pub(crate) fn test(name: &str, status: TestOutcome) -> TestRecordV1 {
+    TestRecordV1 {
+        ancestor_titles: Vec::new(),
+        full_name: name.to_owned(),
+        report_name: None,
+        status,
+        title: name.to_owned(),
+        duration: None,
+        duration_us: None,
+        failure_messages: Vec::new(),
+        location: None,
+        body: None,
+        test_file: None,
+    }
 }
 
 /// A failed test that people see by another name than the report has.
@@ -88,7 +100,7 @@ fn c07_what_vanished_is_what_passed_in_the_newest_run_that_can_be_read() {
 #[test]
 fn a_record_with_other_names_for_people_is_compared_by_the_names_in_the_report() {
     let renamed =
-        |name: &str| EarlierTest { report_name: Some(name.to_owned()), ..test(&format!("b.py::{name}"), TestOutcome::Passed) };
+        |name: &str| TestRecordV1 { report_name: Some(name.to_owned()), ..test(&format!("b.py::{name}"), TestOutcome::Passed) };
     let new: Seen = Ok((run(5), vec![renamed("a"), renamed("b")]));
     assert_eq!(before(&["a"], || [new.clone()].into_iter()), known(&[("a", 5)]));
     let found = vanished([new].into_iter(), |name| name == "b").expect("it is gone");

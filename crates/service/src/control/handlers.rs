@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,21 +17,22 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::oneshot;
 
-use crate::control::gate::answer_gate;
-use crate::control::history::{HistoryPlace, HistoryQuestion, HistoryRoute, answer_history, answer_verification, with_failures};
+use crate::control::history::{HistoryPlace, HistoryQuestion, answer_history, answer_verification, with_failures};
 use crate::control::page_server::PageDesk;
 use crate::control::query::{LOOKING, parse_commit, parse_path, parse_query, parse_task, parse_wait, wrong};
-use crate::control::tasks::{answer_agent, change_cycle, refuse_approval};
-use crate::errand::attendance;
-use crate::service::{Call, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
+use crate::errand::{Errand, ErrandDone, ErrandKind, attendance};
+use crate::service::{Call, ErrandCall, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
 use proctor_api::page::{RawOutput, is_page_path};
 use proctor_api::{
-    AddRequestV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, PageRequestV1, Route, RouteName, RunRequestV1, ServiceV1, StatusV1,
-    VariableV1,
+    AddRequestV1, AgentAnswerV1, AgentRequestV1, CycleV1, ErrorDocumentV1, ErrorKindV1, ErrorV1, PageRequestV1, Route, RouteName,
+    RunRequestV1, ServiceV1, StatusV1, VariableV1,
 };
-use proctor_app::Environment;
-use proctor_model::{Asker, Digest, ProjectId, TaskId, shown_json};
+use proctor_app::gate::{CommitGateV1, judge_commit};
+use proctor_app::project::opening;
+use proctor_app::{CommandError, Environment, from_run_error};
+use proctor_model::{Asker, CommandExit, CycleRequest, Digest, ProjectId, TaskId, shown_json};
 use proctor_project::PersonPresence;
+use proctor_run::collaboration::Proposal;
 use proctor_sandbox::passed_on;
 use proctor_sandbox::process::PeerProcess;
 
@@ -146,14 +148,7 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
             let (project, path) = (project()?, parse_path(&given)?);
             desk.ask(|reply| Call::Heard { project, path, reply }).await.map(|heard| respond(200, &heard))
         }
-        RouteName::Runs => past(HistoryRoute::Runs, project()?).await,
-        RouteName::RunDetails => past(HistoryRoute::RunDetails, project()?).await,
-        RouteName::RunFile => past(HistoryRoute::RunFile, project()?).await,
-        RouteName::Tests => past(HistoryRoute::Tests, project()?).await,
-        RouteName::TestPast => past(HistoryRoute::TestPast, project()?).await,
-        RouteName::Compare => past(HistoryRoute::Compare, project()?).await,
-        RouteName::Matrix => past(HistoryRoute::Matrix, project()?).await,
-        RouteName::Trends => past(HistoryRoute::Trends, project()?).await,
+        RouteName::Past(route) => past(route, project()?).await,
         RouteName::Verification => {
             let run = head.uri.path().split('/').nth(5).unwrap_or_default().to_owned();
             answer_verification(desk, project()?, run).await
@@ -286,4 +281,140 @@ fn wired(numbered: &NumberedEvent) -> Event {
         Some(id) => wired.id(id),
         None => wired,
     }
+}
+
+// Answers whether a commit is proved, by the runs that there are. Nothing is run.
+
+/// Judges a commit of a project as `proctor gate` does, in a thread of its own: git's objects and the store are read.
+pub(super) async fn answer_gate(desk: &ControlContext, project: ProjectId, commit: String) -> Result<Response, ErrorV1> {
+    let environment = desk.environment.clone();
+    let judge = move || {
+        let root = root_of(&environment, &project)?;
+        let answer = judge_commit(&environment, &root, &commit).map_err(|error| from_command_error(&error))?;
+        Ok(respond(200, &CommitGateV1::of(&answer)))
+    };
+    tokio::task::spawn_blocking(judge)
+        .await
+        .unwrap_or_else(|_| Err(ErrorV1::new(ErrorKindV1::OwnFault, "the commit could not be judged", "see the service's log")))
+}
+
+fn root_of(environment: &Environment, project: &ProjectId) -> Result<PathBuf, ErrorV1> {
+    let projects = opening::open_archive(environment)
+        .and_then(|mut archive| archive.projects().map_err(|error| from_run_error(&error)))
+        .map_err(|error| from_command_error(&error))?;
+    let found = projects.into_iter().find(|known| known.id == *project).ok_or_else(|| {
+        let message = format!("no project `{project}` is registered");
+        ErrorV1::new(ErrorKindV1::NotFound, message, "`GET /v1/projects` lists the projects with their ids")
+    })?;
+    Ok(PathBuf::from(found.path))
+}
+
+/// Converts the error of a use case into one of the socket.
+fn from_command_error(error: &CommandError) -> ErrorV1 {
+    let kind = match error.exit() {
+        CommandExit::Usage => ErrorKindV1::BadRequest,
+        CommandExit::PersonNeeded => ErrorKindV1::PersonNeeded,
+        CommandExit::SpecificationWrong => ErrorKindV1::ConfigurationWrong,
+        CommandExit::EvidenceWrong => ErrorKindV1::EvidenceWrong,
+        CommandExit::Proceed
+        | CommandExit::CodeNeedsWork
+        | CommandExit::OwnFault
+        | CommandExit::NoFreshVerdict
+        | CommandExit::Interrupted
+        | CommandExit::Terminated => ErrorKindV1::OwnFault,
+    };
+    ErrorV1::new(kind, error.sentence(), error.hint_text())
+}
+
+// Requests about a task: changes of its cycle, and requests of agents. Each request becomes an errand, which the project's
+// worker carries out between runs. The result becomes a message for the client.
+
+pub(super) async fn change_cycle(
+    desk: &ControlContext,
+    project: ProjectId,
+    request: CycleRequest,
+    asker: Asker,
+) -> Result<CycleV1, ErrorV1> {
+    let task = request.task().clone();
+    let what = match request {
+        CycleRequest::Start { .. } => "`tdd start`",
+        CycleRequest::Phase { .. } => "`tdd phase`",
+        CycleRequest::Reset { .. } => "`tdd reset`",
+        CycleRequest::Resolve { .. } => "`tdd resolve`",
+    };
+    let errand = Errand { task: task.clone(), asker, what: ErrandKind::Cycle(request) };
+    match send(desk, project, errand, what.to_owned()).await? {
+        ErrandDone::Changed(state) => Ok(CycleV1 { task, state: *state }),
+        ErrandDone::Computed(_) | ErrandDone::Granted(_) | ErrandDone::Reviewed(_) => Err(mixed_up()),
+    }
+}
+
+/// Answers the request of an agent. A granted retest is run first, and the answer contains its result.
+pub(super) async fn answer_agent(
+    desk: &ControlContext,
+    project: ProjectId,
+    request: AgentRequestV1,
+    asker: Asker,
+) -> Result<AgentAnswerV1, ErrorV1> {
+    let task_id = request.task_id().clone();
+    let (kind, what) = match &request {
+        AgentRequestV1::RequestStatusUpdate { status, .. } => {
+            (ErrandKind::Completion, format!("REQUEST_STATUS_UPDATE {}", status.word()))
+        }
+        AgentRequestV1::RequestRetest { .. } => (ErrandKind::Retest, "REQUEST_RETEST".to_owned()),
+        AgentRequestV1::FixSpecification { specification, path, .. } => {
+            (fix(&task_id, specification.as_ref(), path.as_ref())?, "FIX_SPECIFICATION".to_owned())
+        }
+    };
+    let errand = Errand { task: task_id.clone(), asker, what: kind };
+    match (send(desk, project.clone(), errand, what).await?, request) {
+        (ErrandDone::Computed(completion), AgentRequestV1::RequestStatusUpdate { status, .. }) => {
+            Ok(AgentAnswerV1::from_completion(status, completion))
+        }
+        (ErrandDone::Granted(granted), _) => {
+            let request = RunRequestV1 { task: Some(task_id.clone()), ..RunRequestV1::default() };
+            let run = desk.ask(|reply| Call::Run { project, request, reply }).await?;
+            let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
+            Ok(AgentAnswerV1::Retested { task_id, number, budget, run, exit_code })
+        }
+        (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::from_review(task_id, reviewed)),
+        (ErrandDone::Computed(_) | ErrandDone::Changed(_), _) => Err(mixed_up()),
+    }
+}
+
+/// Returns the errand that checks the configuration or a specification. Without a proposal, the errand for the task `default`
+/// checks the configuration, and the errand for any other task checks that task's specification.
+fn fix(task: &TaskId, specification: Option<&String>, path: Option<&String>) -> Result<ErrandKind, ErrorV1> {
+    let proposal = match (specification, path) {
+        (Some(_), Some(_)) => {
+            let message = "`specification` and `path` both say what is proposed";
+            return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave one of them out"));
+        }
+        (Some(text), None) => Some(Proposal::Text(text.clone())),
+        (None, Some(file)) => Some(Proposal::File(file.clone())),
+        (None, None) => None,
+    };
+    if *task == TaskId::default_task() && proposal.is_none() {
+        return Ok(ErrandKind::Problems);
+    }
+    Ok(ErrandKind::Review(proposal))
+}
+
+/// Returns the refusal of an approval. No request can approve (S7), because a person has to approve at a terminal.
+pub(super) fn refuse_approval() -> ErrorV1 {
+    ErrorV1::new(
+        ErrorKindV1::PersonNeeded,
+        "no request on the socket can approve a plan",
+        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; what the checks or a task ask \
+         less for than before is approved by `proctor approve`",
+    )
+}
+
+async fn send(desk: &ControlContext, project: ProjectId, errand: Errand, what: String) -> Result<ErrandDone, ErrorV1> {
+    // If the client disconnects, this future and its reply are dropped. An errand that still waits is then not carried out.
+    desk.ask(|reply| Call::Errand { project, call: ErrandCall { errand, what, reply } }).await
+}
+
+fn mixed_up() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::OwnFault, "the answer is to another question", "see the service's log")
 }

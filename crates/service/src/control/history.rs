@@ -13,7 +13,7 @@ use crate::control::query::wrong;
 use crate::service::from_run_error;
 use proctor_api::page::RawOutput;
 use proctor_api::{
-    AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, MatrixV1, RunDetailsV1, RunListV1, TestListV1, TestPastV1, TrendsV1,
+    AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, MatrixV1, PastRoute, RunDetailsV1, RunListV1, TestListV1, TestPastV1, TrendsV1,
     failure_names,
 };
 use proctor_app::Environment;
@@ -50,30 +50,9 @@ impl HistoryPlace {
     }
 }
 
-/// What is asked about the past.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum HistoryRoute {
-    /// The runs of a project.
-    Runs,
-    /// One run, with the names of its files.
-    RunDetails,
-    /// A file of a run.
-    RunFile,
-    /// The known tests of a project.
-    Tests,
-    /// The past of one test.
-    TestPast,
-    /// The difference of two runs.
-    Compare,
-    /// How the tests of the last runs ended.
-    Matrix,
-    /// How long runs and checks took.
-    Trends,
-}
-
 /// A question about past runs or tests, as it was asked.
 pub(super) struct HistoryQuestion {
-    pub(super) route: HistoryRoute,
+    pub(super) route: PastRoute,
     pub(super) project: ProjectId,
     /// The path of the request; its parts after the project's id name a run, a file or a test.
     pub(super) path: String,
@@ -190,14 +169,14 @@ fn read_answer(place: &HistoryPlace, question: &HistoryQuestion) -> Result<Respo
 fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response, Unanswered> {
     let project = question.project.clone();
     match question.route {
-        HistoryRoute::RunDetails => {
+        PastRoute::RunDetails => {
             let run = find_run(archive, &project, question.part(5))?;
             let files = archive.file_names(&project, &run)?;
             let logged = archive.logged(&project, run)?;
             Ok(respond(200, &RunDetailsV1::new(project, logged, files)))
         }
-        HistoryRoute::RunFile => Ok(send_file(archive, &project, question)?),
-        HistoryRoute::Tests => {
+        PastRoute::RunFile => Ok(send_file(archive, &project, question)?),
+        PastRoute::Tests => {
             let task = question.task()?;
             let tests = archive.tests(&project)?;
             let wanted = tests.into_iter().filter(|test| task.as_ref().is_none_or(|task| test.task == *task));
@@ -205,13 +184,13 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
             let tests = wanted.skip(skip as usize).take(limit as usize).collect();
             Ok(respond(200, &TestListV1::new(project, tests)))
         }
-        HistoryRoute::TestPast => {
+        PastRoute::TestPast => {
             let found = find_test(archive, &project, None, question.part(5))?;
             let limit = question.number("limit", (LISTED, MOST_LISTED))?;
             let past = archive.test_past(&project, &found, limit as usize)?;
             Ok(respond(200, &TestPastV1::new(project, past)))
         }
-        HistoryRoute::Compare => {
+        PastRoute::Compare => {
             let missing =
                 |name: &str| ErrorV1::new(ErrorKindV1::BadRequest, format!("`{name}` is missing"), "write from=RUN&to=RUN");
             let run = |name: &str| find_run(archive, &project, question.given.get(name).ok_or_else(|| missing(name))?);
@@ -221,17 +200,17 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
                 compared.map_err(|why| ErrorV1::new(ErrorKindV1::NotFound, why.to_string(), "`GET …/runs` lists the runs"))?;
             Ok(respond(200, &ComparisonV1::new(project, comparison)))
         }
-        HistoryRoute::Matrix => {
+        PastRoute::Matrix => {
             let task = question.task()?.unwrap_or_else(TaskId::default_task);
             let size = (question.number("runs", MATRIX_RUNS)?, question.number("tests", (MATRIX_TESTS, MOST_LISTED))?);
             let (runs, tests) = archive.test_matrix(&project, &task, size)?;
             Ok(respond(200, &MatrixV1::new(project, runs, tests)))
         }
-        HistoryRoute::Trends => {
+        PastRoute::Trends => {
             let trends = archive.run_trends(&project, question.task()?.as_ref(), question.number("runs", TREND_RUNS)?)?;
             Ok(respond(200, &TrendsV1::new(project, trends)))
         }
-        HistoryRoute::Runs => {
+        PastRoute::Runs => {
             let task = question.task()?;
             let find = |test: &String| find_test(archive, &project, task.as_ref(), test);
             let test = question.given.get("test").map(find).transpose()?;

@@ -4,17 +4,14 @@
 //! loop as a [`Call`](crate::service::Call), which carries the sender for the answer. `api/` defines the routes and the
 //! shapes of messages.
 
-mod gate;
 mod handlers;
 mod history;
 mod listener;
-mod page_only;
 mod page_server;
 mod query;
 mod server;
 mod socket;
-mod tasks;
 
-pub(super) use page_only::PageOnly;
+pub(super) use page_server::PageOnly;
 pub(super) use server::ControlServer;
 pub use socket::{ControlSocket, ControlSocketError, make_private_directory};

@@ -24,17 +24,21 @@ use hyper_util::rt::TokioTimer;
 use hyper_util::service::TowerToHyperService;
 use nix::libc;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::Sender;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::control::handlers::{ControlContext, refusal, respond};
+use crate::control::history::HistoryPlace;
 use crate::control::listener::Connection;
 use crate::control::server::{router_of_page, serve_until_stopped};
+use crate::service::Call;
 use proctor_api::page::{
     Asset, PageAccess, PageDecision, PageRefusal, PageRequest, RawOutput, SECRET_BYTES, Secret, SentHeader, TICKET_LASTS,
     TicketUse, decide, opening_file, page_headers,
 };
 use proctor_api::{ErrorKindV1, ErrorV1, PageTicketV1};
+use proctor_app::Environment;
 use proctor_model::Timestamp;
 use proctor_sandbox::process::clock;
 
@@ -337,4 +341,35 @@ fn files_in(directory: &Path) -> impl Iterator<Item = (String, PathBuf)> {
 fn remove(path: &Path) {
     // It was removed when its ticket was used, or somebody else removed it.
     let _gone = std::fs::remove_file(path);
+}
+
+// Serves the page without the control socket, for a process that is no service.
+
+/// The page of a process that is no service.
+pub(crate) struct PageOnly {
+    context: ControlContext,
+    stop: watch::Sender<bool>,
+}
+
+impl PageOnly {
+    /// Nothing listens yet. Questions for the loop are sent to `calls`. Files with tickets go into `directory`, which only this user can
+    /// read.
+    pub(crate) fn new(calls: Sender<Call>, environment: Environment, directory: PathBuf, open_files: u64) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let environment = Arc::new(environment);
+        let history = HistoryPlace::new(Arc::clone(&environment));
+        let page = Arc::new(PageDesk::new(directory, open_files, stopped));
+        Self { context: ControlContext { calls, service: None, environment, history, page }, stop }
+    }
+
+    /// Listens, and makes a ticket for a browser. `raw_output` is what the page will show.
+    pub(crate) async fn open(&self, place: &str, raw_output: RawOutput) -> Result<PageTicketV1, ErrorV1> {
+        self.context.page.open(&self.context, place, raw_output).await
+    }
+
+    /// Stops. Answers that are ready are still written, for at most the time `within`.
+    pub(crate) async fn stop(&self, within: Duration) {
+        let _gone = self.stop.send(true);
+        self.context.page.end(within).await;
+    }
 }

@@ -11,7 +11,6 @@
 //! requests; `stdio` reads and writes lines;
 //! `project_answers` asks the functions that answer.
 
-mod answers;
 mod project_answers;
 mod schema;
 mod server;
@@ -19,8 +18,7 @@ mod stdio;
 mod text;
 mod tool;
 
-pub use answers::{ToolAnswers, ToolRefusal};
-pub use project_answers::ProjectAnswers;
+pub use project_answers::{ProjectAnswers, ToolAnswers, ToolRefusal};
 pub use server::ToolServer;
 pub use stdio::{StdioTransport, TransportEnd};
 pub use tool::{

@@ -14,7 +14,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::mcp::answers::{ToolAnswers, ToolRefusal};
+use crate::mcp::project_answers::{ToolAnswers, ToolRefusal};
 use crate::mcp::schema::schemas;
 use crate::mcp::text::{DATA, cut_to_fit, text};
 use crate::mcp::tool::{TOOLS, ToolCall, ToolRow};

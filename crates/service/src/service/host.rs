@@ -3,7 +3,6 @@
 
 mod calls;
 mod moves;
-mod refused;
 mod registry;
 mod renewal;
 
@@ -24,13 +23,11 @@ use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runti
 use crate::notify_desktop::{notify_person_on_desktop, notify_problem_on_desktop};
 use crate::os_signals::{HangUp, Signals};
 use crate::service::announce::ServiceManager;
-use crate::service::answering::from_open_failure;
-use crate::service::call::{Call, Reply};
+use crate::service::call::{Call, Reply, from_open_failure};
 use crate::service::host::calls::stopping;
 use crate::service::host::moves::{RootNews, SeatSuccessor};
 use crate::service::ledger_news::LedgerNews;
-use crate::service::open::SessionMessage;
-use crate::service::opening::{OpeningReason, ProjectOpening};
+use crate::service::opening::{OpeningReason, ProjectOpening, SessionMessage};
 use crate::service::program::OwnProgram;
 use crate::service::session::ProjectSession;
 use crate::service::subscribers::Subscribers;

@@ -149,6 +149,6 @@ fn finished(project: &ProjectId, run: RecordedRun) -> EventV1 {
         (_, Some(OverallResult::Failed)) => CommandExit::CodeNeedsWork,
         (_, None) => CommandExit::NoFreshVerdict,
     };
-    let run_id = (run.status != OverallStatus::Superseded).then_some(run.run_id);
-    EventV1::RunFinished { project: project.clone(), task: run.task, run_id, outcome, exit_code: exit.code() }
+    let run_id = (run.status != OverallStatus::Superseded).then_some(run.run.run_id);
+    EventV1::RunFinished { project: project.clone(), task: run.run.task, run_id, outcome, exit_code: exit.code() }
 }

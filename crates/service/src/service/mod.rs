@@ -13,13 +13,11 @@
 
 mod announce;
 mod announcement;
-mod answering;
 mod call;
 mod followed_run;
 mod health;
 mod host;
 mod ledger_news;
-mod open;
 mod opening;
 mod pending_changes;
 mod program;
@@ -28,8 +26,7 @@ mod subscribers;
 mod waiters;
 
 pub use announce::ServiceManager;
-pub(crate) use answering::from_run_error;
-pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
+pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait, from_run_error};
 pub use host::{ServiceEnd, ServiceError, ServiceHost, ServiceSettings};
 pub(crate) use ledger_news::LedgerNews;
 pub use ledger_news::list_by_ledger;

@@ -1,10 +1,21 @@
 //! The plans of a project's tasks on the worker's thread, and what happens if a task has none: the refusal of its run is
 //! sealed.
 
+use std::io;
+
+use nix::libc;
+
+use crate::effect::Order;
+use crate::errand::ErrandTrouble;
+use crate::event::RunFinish;
 use crate::project_source::ProjectDefinition;
-use crate::worker::{RunFailure, WorkerReport, WorkerState};
+use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport, WorkerState, WorkerTask};
 use proctor_model::{Plan, TaskId, Trigger};
-use proctor_project::{MissingOwnPlan, PlanlessReason, ProjectError, TaskError};
+use proctor_plan::config::nearest;
+use proctor_project::{
+    ApprovalQuestion, ApprovedBy, MissingOwnPlan, PersonPresence, PlanlessReason, ProjectError, ProjectSettings, RunOutcome,
+    Selection, TaskError,
+};
 use proctor_run::RefusedRequest;
 use proctor_tree::TreeHints;
 
@@ -76,6 +87,111 @@ impl WorkerState {
             // The errors were corrected a moment ago: the save that did it starts the next run.
             Ok(None) => RunFailure::Configuration(lines),
             Err(error) => RunFailure::Run(error),
+        }
+    }
+}
+
+// A run that was ordered for a check that is not there. Pure.
+
+/// A name that is no check of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownCheck {
+    name: String,
+    /// The checks of the plan.
+    known: Vec<String>,
+}
+
+impl UnknownCheck {
+    /// Returns the first selected name that is no check of the plan. A run of such a check would run nothing.
+    pub(super) fn find(selection: &Selection, plan: &Plan) -> Option<Self> {
+        let Selection::Named(names) = selection else { return None };
+        let name = names.iter().find(|name| plan.steps.iter().all(|step| step.name != **name))?;
+        Some(Self { name: name.clone(), known: plan.steps.iter().map(|step| step.name.clone()).collect() })
+    }
+
+    /// Returns the error message.
+    pub fn message(&self) -> String {
+        format!("there is no check `{}`", self.name)
+    }
+
+    /// Returns advice: the name that was probably meant, or all names.
+    pub fn hint(&self) -> String {
+        match nearest(&self.name, self.known.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the checks are {}", self.known.join(", ")),
+        }
+    }
+}
+
+// The reports about requests that were not carried out, because the system refused what they need.
+
+impl FinishedRun {
+    /// Returns the end of a run that was not carried out.
+    pub(super) fn failed(order: &Order, finished: RunFinish, trouble: RunFailure) -> Self {
+        Self { finished, copied: None, carried: Err(trouble), task: order.task.clone() }
+    }
+
+    /// Returns the end of a run that had not begun when a newer save came.
+    pub(super) fn withdrawn(order: &Order) -> Self {
+        Self { finished: RunFinish::Stopped, copied: None, carried: Ok(RunOutcome::Withdrawn), task: order.task.clone() }
+    }
+}
+
+impl WorkerState {
+    /// Reports that a request was not carried out, because no thread could be started for it.
+    pub(super) fn refuse_task(&self, task: WorkerTask, error: &io::Error) {
+        let source = || io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EAGAIN));
+        let why = || ProjectError::WorkerThread { source: source() };
+        let failure = || RunFailure::Run(why());
+        let report = match task {
+            WorkerTask::Run(order) => WorkerReport::Over(Box::new(FinishedRun::failed(&order, RunFinish::Failed, failure()))),
+            WorkerTask::Look(ticket, ..) => WorkerReport::Looked(ticket, Box::new(Err(why()))),
+            WorkerTask::Errand(_) => WorkerReport::Errand(Box::new(Err(ErrandTrouble::Run(why())))),
+            WorkerTask::FindQuestion(_) => WorkerReport::Question(Err(failure())),
+            WorkerTask::Approve(_) => WorkerReport::Approved(Err(failure())),
+        };
+        let _gone = (self.report)(report);
+    }
+}
+
+// What the worker's thread does for a person who is asked about an unapproved plan at a foreground watch: it finds out what
+// the person has to approve, and writes the approval.
+
+impl Worker {
+    /// Requests the question that a person must answer before the task runs.
+    pub fn find_question(&self, task: TaskId) {
+        self.send(WorkerTask::FindQuestion(task));
+    }
+
+    /// Requests the approval of what `question` shows. A person at the terminal has answered it.
+    pub fn approve(&self, question: Box<ApprovalQuestion>) {
+        self.send(WorkerTask::Approve(question));
+    }
+}
+
+impl WorkerState {
+    /// Returns what a person must approve before the task runs; `None` if nothing has to be approved any more, or if the plan is
+    /// a typed command, which no approval is about.
+    pub(super) fn question_of(&mut self, task: &TaskId) -> Result<Option<Box<ApprovalQuestion>>, RunFailure> {
+        let (plan, settings) = self.plan_to_approve(task)?;
+        let found = self.workspace.approval_question(&self.scope, &settings, &plan).map_err(RunFailure::Run)?;
+        Ok(found.map(Box::new))
+    }
+
+    /// Writes the approval of what the person was shown. Fails if the plan, the settings or the files differ from that now.
+    pub(super) fn approve(&mut self, question: &ApprovalQuestion) -> Result<(), RunFailure> {
+        let (plan, settings) = self.plan_to_approve(&question.unapproved.task)?;
+        let by = ApprovedBy::Answer(PersonPresence::Person);
+        self.workspace.approve(&self.scope, &settings, &plan, question, by).map_err(RunFailure::Run)
+    }
+
+    fn plan_to_approve(&mut self, task: &TaskId) -> Result<(Plan, ProjectSettings), RunFailure> {
+        let mut reloaded = self.files.read().map_err(RunFailure::Configuration)?;
+        match self.plan_of(&mut reloaded, task, &TreeHints::Everything).map_err(RunFailure::Run)? {
+            Ok(plan) => Ok((plan, reloaded.settings)),
+            Err(MissingPlan::Wrong(lines) | MissingPlan::Faulty(lines) | MissingPlan::Unknown(lines)) => {
+                Err(RunFailure::Configuration(lines))
+            }
         }
     }
 }

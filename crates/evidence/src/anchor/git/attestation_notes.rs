@@ -10,10 +10,8 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use crate::anchor::git::database::write_object;
+use crate::anchor::git::database::{LockedReference, Repository, write_object};
 use crate::anchor::git::error::GitAnchorError;
-use crate::anchor::git::reference::LockedReference;
-use crate::anchor::git::repository::Repository;
 use crate::signing::Envelope;
 use proctor_git::{GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem, ReferenceName, read_reference};
 use proctor_model::Timestamp;

@@ -5,10 +5,7 @@
 //!
 //! This module writes the parts of git's files that a note needs, and reads notes. [`proctor_git`] reads objects and references.
 //!
-//! * `directory`: makes directories and files without following a link.
-//! * `database`: writes objects.
-//! * `reference`: changes references.
-//! * `repository`: finds the repository's directories.
+//! * `database`: finds the repository's directories, writes objects, and changes references, without following a link.
 //! * `attestation_notes`: writes attestations, which are notes of tree objects in one reference, and reads them.
 //!
 //! # What it may not do
@@ -19,10 +16,7 @@
 
 mod attestation_notes;
 mod database;
-mod directory;
 mod error;
-mod reference;
-mod repository;
 
 pub use attestation_notes::{
     ATTESTATIONS, AttestationNote, FETCHED_ATTESTATIONS, NoteChange, add_attestations, read_attestation_notes,

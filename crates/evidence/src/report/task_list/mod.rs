@@ -7,10 +7,8 @@
 
 mod build;
 mod document;
-mod drift;
 mod forms;
 mod pieces;
-mod rewrite;
 mod task_list_update;
 
 pub use build::{TaskLists, TaskState, TaskVerdict, build_task_lists};

@@ -266,6 +266,13 @@ pub struct TestRecordV1 {
     pub test_file: Option<String>,
 }
 
+impl TestRecordV1 {
+    /// Returns the name by which tests of different runs are compared, as [`proctor_model::TestFailure::stable_name`] does.
+    pub fn stable_name(&self) -> &str {
+        self.report_name.as_deref().unwrap_or(&self.full_name)
+    }
+}
+
 /// The place in a file where a test failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

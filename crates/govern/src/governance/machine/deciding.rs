@@ -6,8 +6,8 @@ use crate::governance::event::{
 };
 use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};
 use crate::governance::machine::TransitionBuilder;
+use crate::governance::record::{TrailEntry, TrailKind};
 use crate::governance::state::{DecisionPhase, DecisionSubject, DraftBasis, WorkflowNode, WorkflowState};
-use crate::governance::trail::{TrailEntry, TrailKind};
 use crate::governance::verdict::IssueVerdict;
 use crate::governance::wording;
 use proctor_model::Digest;

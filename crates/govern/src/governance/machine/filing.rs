@@ -3,14 +3,13 @@
 //! (B8).
 
 use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
-use crate::governance::fields::parse_fields;
 use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};
 use crate::governance::machine::TransitionBuilder;
-use crate::governance::record::{FILED_SCHEMA, FiledIssue, FiledV1, to_text};
+use crate::governance::record::{FILED_SCHEMA, FiledIssue, FiledV1, TrailKind, to_text};
 use crate::governance::state::{
     DecisionPhase, DecisionSubject, FilingRetry, FilingStep, IssueToFile, WorkflowNode, WorkflowState,
 };
-use crate::governance::trail::TrailKind;
+use crate::governance::verdict::parse_fields;
 use crate::governance::wording;
 
 pub(super) fn pending_effect(state: &WorkflowState, filing: &FilingStep) -> WorkflowEffect {

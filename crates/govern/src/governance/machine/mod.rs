@@ -6,16 +6,21 @@
 
 mod deciding;
 mod filing;
-mod loading;
-mod models;
 
 use std::collections::BTreeMap;
 
-use crate::governance::event::{EventContext, PauseReason, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
-use crate::governance::gate::{GateChoice, WorkflowGate};
-use crate::governance::record::{GATE_SCHEMA, GateV1, to_text};
-use crate::governance::state::{DecisionSubject, WorkflowNode, WorkflowState};
-use crate::governance::trail::{TrailEntry, TrailFile, TrailKind, file_name};
+use crate::governance::event::{
+    EventContext, PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition,
+};
+use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};
+use crate::governance::name::Slug;
+use crate::governance::prompt::{TamperedPrompt, draft_prompt, review_prompt};
+use crate::governance::record::{ConsultationRecord, GATE_SCHEMA, GateV1, TrailEntry, TrailFile, TrailKind, file_name, to_text};
+use crate::governance::state::{
+    DecisionPhase, DecisionSubject, DraftBasis, DraftReview, LoadingStep, WorkflowNode, WorkflowState,
+};
+use crate::governance::verdict::parse_verdict;
+use crate::governance::wording;
 use crate::governance::wording::is_changed;
 
 /// Answers an event: returns the next state, and the effects that the caller has to perform.
@@ -37,12 +42,12 @@ impl WorkflowState {
     /// Returns the effect whose result this state waits for. A resumed workflow begins by performing it.
     pub fn pending_effect(&self) -> WorkflowEffect {
         match &self.node {
-            WorkflowNode::LoadBrief(loading) => loading::pending_effect(self, *loading),
+            WorkflowNode::LoadBrief(loading) => pending_effect(self, *loading),
             WorkflowNode::Preflight => WorkflowEffect::CheckTools,
             WorkflowNode::Sandbox => WorkflowEffect::MakeSandbox,
-            WorkflowNode::Draft { basis } => models::ask_drafter(self, basis),
+            WorkflowNode::Draft { basis } => ask_drafter(self, basis),
             WorkflowNode::Decide { subject, copy_number, phase } => deciding::pending_effect(self, subject, *copy_number, *phase),
-            WorkflowNode::Review { subject } => models::ask_reviewer(subject),
+            WorkflowNode::Review { subject } => ask_reviewer(subject),
             WorkflowNode::File { filing, .. } => filing::pending_effect(self, filing),
             WorkflowNode::Done { issue } => WorkflowEffect::End(WorkflowEnding::Filed(issue.clone())),
         }
@@ -131,5 +136,171 @@ impl TransitionBuilder {
         let text = to_text(&record);
         let number = self.next_number();
         self.keep(number, TrailKind::Gate, text);
+    }
+}
+
+// The nodes N2 and N4 of the workflow: a model is asked, and its answer goes to a person. If the model gives no
+// answer, the workflow pauses (B14).
+
+fn ask_drafter(state: &WorkflowState, basis: &DraftBasis) -> WorkflowEffect {
+    draft_prompt(&state.brief, basis).map_or_else(pause_on_tampering, |prompt| WorkflowEffect::AskDrafter { prompt })
+}
+
+fn ask_reviewer(subject: &DecisionSubject) -> WorkflowEffect {
+    review_prompt(&subject.draft).map_or_else(pause_on_tampering, |prompt| WorkflowEffect::AskReviewer { prompt })
+}
+
+fn pause_on_tampering(error: TamperedPrompt) -> WorkflowEffect {
+    WorkflowEffect::End(WorkflowEnding::Paused(PauseReason::Failed(error.to_string())))
+}
+
+impl TransitionBuilder {
+    /// N2 steps 5 to 7, and N3 step 1: writes the new draft to the trail, counts it, and opens the editor on it.
+    fn receive_draft(self, event: WorkflowEvent) -> WorkflowTransition {
+        let (mut step, number, text) = match self.take_answer(event, "drafter") {
+            Ok(answered) => answered,
+            Err(transition) => return *transition,
+        };
+        let draft_file = step.keep(number, TrailKind::Draft, text.clone());
+        step.state.counters.drafts += 1;
+        step.state.counters.iterations += 1;
+        let subject = DecisionSubject { draft_file, draft: text, review: None };
+        step.enter(WorkflowNode::Decide { subject, copy_number: number, phase: DecisionPhase::Editing })
+    }
+
+    /// N4 steps 5 and 6: writes the review to the trail, counts it, and opens the editor on draft and review.
+    fn receive_review(self, subject: DecisionSubject, event: WorkflowEvent) -> WorkflowTransition {
+        let (mut step, number, text) = match self.take_answer(event, "reviewer") {
+            Ok(answered) => answered,
+            Err(transition) => return *transition,
+        };
+        let file = step.keep(number, TrailKind::Verdict, text.clone());
+        step.state.counters.verdicts += 1;
+        let review = DraftReview { file, reviewer_verdict: parse_verdict(&text), text, reviewed_draft: subject.draft.clone() };
+        let subject = DecisionSubject { review: Some(review), ..subject };
+        step.enter(WorkflowNode::Decide { subject, copy_number: number, phase: DecisionPhase::Editing })
+    }
+
+    /// Returns a model's answer, and the number that begins the names of its files in the trail. If there is no answer,
+    /// returns a transition instead: a pause if the model failed or printed nothing, or no change if the event does not
+    /// fit.
+    fn take_answer(mut self, event: WorkflowEvent, who: &str) -> Result<(Self, u32, String), Box<WorkflowTransition>> {
+        if let WorkflowEvent::ModelAnswered { text, record: consulted } = event {
+            let number = self.keep_consultation(&consulted);
+            if text.trim().is_empty() {
+                return Err(Box::new(self.pause(format!("the {who} has printed nothing"))));
+            }
+            return Ok((self, number, text));
+        }
+        if let WorkflowEvent::ConsultationFailed { why, record: consulted } = event {
+            self.keep_consultation(&consulted);
+            return Err(Box::new(self.pause(why)));
+        }
+        if let WorkflowEvent::StepFailed(why) = event {
+            return Err(Box::new(self.pause(why)));
+        }
+        Err(Box::new(self.finish()))
+    }
+
+    fn keep_consultation(&mut self, consulted: &ConsultationRecord) -> u32 {
+        let number = self.next_number();
+        self.keep(number, TrailKind::Consultation, to_text(consulted));
+        number
+    }
+}
+
+// The nodes N0 and N1 of the workflow: the brief is read, the slug from its file name is claimed, and the tools are
+// checked before any file is written (B1).
+
+fn pending_effect(state: &WorkflowState, loading: LoadingStep) -> WorkflowEffect {
+    match loading {
+        LoadingStep::Reading => WorkflowEffect::ReadBrief,
+        LoadingStep::CheckingSlug | LoadingStep::CheckingNewSlug => WorkflowEffect::ClaimSlug(state.slug.clone()),
+        LoadingStep::Collision => WorkflowEffect::Ask(wording::collision(&state.slug)),
+        LoadingStep::Naming => WorkflowEffect::Ask(wording::new_slug()),
+    }
+}
+
+impl TransitionBuilder {
+    fn load_brief(mut self, loading: LoadingStep, event: WorkflowEvent) -> WorkflowTransition {
+        match (loading, event) {
+            (LoadingStep::Reading, WorkflowEvent::BriefRead(text)) if text.trim().is_empty() => {
+                let why = format!("the brief `{}` is empty", self.state.brief_name);
+                self.finish_with(WorkflowEnding::Refused(why))
+            }
+            (LoadingStep::Reading, WorkflowEvent::BriefRead(text)) => {
+                self.state.brief = text;
+                self.enter(WorkflowNode::LoadBrief(LoadingStep::CheckingSlug))
+            }
+            (LoadingStep::Reading, WorkflowEvent::BriefUnreadable(why)) => self.finish_with(WorkflowEnding::Refused(why)),
+            (LoadingStep::CheckingSlug | LoadingStep::CheckingNewSlug, WorkflowEvent::SlugFree) => {
+                self.enter(WorkflowNode::Preflight)
+            }
+            (LoadingStep::CheckingSlug, WorkflowEvent::SlugTaken) => self.enter(WorkflowNode::LoadBrief(LoadingStep::Collision)),
+            (LoadingStep::CheckingNewSlug, WorkflowEvent::SlugTaken) => {
+                let taken = wording::slug_taken(&self.state.slug);
+                self.say(taken);
+                self.enter(WorkflowNode::LoadBrief(LoadingStep::Naming))
+            }
+            // No checkpoint is stored before N1 has succeeded, so the workflow cannot be resumed after this pause. No
+            // file was written either.
+            (_, WorkflowEvent::Answered(PersonAnswer::Nobody)) => self.finish_with(WorkflowEnding::Paused(PauseReason::Nobody)),
+            (LoadingStep::Collision, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.answer_collision(&line),
+            (LoadingStep::Naming, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.choose_new_slug(&line),
+            (_, _) => self.finish(),
+        }
+    }
+
+    fn answer_collision(mut self, line: &str) -> WorkflowTransition {
+        match parse_choice(WorkflowGate::Collision, line) {
+            Some(GateChoice::Resume) => self.finish_with(WorkflowEnding::Resume),
+            Some(GateChoice::NewName) => self.enter(WorkflowNode::LoadBrief(LoadingStep::Naming)),
+            Some(GateChoice::Abort) => self.finish_with(WorkflowEnding::NotBegun),
+            Some(_) | None => {
+                self.say(wording::invalid_answer(line, WorkflowGate::Collision));
+                self.finish()
+            }
+        }
+    }
+
+    fn choose_new_slug(mut self, line: &str) -> WorkflowTransition {
+        match Slug::try_from(line.trim().to_owned()) {
+            Ok(slug) => {
+                self.state.slug = slug;
+                self.enter(WorkflowNode::LoadBrief(LoadingStep::CheckingNewSlug))
+            }
+            Err(error) => {
+                self.say(error.to_string());
+                self.finish()
+            }
+        }
+    }
+
+    /// Handles the result of N1 steps 1 and 2, which check the tools. Only if every tool is there, N0 steps 4 to 6
+    /// follow: the brief is written as the first file of the trail.
+    fn finish_preflight(mut self, event: WorkflowEvent) -> WorkflowTransition {
+        if let WorkflowEvent::ToolsMissing(why) = event {
+            return self.finish_with(WorkflowEnding::Refused(why));
+        }
+        if event != WorkflowEvent::ToolsReady {
+            return self.finish();
+        }
+        let number = self.next_number();
+        let brief = self.state.brief.clone();
+        self.keep(number, TrailKind::Brief, brief);
+        self.enter(WorkflowNode::Sandbox)
+    }
+
+    /// Handles the result of N1 steps 3 and 4, which make the models' copy of the project. Then the drafter is asked
+    /// for the first draft.
+    fn enter_sandbox(self, event: WorkflowEvent) -> WorkflowTransition {
+        if let WorkflowEvent::StepFailed(why) = event {
+            return self.pause(why);
+        }
+        if event == WorkflowEvent::SandboxReady {
+            self.enter(WorkflowNode::Draft { basis: DraftBasis::Brief })
+        } else {
+            self.finish()
+        }
     }
 }

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::engine::Moment;
-use crate::service::answering::from_run_error;
-use crate::service::call::{Call, Reply};
+use crate::service::call::{Call, Reply, from_run_error};
 use crate::service::host::ServiceHost;
 use crate::service::host::calls::not_served;
 use crate::service::ledger_news::list_by_ledger;

@@ -3,9 +3,8 @@
 
 use crate::engine::Moment;
 use crate::errand::{ErrandDone, ErrandTrouble};
-use crate::service::answering::{from_open_failure, from_run_error, refuse, too_many};
-use crate::service::call::ErrandCall;
-use crate::service::open::SessionMessage;
+use crate::service::call::{ErrandCall, from_open_failure, from_run_error, refuse, too_many};
+use crate::service::opening::SessionMessage;
 use crate::service::session::{ProjectSession, Stage};
 use proctor_api::{ErrorKindV1, ErrorV1};
 use proctor_model::{Activity, TaskId};

@@ -2,9 +2,9 @@
 //! is over. Clients that wait are answered at once, because waiting alone would change nothing.
 
 use crate::engine::Moment;
-use crate::service::answering::answer;
+use crate::service::call::answer;
 use crate::service::health::HealthNews;
-use crate::service::open::SessionMessage;
+use crate::service::opening::SessionMessage;
 use crate::service::pending_changes::LookCare;
 use crate::service::session::{ProjectSession, Stage};
 use crate::worker::LookTicket;

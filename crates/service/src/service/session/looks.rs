@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use crate::engine::Moment;
 use crate::event::Event;
-use crate::service::answering::{answer, refuse, too_many};
-use crate::service::call::{Question, Reply};
-use crate::service::open::SessionMessage;
+use crate::service::call::{Question, Reply, answer, refuse, too_many};
+use crate::service::opening::SessionMessage;
 use crate::service::pending_changes::LookCare;
 use crate::service::session::{LOOK_AGAIN, ProjectSession, Stage};
 use crate::service::waiters::{PlannedRun, WaiterNeed};
