@@ -14,19 +14,19 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 2_040,
-    "app": 7_500,
+    "api": 2_030,
+    "app": 7_370,
     "evidence": 17_340,
     "git": 1_910,
     "govern": 2_400,
     "index": 3_470,
     "model": 7_270,
     "plan": 15_860,
-    "proctor": 11_000,
+    "proctor": 11_010,
     "project": 11_790,
     "run": 10_340,
     "sandbox": 11_750,
-    "service": 8_950,
+    "service": 8_955,
     "tools": 16_780,
     "tree": 6_250,
 }

@@ -188,7 +188,8 @@ fn interpret_logs(way: &Way<'_>) {
     let project = way.project();
     let said = "printed-by-the-check-alone";
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-    project.save("proctor.toml", &toml.replace("grep -q good", "echo printed-by-the-check-\\u0061lone && seq 100 && grep -q good"));
+    project
+        .save("proctor.toml", &toml.replace("grep -q good", "echo printed-by-the-check-\\u0061lone && seq 100 && grep -q good"));
     way.judge();
     let answer = way.status("COMPLETE");
     assert!(!answer.to_string().contains(said), "{answer}");

@@ -1,4 +1,4 @@
-//! Judges what is left of a project that a person removed with its evidence (`proctor remove --purge`).
+//! Judges what is left of a project that a person removed with its evidence (`proctor service remove --purge`).
 
 use crate::verification::check_ledger::ParsedLedger;
 use crate::verification::store_paths::relative;

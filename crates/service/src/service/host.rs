@@ -475,7 +475,8 @@ impl ServiceHost {
         if troubled == 0 {
             self.notified.clear();
         }
-        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} cannot be judged: see `proctor list`") };
+        let troubled =
+            if troubled == 0 { String::new() } else { format!(", {troubled} cannot be judged: `proctor service list`") };
         self.manager.status(format!("{} projects, {running} running{troubled}", self.seats.len()));
     }
 }
