@@ -39,6 +39,4 @@ pub use project::{AddRequestV1, AddedV1, DoingV1, ListedTaskV1, ListedV1, Projec
 pub use routes::{MethodV1, ParameterV1, ROUTES, Route, RouteName};
 pub use routes_page::routes_page;
 pub use run::{RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
-pub use status::{
-    AnswerV1, CountedV1, InTimeV1, ProjectStatusV1, RefutedClaimV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1,
-};
+pub use status::{AnswerV1, CountedV1, InTimeV1, ProjectStatusV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1};
