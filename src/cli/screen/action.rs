@@ -37,18 +37,18 @@ pub(crate) fn action(result: &ActionResultV2, shown: FailuresShown, style: Style
     });
     let remarks = [Some(remark(result)).filter(|remark| !remark.is_empty()), attempts, reused];
     let remarks = remarks.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    let head = (style.paint(tone, mark), result.action_id.as_str(), result.name.as_str());
-    let mut lines = vec![line(head, &summary(result), time, &remarks)];
+    let mark = style.paint(tone, mark);
+    let mut lines = vec![line(mark, result.action_id.as_str(), &result.name, &summary(result), time, &remarks)];
     lines.extend(findings(result, shown).into_iter().map(|finding| Line::from(format!("       {finding}"))));
     lines
 }
 
 /// Returns the line of a service that has become ready.
 pub(crate) fn service_ready(action: &Action, after: DurationMs, style: Style) -> Line {
-    line((style.paint(Tone::Good, "✓"), action.id.as_str(), &action.name), READY, Some(after), "")
+    line(style.paint(Tone::Good, "✓"), action.id.as_str(), &action.name, READY, Some(after), "")
 }
 
-fn line((mark, id, name): (Line, &str, &str), summary: &str, time: Option<DurationMs>, remark: &str) -> Line {
+fn line(mark: Line, id: &str, name: &str, summary: &str, time: Option<DurationMs>, remark: &str) -> Line {
     let time = time.map(seconds).unwrap_or_default();
     // Escapes make a name longer, so the columns are made of the escaped texts.
     let (name, summary) = (shown_line(name), shown_line(summary));
