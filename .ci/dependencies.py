@@ -15,7 +15,8 @@ import sys
 # 19 came with rmcp, the official SDK of the Model Context Protocol (no HTTP, no macros of its own): schemars and chrono are the larger ones.
 # They replace the protocol's revisions, negotiation, progress and cancellation. clap_complete writes the completions of three shells from the
 # table of arguments, and clap_mangen with roff a manual page for every command: they replace three scripts and some eighty pages of our own that
-# nothing would keep true. They bring nothing else, for they are clap's own and use what is there.
+# nothing would keep true. They bring nothing else, for they are clap's own and use what is there. jsonc-parser says where each part of a JSON text
+# with comments stands, so that hooks go into the settings of agents: it replaces a reader of our own that knew no comments.
 MOST_CRATES = 203
 # Names that may be there in several versions, and why.
 TWICE = {

@@ -86,7 +86,7 @@ impl Service {
         assert!(lines.any(|line| line.starts_with("listening on")), "the service has ended");
         std::thread::spawn(move || lines.for_each(drop));
         let service = Self { root, process };
-        service.command(&["add"]);
+        service.command(&["service", "add"]);
         service.command(&["wait", "--fresh"]);
         service
     }

@@ -54,7 +54,7 @@ fn violations(project: &Project) -> Vec<(String, String)> {
 fn serve(project: &Project) -> (Watch<'_>, String) {
     let mut daemon = project.proctor(["daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let (code, projects) = ask(project, "GET /v1/projects", "");
     assert_eq!(code, 200);
     (daemon, projects["projects"][0]["id"].as_str().expect("an id").to_owned())

@@ -122,9 +122,9 @@ fn a_store_that_was_written_anew_with_its_own_key_shows_by_its_anchor_alone() {
     project.proctor(["run"]).any_status();
     project.save("proctor.toml", GREEN);
     project.proctor(["run"]).any_status();
-    let asked = project.proctor(["anchor"]).status(2).stderr;
+    let asked = project.proctor(["key", "anchor"]).status(2).stderr;
     assert!(asked.contains("git notes") && asked.contains("--file"), "{asked}");
-    let said = project.proctor(["anchor", "--file", &text(&anchor)]).success();
+    let said = project.proctor(["key", "anchor", "--file", &text(&anchor)]).success();
     let lines = project.store().ledger().len();
     assert!(said.stdout.starts_with(&format!("{lines} lines anchored · ")), "{}", said.stdout);
     let held = project.proctor(["verify", "--anchor", &text(&anchor)]).success();
@@ -140,7 +140,7 @@ fn a_store_that_was_written_anew_with_its_own_key_shows_by_its_anchor_alone() {
     assert_eq!(kinds(&project, &["--all", "--anchor", &text(&anchor)]), ["anchorDiffers"]);
     assert_eq!(kinds(&project, &["default", "--anchor", &text(&anchor)]), ["anchorDiffers"]);
     let before = fs::read(&anchor).expect("it is there");
-    let refused = project.proctor(["anchor", "--file", &text(&anchor)]).status(6);
+    let refused = project.proctor(["key", "anchor", "--file", &text(&anchor)]).status(6);
     assert!(refused.stderr.contains("it was cut or written anew"), "{}", refused.stderr);
     assert_eq!(fs::read(&anchor).expect("it is there"), before, "the anchor is not lost");
 }
@@ -151,7 +151,7 @@ fn a_ledger_that_was_cut_shows_by_its_anchor() {
     let (saved, anchor) = (project.root().join("saved"), project.shared("head"));
     copy_state(&project, &project.root().join("state"), &saved);
     project.proctor(["run"]).success();
-    project.proctor(["anchor", "--file", &text(&anchor)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&anchor)]).success();
     copy_state(&project, &saved, &project.root().join("state"));
     assert_eq!(kinds(&project, &[]), [] as [&str; 0]);
     assert_eq!(kinds(&project, &["--anchor", &text(&anchor)]), ["anchorAhead"]);
@@ -161,7 +161,7 @@ fn a_ledger_that_was_cut_shows_by_its_anchor() {
 fn every_line_that_is_changed_shows_by_its_anchor() {
     let project = with_runs(2);
     let anchor = project.shared("head");
-    project.proctor(["anchor", "--file", &text(&anchor)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&anchor)]).success();
     let ledger = ledger_of(&project);
     let lines = fs::read_to_string(&ledger).expect("it is text");
     for number in 0..lines.lines().count() {
@@ -176,10 +176,10 @@ fn every_line_that_is_changed_shows_by_its_anchor() {
 fn a_store_with_other_keys_and_an_anchor_that_is_none_are_named() {
     let project = with_runs(1);
     let anchor = project.shared("head");
-    project.proctor(["anchor", "--file", &text(&anchor)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&anchor)]).success();
     let other = with_runs(1);
     let others = project.shared("others");
-    other.proctor(["anchor", "--file", &text(&others)]).success();
+    other.proctor(["key", "anchor", "--file", &text(&others)]).success();
     assert_eq!(kinds(&project, &["--anchor", &text(&others)]), ["anchorDiffers"], "it is another project's");
     let key = project.shared("key");
     fs::write(&key, other.proctor(["key", "export"]).success().stdout).expect("the root is ours");
@@ -194,8 +194,8 @@ fn a_store_with_other_keys_and_an_anchor_that_is_none_are_named() {
         assert!(kinds(&project, &["--anchor", &text(&anchor)]).contains(&kind.to_owned()), "{from} {to}");
     }
     fs::write(&anchor, "mine\n").expect("the root is ours");
-    project.proctor(["anchor", "--file", &text(&anchor)]).status(2);
-    project.proctor(["anchor", "--file", &text(&others)]).status(2);
+    project.proctor(["key", "anchor", "--file", &text(&anchor)]).status(2);
+    project.proctor(["key", "anchor", "--file", &text(&others)]).status(2);
     assert_eq!(fs::read_to_string(&anchor).expect("it is text"), "mine\n");
 }
 
@@ -203,15 +203,15 @@ fn a_store_with_other_keys_and_an_anchor_that_is_none_are_named() {
 fn an_anchor_goes_on_holding_while_the_ledger_grows_and_keys_are_replaced() {
     let project = with_runs(1);
     let (first, second) = (project.shared("first"), project.shared("second"));
-    project.proctor(["anchor", "--file", &text(&first)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&first)]).success();
     project.proctor(["key", "rotate"]).success();
     project.proctor(["run"]).success();
-    project.proctor(["anchor", "--file", &text(&second)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&second)]).success();
     project.proctor(["run"]).success();
     let document = project.proctor(["verify", "--json", "--anchor", &text(&first), "--anchor", &text(&second)]).success().json();
     let lines: Vec<_> = document["anchors"].as_array().expect("a list").iter().map(|held| held["lines"].as_u64()).collect();
     assert_eq!(lines, [Some(2), Some(4)], "{document}");
-    project.proctor(["anchor", "--file", &text(&first)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&first)]).success();
     assert!(fs::read_to_string(&first).expect("it is text").contains("\n5\n"), "an earlier head of the same log is replaced");
 }
 
@@ -219,7 +219,7 @@ fn an_anchor_goes_on_holding_while_the_ledger_grows_and_keys_are_replaced() {
 fn a_run_is_proven_against_the_checkpoint_that_somebody_has() {
     let project = with_runs(2);
     let (anchor, key, export) = (project.shared("head"), project.shared("key"), project.shared("export"));
-    project.proctor(["anchor", "--file", &text(&anchor)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&anchor)]).success();
     fs::write(&key, project.proctor(["key", "export"]).success().stdout).expect("the root is ours");
     project.proctor(["run"]).success();
     project.proctor(["export", "3", "--anchor", &text(&anchor), "--to", &text(&export)]).success();
@@ -228,7 +228,7 @@ fn a_run_is_proven_against_the_checkpoint_that_somebody_has() {
     let refused = project.proctor(["export", "4", "--anchor", &text(&anchor), "--to", &text(&project.shared("late"))]).status(2);
     assert!(refused.stderr.contains("was added to the ledger after the checkpoint, which covers 3 lines"), "{}", refused.stderr);
     let later = project.shared("later");
-    project.proctor(["anchor", "--file", &text(&later)]).success();
+    project.proctor(["key", "anchor", "--file", &text(&later)]).success();
     assert_eq!(verify(&later), ["proofElsewhere"]);
     let proof = export.join("ledger.tlog-proof");
     let genuine = fs::read_to_string(&proof).expect("an export has it");
@@ -258,7 +258,7 @@ fn what_earlier_versions_wrote_beside_a_checkpoint_is_answered_with_the_way_out(
     for (arguments, way_out) in [
         (vec!["verify".to_owned(), text(&progress), "--key".to_owned(), text(&key)], "`proctor verify --anchor FILE`"),
         (vec!["verify".to_owned(), "--git".to_owned()], "then `--anchor checkpoint`"),
-        (vec!["anchor".to_owned(), "--git".to_owned()], "git notes --ref=proctor add"),
+        (vec!["key".to_owned(), "anchor".to_owned(), "--git".to_owned()], "git notes --ref=proctor add"),
     ] {
         let said = project.proctor(arguments).status(2).stderr;
         assert!(said.contains(way_out), "{said}");
@@ -299,12 +299,12 @@ fn neither_checkpoints_nor_anchors_change_the_store() {
     let project = with_runs(1);
     let before = project.store().ledger();
     project.proctor(["key", "checkpoint"]).success();
-    project.proctor(["anchor", "--file", &text(&project.shared("head"))]).success();
+    project.proctor(["key", "anchor", "--file", &text(&project.shared("head"))]).success();
     assert_eq!(project.store().ledger(), before);
     project.proctor(["verify"]).success();
     let bare = Project::new().with_program(fake_tool()).toml(GREEN);
     bare.proctor(["key", "checkpoint"]).status(2);
-    bare.proctor(["anchor", "--file", "x"]).status(2);
+    bare.proctor(["key", "anchor", "--file", "x"]).status(2);
     assert!(!bare.path().join("x").exists());
 }
 

@@ -51,7 +51,7 @@ fn start(project: &Project) -> Watch<'_> {
 #[track_caller]
 pub(crate) fn start_serving(project: &Project) -> Watch<'_> {
     let daemon = start(project);
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     daemon
 }
 

@@ -88,7 +88,7 @@ fn other_projects_go_on_beside_a_damaged_ledger_and_name_it() {
                 let output = project.proctor(command).any_status();
                 assert_eq!(output.status, 0, "{what}, index: {with_index}, {command:?}: {}", output.snapshot());
             }
-            let listed = project.proctor(["list"]).any_status();
+            let listed = project.proctor(["service", "list"]).any_status();
             assert!(listed.stdout.contains("other-"), "{what}, index: {with_index}: {}", listed.snapshot());
             // The index knows how far the ledger went, and does not read again what it has read.
             let is_seen = if with_index {
@@ -100,7 +100,7 @@ fn other_projects_go_on_beside_a_damaged_ledger_and_name_it() {
             assert_eq!(is_named, is_seen, "{what}, index: {with_index}: {}", listed.snapshot());
             fs::write(&ledger, &sound).expect("the store is ours");
             project.proctor(["status"]).success();
-            project.proctor(["list"]).success();
+            project.proctor(["service", "list"]).success();
         }
     }
 }
@@ -174,7 +174,7 @@ fn a_lost_private_key_is_said_with_what_to_do() {
     assert_eq!(project.proctor(["key", "show"]).success().stdout.matches("key ").count(), 1);
     let replaced = lose_key(&project, "lost");
     assert_eq!(replaced.status, 0, "{}", replaced.snapshot());
-    project.proctor(["list"]).success();
+    project.proctor(["service", "list"]).success();
     assert_eq!(project.proctor(["status"]).success().stderr, "");
     project.proctor(["run"]).success();
 }

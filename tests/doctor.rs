@@ -195,7 +195,7 @@ fn a_file_from_the_future_a_missing_root_and_a_missing_tool_are_named() {
     std::fs::remove_dir_all(&second).expect("it is ours");
     let document = project.proctor(["doctor", "--json"]).success().json();
     let found = findings(&document, "is not there\" →");
-    assert!(matches!(found.as_slice(), [one] if one.contains("proctor remove second-")), "{document:#}");
+    assert!(matches!(found.as_slice(), [one] if one.contains("proctor service remove second-")), "{document:#}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn an_edited_ledger_line_ends_every_answer_with_6() {
     let forged = text.replacen("\"overallResult\":\"FAILED\"", "\"overallResult\":\"PASSED\"", 1);
     assert_ne!(text, forged);
     fs::write(&ledger, &forged).expect("the store is ours");
-    for command in [&["status"][..], &["log"], &["show"], &["show", "3"], &["wait", "--fresh"], &["list"]] {
+    for command in [&["status"][..], &["log"], &["show"], &["show", "3"], &["wait", "--fresh"], &["service", "list"]] {
         let output = project.proctor(command).any_status();
         assert_eq!(output.status, 6, "{command:?}: {}", output.snapshot());
         assert!(output.stderr.contains("ledger") && output.stderr.contains("line 3"), "{command:?}: {}", output.snapshot());

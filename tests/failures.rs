@@ -39,7 +39,7 @@ pub(crate) fn project(failing: &str) -> Project {
 fn serve(project: &Project) -> Watch<'_> {
     let mut daemon = project.proctor(["daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     daemon
 }
 

@@ -110,7 +110,7 @@ fn a_check_that_writes_into_the_tree_is_unstable_and_not_run_for_ever() {
 fn every_registered_project_is_listed_also_one_whose_directory_is_gone() {
     let project = project("true");
     project.proctor(["run"]).success();
-    let list = project.proctor(["list", "--json"]).success().json();
+    let list = project.proctor(["service", "list", "--json"]).success().json();
     assert_eq!((&list["projects"][0]["serving"], list["projects"].as_array().map(Vec::len)), (&"notServed".into(), Some(1)));
     let all = project.proctor(["status", "--all"]).success();
     assert!(all.stdout.contains("fresh PASS"), "{}", all.snapshot());

@@ -147,7 +147,7 @@ fn on_a_full_disk_the_state_is_read_from_the_ledger_with_the_problem() {
         let _absent = fs::remove_file(project.root().join("state/proctor").join(name));
     }
     fill(disk.place());
-    for command in [["status"].as_slice(), &["list"], &["status", "--all"]] {
+    for command in [["status"].as_slice(), &["service", "list"], &["status", "--all"]] {
         let shown = project.proctor(command).bound(BOUND).success();
         for words in ["PASS", "the disk is full", "proctor prune"] {
             assert!(shown.stdout.contains(words), "{command:?}: {words}: {}", shown.snapshot());

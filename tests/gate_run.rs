@@ -53,7 +53,7 @@ fn a_commit_is_tested_without_the_working_tree() {
     assert!(shown.stdout.starts_with("proved · "), "{}", shown.stdout);
     gate(&project, &["HEAD~1", "--run"], 0);
     project.proctor(["verify"]).success();
-    let listed = project.proctor(["list"]).any_status().stdout;
+    let listed = project.proctor(["service", "list"]).any_status().stdout;
     assert!(!listed.contains("proctor-commits"), "{listed}");
     let policy = project.shared("policy.toml");
     fs::write(&policy, "[gate]\nchecks = [\"mypy\"]\n").expect("it is ours");

@@ -89,7 +89,7 @@ const QUESTIONS: [&[&str]; 8] = [
     &["history", "leaves"],
     &["history", "flaky"],
     &["history", "slow"],
-    &["diff", "2", "4"],
+    &["history", "diff", "2", "4"],
 ];
 
 /// The answers that must be the same whenever the index is made.
@@ -121,12 +121,12 @@ fn each_command_finds_what_it_is_for() {
     assert_eq!(durations, [Some(700_000), Some(5000), Some(4000), Some(3000)]);
     assert_eq!(json(&project, &["history", "comes"])["past"]["typicalDurationUs"], Value::Null, "the report has no durations");
 
-    let diff = json(&project, &["diff", "2", "4"])["comparison"].clone();
+    let diff = json(&project, &["history", "diff", "2", "4"])["comparison"].clone();
     let lists = ["newlyFailing", "mended", "gone", "new"].map(|list| ids(&diff[list]));
     assert_eq!(lists, [vec!["a::stays"], vec![], vec!["a::leaves"], vec!["a::comes"]], "{diff}");
-    let back = json(&project, &["diff", "5", "3"])["comparison"].clone();
+    let back = json(&project, &["history", "diff", "5", "3"])["comparison"].clone();
     assert_eq!((ids(&back["newlyFailing"]), ids(&back["mended"])), (vec!["a::flips".to_owned()], vec!["a::stays".to_owned()]));
-    assert_eq!(ids(&json(&project, &["diff", "4"])["comparison"]["slower"]), ["a::stays"]);
+    assert_eq!(ids(&json(&project, &["history", "diff", "4"])["comparison"]["slower"]), ["a::stays"]);
 
     let taken = project.proctor(["log", "--test", "flips"]).success();
     assert!(taken.stderr.contains("no test is named `flips`; this is about ") && taken.stderr.contains("a::flips"));
@@ -193,15 +193,15 @@ fn each_change_of_an_outcome_is_a_difference() {
     let project = project();
     run(&project, &[("a", "0.001", Passes), ("b", "0.001", Skips), ("c", "0.001", Passes)]);
     run(&project, &[("a", "0.001", Skips), ("b", "0.001", Passes), ("c", "0.001", Passes)]);
-    let diff = json(&project, &["diff", "2", "3"])["comparison"].clone();
+    let diff = json(&project, &["history", "diff", "2", "3"])["comparison"].clone();
     assert_eq!(
         (ids(&diff["changed"]), &diff["notCompared"]),
         (vec!["a::a".to_owned(), "a::b".to_owned()], &Value::Array(vec![]))
     );
-    let shown = project.proctor(["diff", "2", "3"]).success().stdout;
+    let shown = project.proctor(["history", "diff", "2", "3"]).success().stdout;
     assert!(shown.contains("a::a: passed → skipped") && !shown.contains("every check"), "{shown}");
     run(&project, &[("a", "0.001", Skips), ("b", "0.001", Passes), ("c", "0.001", Passes)]);
-    let same = project.proctor(["diff", "3", "4"]).success().stdout;
+    let same = project.proctor(["history", "diff", "3", "4"]).success().stdout;
     assert!(same.contains("every check and test ended as before"), "{same}");
 }
 
@@ -226,7 +226,7 @@ fn a_renamed_test_is_one_test_with_one_past() {
             assert_eq!(past["past"]["formerNames"][0]["id"], "test_a.py::test_sum", "{past}");
             assert!(past["past"]["formerNames"][0]["renamedIn"].as_str().is_some_and(|run| run.ends_with("000003")), "{past}");
         }
-        let diff = json(&project, &["diff", "2", "3"]);
+        let diff = json(&project, &["history", "diff", "2", "3"]);
         assert_eq!(diff["comparison"]["renamed"][0]["formerId"], "test_a.py::test_sum", "{diff}");
         assert_eq!((&diff["comparison"]["gone"], &diff["comparison"]["new"]), (&Value::Array(vec![]), &Value::Array(vec![])));
         // The index is made again from the evidence.
@@ -238,10 +238,10 @@ fn a_renamed_test_is_one_test_with_one_past() {
     }
     let shown = project.proctor(["history", "test_sum"]).success().stdout;
     assert!(shown.contains("was named test_a.py::test_sum until run"), "{shown}");
-    let shown = project.proctor(["diff", "2", "3"]).success().stdout;
+    let shown = project.proctor(["history", "diff", "2", "3"]).success().stdout;
     assert!(shown.contains("renamed (1):\n  test_a.py::test_sum → test_a.py::test_adds"), "{shown}");
     run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_c():\n    assert True\n");
-    let diff = json(&project, &["diff", "3", "4"]);
+    let diff = json(&project, &["history", "diff", "3", "4"]);
     assert_eq!(
         (ids(&diff["comparison"]["gone"]), ids(&diff["comparison"]["new"])),
         (vec!["test_a.py::test_b".to_owned()], vec!["test_a.py::test_c".to_owned()])
@@ -313,7 +313,9 @@ fn names_of_tests_are_foreign_text() {
     let flaky = json(&project, &["history", "flaky"]);
     let id = ids(&flaky["flaky"]).pop().expect("it is flaky");
     assert!(id.contains('\u{202e}') && id.contains("<b>"), "the document has the name as it is: {id}");
-    for arguments in [&["log"][..], &["history", "flaky"], &["history", &id], &["diff", "2", "3"], &["history", "slow"]] {
+    for arguments in
+        [&["log"][..], &["history", "flaky"], &["history", &id], &["history", "diff", "2", "3"], &["history", "slow"]]
+    {
         let shown = project.proctor(arguments).success().stdout;
         assert!(!shown.contains(['\u{202e}', '\u{9b}', '\u{200b}']), "{arguments:?}: {shown}");
     }
@@ -330,7 +332,7 @@ fn what_is_not_there_is_an_error_with_a_way_out() {
         (&["history", "a::"], "may mean 4 tests"),
         (&["log", "--since", "yesterday"], "`--since yesterday` is no time"),
         (&["log", "--test", "nothing"], "no known test is named `nothing`"),
-        (&["diff", "77"], "there is no sealed run `77`"),
+        (&["history", "diff", "77"], "there is no sealed run `77`"),
         (&["log", "--task", "../x"], "../x"),
     ];
     for (arguments, message) in rows {
@@ -352,7 +354,7 @@ fn a_run_adds_its_tests_when_its_verdict_was_told_and_a_purge_forgets_them() {
         index.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).expect("the table is there")
     };
     assert_eq!((count("history_runs"), count("history_tests")), (4, 4));
-    let mut terminal = project.proctor(["remove", "--purge"]).at_terminal();
+    let mut terminal = project.proctor(["service", "remove", "--purge"]).at_terminal();
     terminal.draws_one_of(&["anything else removes nothing: "]).expect("it asks");
     terminal.press("project\n");
     assert_eq!(terminal.ended().status, 0);

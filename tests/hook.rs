@@ -82,28 +82,14 @@ fn a_lie_is_blocked_the_mended_truth_passes_and_an_idle_turn_is_left_alone() {
     assert_eq!((sealed.len(), &sealed[0]["phrase"], &sealed[0]["agent"]), (1, &json!("All tests pass"), &json!("claude")));
     assert!(!project.store().ledger().iter().any(|line| line.to_string().contains("Mended")), "only the phrase is kept");
     assert!(project.proctor(["log"]).success().stdout.contains("claim refuted: claude said “All tests pass”"));
-    assert!(project.proctor(["status"]).success().stdout.contains("claim refuted: claude said “All tests pass”"));
+    assert!(!project.proctor(["status"]).success().stdout.contains("claim"));
     project.proctor(["verify"]).success();
     project.save("code.txt", "good again\n");
     assert_eq!(stop(&project, "Mended. All tests pass."), Value::Null, "the truth");
     let report = project.proctor(["hook", "report", "--json"]).success().json();
-    let expected = json!({"turns": 2, "blocks": 1, "blocksThenGreen": 1, "refutedClaims": 1, "wrongBlocks": 0});
+    let expected = json!({"turns": 2, "blocks": 1, "blocksThenGreen": 1, "refutedClaims": 1});
     assert_eq!(report, expected);
-    // An agent cannot call its own block wrong.
-    project.proctor(["hook", "wrong"]).status(3);
-    assert_eq!(
-        project.proctor(["hook", "wrong"]).at_terminal().ended().status,
-        3,
-        "this process started the hooks, as an agent does"
-    );
-    // A person's terminal is none that an agent started.
-    fs::remove_dir_all(project.root().join("state/proctor/agents")).expect("an agent was registered");
-    let mut terminal = project.proctor(["hook", "wrong"]).at_terminal();
-    terminal.wait_for("anything else says nothing: ", std::time::Duration::from_secs(30));
-    terminal.press("wrong\n");
-    assert_eq!(terminal.ended().status, 0);
-    project.proctor(["hook", "wrong"]).status(2);
-    assert!(project.proctor(["hook", "report"]).success().stdout.contains("1 block called wrong"));
+    assert!(project.proctor(["hook", "report"]).success().stdout.contains("1 claim refuted"));
     daemon.interrupt();
 }
 
@@ -295,7 +281,7 @@ fn settings_that_are_not_certain_are_refused_and_never_changed() {
         assert!(project.proctor(["hook", "status"]).success().stdout.contains("claude   user"));
     }
     for (text, part) in [
-        ("{\n  // mine\n  \"a\": 1\n}", "line 2: it has comments"),
+        ("{\n  // mine\n  a: 1\n}", "line 3, column 3: it is no JSON"),
         ("{\"a\": 1,}", "line 1, column 9: it is no JSON"),
         ("[]", "is a list, and not an object"),
         ("{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is an object, and not a list"),

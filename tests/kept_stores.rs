@@ -91,7 +91,7 @@ fn opens_verifies_and_goes_on(kept: &KeptStore) {
 
     // The unpacked directory has another inode than the registered one, so a person has to confirm that it is the same
     // project.
-    project.proctor(["add", "shop", "--identity", "same"]).success();
+    project.proctor(["service", "add", "shop", "--identity", "same"]).success();
     let old = project.proctor(["status", "shop"]).success().stdout;
     assert!(old.starts_with("shop · default · stale · recorded under another digest version; last PASS"), "{old}");
     let run = project.proctor(["run", "shop"]).success();
@@ -100,7 +100,7 @@ fn opens_verifies_and_goes_on(kept: &KeptStore) {
     let status = project.proctor(["status", "shop"]).success().stdout;
     assert!(status.starts_with("shop · default · fresh PASS"), "{status}");
 
-    project.proctor(["add", "parser", "--identity", "same"]).success();
+    project.proctor(["service", "add", "parser", "--identity", "same"]).success();
     let cycle = project.proctor(["tdd", "show", "--project", "parser"]).success().stdout;
     let expected = [
         "default: GREEN · needs human: No exit code (timed out)",
@@ -153,7 +153,7 @@ fn a_planted_setting_does_not_become_the_approved_one_by_an_upgrade() {
     let file = project.path().join("shop/proctor.toml");
     let settings = fs::read_to_string(&file).expect("the project has settings");
     fs::write(&file, format!("{settings}\n[sandbox]\nmode = \"off\"\nvisible = [\"~/.ssh\"]\n")).expect("it is ours");
-    project.proctor(["add", "shop", "--identity", "same"]).success();
+    project.proctor(["service", "add", "shop", "--identity", "same"]).success();
     for _ in 0..2 {
         let refused = project.proctor(["run", "shop"]).status(3);
         assert!(refused.stderr.contains("sandbox: mode: \"off\" instead of \"auto\""), "{}", refused.snapshot());

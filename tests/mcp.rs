@@ -47,7 +47,7 @@ fn raw(project: &Project, case: &str) -> Value {
 fn serve(project: &Project) -> Watch<'_> {
     let mut daemon = project.proctor(["daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     daemon
 }
 

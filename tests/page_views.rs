@@ -62,7 +62,7 @@ fn ten_thousand_runs_are_usable_on_the_page() {
     let project =
         Project::new().toml(&format!("[[check]]\nname = \"quick\"\ncommand = \"{} --exit 0\"\n", fake_tool().display()));
     let _registered = project.proctor(["run"]).success();
-    let _added = project.proctor(["add"]).success();
+    let _added = project.proctor(["service", "add"]).success();
     drive(&project, "history.mjs");
 }
 

@@ -1,4 +1,4 @@
-//! Tests `proctor remove --purge`: the only way in which evidence goes with its project. A person at a terminal is told what goes
+//! Tests `proctor service remove --purge`: the only way in which evidence goes with its project. A person at a terminal is told what goes
 //! and types the project's name; the ledger says it first and stays; a purge whose process dies is finished by the next one.
 
 use std::fs;
@@ -21,7 +21,9 @@ fn with_runs(runs: usize) -> Project {
 
 /// Purges the project at a terminal, and returns what was drawn and the exit status. `PROCTOR_TEST_…` variables may be set.
 fn purge(project: &Project, name: &str, variables: &[(&str, &str)]) -> (String, i32) {
-    let asking = variables.iter().fold(project.proctor(["remove", "--purge"]), |command, (name, value)| command.env(name, value));
+    let asking = variables
+        .iter()
+        .fold(project.proctor(["service", "remove", "--purge"]), |command, (name, value)| command.env(name, value));
     let mut terminal = asking.at_terminal();
     // A command that was to die may have died before the question.
     if terminal.draws_one_of(&[QUESTION]).is_some() {
@@ -48,7 +50,7 @@ fn a_purge_shows_what_goes_asks_for_the_name_and_leaves_the_ledger_and_other_pro
     let lines = || project.proctor(["verify", "--json"]).success().json()["lines"].clone();
     let before = lines();
     // Without a terminal nobody can agree, and nothing is removed.
-    let refused = project.proctor(["remove", "--purge"]).status(3);
+    let refused = project.proctor(["service", "remove", "--purge"]).status(3);
     for words in ["only a person at a terminal", "3 runs, ", " bytes, started from 2", "the ledger with every verdict"] {
         assert!(refused.stderr.contains(words), "{words}: {}", refused.snapshot());
     }
@@ -102,7 +104,7 @@ fn a_served_project_is_left_alone_by_the_service_and_purged() {
     let (drawn, status) = purge(&project, "project", &[]);
     assert_eq!(status, 0, "{drawn}");
     assert!(!evidence(&project).exists());
-    let listed = project.proctor(["list", "--json"]).success().json();
+    let listed = project.proctor(["service", "list", "--json"]).success().json();
     assert_eq!(listed["projects"][0]["serving"], "notServed", "{listed}");
     daemon.interrupt();
     project.proctor(["verify", "--all"]).success();

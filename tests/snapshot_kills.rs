@@ -176,7 +176,7 @@ impl Target {
         target.expect_right("the first run");
         // The service knows the project from then on.
         let service = target.service();
-        target.project.proctor(["add"]).success();
+        target.project.proctor(["service", "add"]).success();
         service.interrupt();
         let begun = Instant::now();
         target.expect_right("the second run");

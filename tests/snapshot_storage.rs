@@ -73,7 +73,7 @@ fn prune_removes_what_nothing_needs_and_all_only_when_asked() {
     assert!(!own.exists());
     project.proctor(["run"]).success();
     assert!(own.join("tree").exists(), "it is made again");
-    project.proctor(["remove", "."]).success();
+    project.proctor(["service", "remove", "."]).success();
     assert!(!own.exists(), "a project that is not watched keeps none");
 }
 

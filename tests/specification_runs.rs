@@ -263,7 +263,7 @@ fn a_task_is_handed_to_the_service_where_it_watches_the_project() {
     let project = project(&[task("T117")]).toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
     let mut daemon = project.proctor(["daemon"]).watch();
     daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
     let output = project.proctor(["run", "--task", "T117", "--json"]).success();
     assert!(!output.stderr.contains("note:"), "the service has carried it out: {}", output.snapshot());

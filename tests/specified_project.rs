@@ -103,7 +103,7 @@ fn the_only_task_is_run_without_being_named() {
     let status = project.proctor(["status"]).success().stdout;
     assert!(status.starts_with("project · T107 · fresh PASS") && status.lines().count() == 1, "{status}");
     project.proctor(["wait", "--fresh"]).success();
-    let listed = project.proctor(["list"]).success().stdout;
+    let listed = project.proctor(["service", "list"]).success().stdout;
     assert!(listed.contains("  T107 · last PASS of run ") && !listed.contains("no verdict"), "{listed}");
 }
 
@@ -168,7 +168,7 @@ fn a_wait_without_a_task_waits_for_all_and_any_red_one_is_red() {
     project.save(TOTALS, WRONG_TOTALS);
     let answer = project.proctor(["wait", "--fresh", "--task", "*"]).status(1);
     assert!(answer.stdout.contains("T105 · fresh FAIL"), "{}", answer.snapshot());
-    let listed = project.proctor(["list"]).success().stdout;
+    let listed = project.proctor(["service", "list"]).success().stdout;
     assert!(listed.contains("  T105 · last FAIL of run ") && listed.contains("  T101 · last PASS of run "), "{listed}");
     // A file in which no task can be read may hold a task that nobody judged.
     project.save(TOTALS, RIGHT_TOTALS);

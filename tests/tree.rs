@@ -17,10 +17,8 @@ use proctor_tree::ignore::{Matcher, MatcherSettings};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert_eq, prop_oneof, proptest};
 use tempfile::TempDir;
 
-use crate::docs;
-
-/// The name of the script on the page of the tree's digest.
-const SCRIPT: &str = "tree digest";
+/// The script to which the page of the tree's digest leads.
+pub(crate) const SCRIPT: &str = include_str!("evidence_format/tree_digest.py");
 
 /// The kind and the content of an entry in a generated tree.
 #[derive(Debug, Clone)]
@@ -45,15 +43,10 @@ fn digest(root: &Path) -> String {
     scan(root, &[]).digest().to_string()
 }
 
-/// Returns the text of the Python script that computes a tree's digest.
-pub(crate) fn script() -> String {
-    docs::script(SCRIPT)
-}
-
 /// Runs the Python script on a tree, with these patterns of `watch.ignore`.
 pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     let mut command = Command::new("python3");
-    let output = command.args(["-I", "-S", "-c", &script()]).arg(root).args(ignore).output();
+    let output = command.args(["-I", "-S", "-c", SCRIPT]).arg(root).args(ignore).output();
     let output = output.expect("python3 is installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
@@ -62,7 +55,7 @@ pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
 /// Runs the Python script on a tree with inputs beside it, which are named as in the settings.
 fn digest_with_inputs_in_python(root: &Path, inputs: &[&str]) -> String {
     let mut command = Command::new("python3");
-    let output = command.args(["-I", "-S", "-c", &script()]).arg(root).env("INPUTS", inputs.join(":")).output();
+    let output = command.args(["-I", "-S", "-c", SCRIPT]).arg(root).env("INPUTS", inputs.join(":")).output();
     let output = output.expect("python3 is installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()

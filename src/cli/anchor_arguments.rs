@@ -31,7 +31,7 @@ pub(crate) struct CheckpointOptions {
 /// Exit codes: 0 if it is anchored, 6 if the ledger does not go on from what was anchored there.
 ///
 /// Examples:
-///   proctor anchor --file /mnt/backup/quotes.checkpoint
+///   proctor key anchor --file /mnt/backup/quotes.checkpoint
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AnchorOptions {

@@ -6,21 +6,19 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use crate::cli::anchor_arguments::AnchorOptions;
 use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::generate_arguments::{GenerateOptions, GenerateVerb};
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::help::group_commands;
-use crate::cli::history_arguments::{DiffOptions, HistoryOptions, LogOptions};
+use crate::cli::history_arguments::{HistoryOptions, LogOptions};
 use crate::cli::hook_arguments::HookOptions;
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    AddOptions, DaemonOptions, ListOptions, McpOptions, OpenOptions, RemoveOptions, RequestOptions, ServiceOptions,
-    StatusOptions, TasksOptions, WaitOptions,
+    DaemonOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
 use crate::cli::value_arguments::ValueOptions;
@@ -46,13 +44,11 @@ pub(crate) enum Command {
     Init(InitOptions),
     Log(LogOptions),
     History(HistoryOptions),
-    Diff(DiffOptions),
     Show(ShowOptions),
     Open(OpenOptions),
     Verify(VerifyOptions),
     Export(ExportOptions),
     Key(KeyOptions),
-    Anchor(AnchorOptions),
     Prune(PruneOptions),
     Tdd(TddOptions),
     Request(RequestOptions),
@@ -62,9 +58,6 @@ pub(crate) enum Command {
     Status(StatusOptions),
     Wait(WaitOptions),
     Daemon(DaemonOptions),
-    Add(AddOptions),
-    Remove(RemoveOptions),
-    List(ListOptions),
     Service(ServiceOptions),
     Doctor(DoctorOptions),
     Why(WhyOptions),
@@ -371,7 +364,6 @@ impl Command {
             Self::Show(options) => options.json,
             Self::Log(options) => options.json,
             Self::History(options) => options.is_json(),
-            Self::Diff(options) => options.json,
             Self::Verify(options) => options.json,
             Self::Doctor(options) => options.json,
             Self::Generate(options) => matches!(&options.verb, GenerateVerb::Tree(options) if options.json),
@@ -380,8 +372,7 @@ impl Command {
             Self::Tdd(options) => matches!(options.verb, TddVerb::Show { json: true, .. }),
             Self::Status(options) => options.json,
             Self::Wait(options) => options.json,
-            Self::List(options) => options.json,
-            Self::Service(options) => options.json,
+            Self::Service(options) => options.verb.is_json(),
             Self::Check(options) => options.json,
             Self::Plan(options) => options.json,
             Self::Review(options) => options.json,
@@ -391,12 +382,9 @@ impl Command {
             | Self::Init(_)
             | Self::Export(_)
             | Self::Key(_)
-            | Self::Anchor(_)
             | Self::Attest(_)
             | Self::Prune(_)
             | Self::Daemon(_)
-            | Self::Add(_)
-            | Self::Remove(_)
             | Self::Open(_)
             | Self::Approve(_)
             | Self::Mcp(_)
@@ -466,6 +454,11 @@ mod tests {
             (&["checkpoint", "--proof", "42"], "`proctor key checkpoint`"),
             (&["archive", "--days", "30"], "`proctor prune` removes"),
             (&["install"], "`proctor service install`"),
+            (&["add", "shop"], "`proctor service add`"),
+            (&["remove", "--purge"], "`proctor service remove`"),
+            (&["list", "--json"], "`proctor service list`"),
+            (&["diff", "41", "42"], "`proctor history diff`"),
+            (&["anchor", "--file", "kept"], "`proctor key anchor`"),
         ] {
             assert!(answer(words).contains(place), "{}", answer(words));
         }

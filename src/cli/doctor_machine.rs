@@ -179,7 +179,7 @@ const RULES: &[Rule] = &[
         let said = missing.map(|project| {
             (
                 format!("`{}`, the root of {}, is not there", project.root.display(), name(project)),
-                format!("proctor remove {}", name(project)),
+                format!("proctor service remove {}", name(project)),
             )
         });
         said.collect()
@@ -469,7 +469,7 @@ mod tests {
             (with_machine(|machine| machine.inotify.watches.limit = Some(100)), "fs.inotify.max_user_watches=524288"),
             (with_machine(|machine| machine.inotify.instances.limit = Some(2)), "fs.inotify.max_user_instances=512"),
             (with_machine(|machine| machine.inotify.queue = Some(1024)), "fs.inotify.max_queued_events=16384"),
-            (with_project(|project| project.file_system = None), "proctor remove shop-0123abcd"),
+            (with_project(|project| project.file_system = None), "proctor service remove shop-0123abcd"),
             (with_project(|project| project.file_system = Some(FileSystemType(0x6969))), "a local disk"),
             (with_machine(|machine| machine.store_file_system = Some(FileSystemType(0x0102_1994))), "XDG_STATE_HOME"),
             (with_machine(|machine| machine.store_file_system = Some(FileSystemType(0x6969))), "a local disk"),

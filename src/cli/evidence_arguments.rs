@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::anchor_arguments::CheckpointOptions;
+use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::project_place::ProjectPlace;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -13,7 +13,7 @@ use proctor_model::ExportFormat;
 /// Without WHAT the project is verified: its ledger, every run, the keys, the index. WHAT is a run (id or number), a task, or a
 /// directory or a `.tar.zst` that `proctor export` made. Nothing is changed.
 ///
-/// With `--anchor` the ledger must also go on from a checkpoint kept elsewhere (`proctor anchor`): only that shows a store that
+/// With `--anchor` the ledger must also go on from a checkpoint kept elsewhere (`proctor key anchor`): only that shows a store that
 /// was written anew with its own key.
 ///
 /// Exit codes: 0 if nothing is wrong, 6 if something is.
@@ -107,7 +107,7 @@ fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
     })
 }
 
-/// Show, replace or hand out the signing key, and sign the ledger's head with it
+/// Show, replace or hand out the signing key, and keep the ledger's head, signed with it, elsewhere
 ///
 /// The key is made on first use. It lies in the store, readable by you alone and hidden from every command that proctor starts.
 #[derive(Debug, Args)]
@@ -122,6 +122,7 @@ pub(crate) enum KeyVerb {
     /// List every key there was: its number, id, when it was made, and which lines of each ledger it signed
     Show,
     Checkpoint(CheckpointOptions),
+    Anchor(AnchorOptions),
     /// Make a new key, which signs from now on; the private half of the one before is destroyed, and what it signed goes on verifying
     ///
     /// Waits for processes that write evidence, at most 15 minutes.

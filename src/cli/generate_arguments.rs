@@ -25,7 +25,7 @@ pub(crate) enum GenerateVerb {
 
 /// Print the digest of the tree as it is now
 ///
-/// Every file of the tree is read. `docs/reference/tree-digest.md` has a script that computes the same digest without proctor.
+/// Every file of the tree is read. `docs/reference/tree-digest.md` leads to a script that computes the same digest without proctor.
 ///
 /// Examples:
 ///   proctor generate tree

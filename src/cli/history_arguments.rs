@@ -48,6 +48,7 @@ pub(crate) struct LogOptions {
 ///   proctor history test_total --limit 50 --json
 ///   proctor history flaky
 ///   proctor history slow
+///   proctor history diff 41 42
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct HistoryOptions {
@@ -74,15 +75,17 @@ pub(crate) struct HistoryOptions {
 pub(crate) enum HistoryVerb {
     Flaky(FlakyOptions),
     Slow(SlowOptions),
+    Diff(DiffOptions),
 }
 
 impl HistoryOptions {
-    /// Returns whether one JSON document is asked for, of a test or of all tests.
+    /// Returns whether one JSON document is asked for.
     pub(crate) fn is_json(&self) -> bool {
         match &self.verb {
             None => self.json,
             Some(HistoryVerb::Flaky(options)) => options.json,
             Some(HistoryVerb::Slow(options)) => options.json,
+            Some(HistoryVerb::Diff(options)) => options.json,
         }
     }
 }
@@ -120,10 +123,10 @@ pub(crate) struct SlowOptions {
 /// the runs says nothing about its tests.
 ///
 /// Examples:
-///   proctor diff
-///   proctor diff --since-green
-///   proctor diff 41 42
-///   proctor diff 41 --json
+///   proctor history diff
+///   proctor history diff --since-green
+///   proctor history diff 41 42
+///   proctor history diff 41 --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct DiffOptions {

@@ -27,7 +27,8 @@ pub(crate) enum HookVerb {
     /// Add the hooks to the settings of an agent; everything that is there stays
     ///
     /// Without AGENT the hooks are added for every agent that has a directory of settings. `git` is the hook of `proctor gate --install
-    /// pre-push`. Settings that are no plain JSON, links, read-only or another user's are refused and not changed.
+    /// pre-push`. Comments are kept. Settings that are no JSON otherwise, links, read-only or another user's are refused
+    /// and not changed.
     #[command(verbatim_doc_comment)]
     Install(HookTarget),
     /// Show in which settings the hooks are
@@ -57,8 +58,6 @@ pub(crate) enum HookVerb {
         #[arg(long)]
         json: bool,
     },
-    /// Say at a terminal that the last block in this project was wrong; `report` counts it
-    Wrong,
 }
 
 // Whose settings, and which of them. This is no doc comment, because clap would use it as the command's help.

@@ -112,7 +112,7 @@ pub(crate) struct AddOptions {
 /// removes its runs too. The ledger and the keys always stay.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
-    /// The project's directory, or its id as `proctor list` shows it
+    /// The project's directory, or its id as `proctor service list` shows it
     #[arg(default_value = ".", value_name = "DIR|ID")]
     pub(crate) project: PathBuf,
     /// The same as the argument
@@ -158,13 +158,14 @@ pub(crate) struct OpenOptions {
     pub(crate) beside: bool,
 }
 
-/// Have systemd run the service, from login to logout or longer
+/// Choose the projects that the service watches, and have systemd run it from login to logout or longer
 ///
-/// The unit files go into `~/.config/systemd/user` with PATH, the language and the place of the evidence as they are in this shell.
+/// `install` writes unit files. They go into `~/.config/systemd/user` with PATH, the language and the place of the evidence as they are in this shell.
 ///
-/// Exit codes: 0 if the service is installed and runs, or was uninstalled; 1 if it does not run.
+/// Exit codes of `install`, `uninstall` and `status`: 0 if the service is installed and runs, or was uninstalled; 1 if it does not run.
 ///
 /// Examples:
+///   proctor service add
 ///   proctor service install
 ///   proctor service status --json
 #[derive(Debug, Args)]
@@ -172,9 +173,6 @@ pub(crate) struct OpenOptions {
 pub(crate) struct ServiceOptions {
     #[command(subcommand)]
     pub(crate) verb: ServiceVerb,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -184,15 +182,39 @@ pub(crate) enum ServiceVerb {
         /// Replace unit files that were edited, or that somebody else wrote
         #[arg(long)]
         force: bool,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
     },
     /// Stop and disable the service, and remove what `install` wrote
     Uninstall {
         /// Remove unit files that were edited, too
         #[arg(long)]
         force: bool,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
     },
     /// Say whether the service is installed and runs, and what to do if something is missing
-    Status,
+    Status {
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    Add(AddOptions),
+    Remove(RemoveOptions),
+    List(ListOptions),
+}
+
+impl ServiceVerb {
+    /// Returns whether one JSON document is asked for.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Self::Install { json, .. } | Self::Uninstall { json, .. } | Self::Status { json } => *json,
+            Self::List(options) => options.json,
+            Self::Add(_) | Self::Remove(_) => false,
+        }
+    }
 }
 
 /// Ask as an agent does: what the task amounts to, another run, whether the configuration is right now

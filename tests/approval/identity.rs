@@ -119,8 +119,8 @@ fn protected_files_the_tree_and_settings_stay_what_they_were() {
 fn a_removed_project_is_remembered() {
     let project = Project::new().toml(&format!("{UNIT}{LINT}"));
     project.proctor(["run"]).success();
-    project.proctor(["remove"]).success();
-    let mut purging = project.proctor(["remove", "--purge"]).at_terminal();
+    project.proctor(["service", "remove"]).success();
+    let mut purging = project.proctor(["service", "remove", "--purge"]).at_terminal();
     purging.wait_for("anything else removes nothing: ", std::time::Duration::from_secs(60));
     purging.press(&format!("{}\n", project.path().file_name().expect("a name").to_string_lossy()));
     assert_eq!(purging.ended().status, 0);

@@ -410,7 +410,7 @@ fn a_weaker_level_stands_beside_every_verdict() {
     let said = "process-group instead of namespace";
     assert!(run.stdout.lines().any(|line| line.contains("PASSED") && line.contains(said)), "{}", run.snapshot());
     assert!(run.stdout.contains("`sandbox.mode` is \"off\""), "{}", run.snapshot());
-    for arguments in [&["status"][..], &["list"], &["log"]] {
+    for arguments in [&["status"][..], &["service", "list"], &["log"]] {
         let output = project.proctor(arguments).success();
         assert!(output.stdout.contains(said), "{}", output.snapshot());
     }

@@ -128,7 +128,7 @@ fn a_service_runs_nothing_until_what_weakens_is_signed() {
     let (project, lead) = registered();
     let mut daemon = project.proctor(["daemon"]).watch();
     daemon.wait_for_line("the socket", BOUND, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
     let runs = project.store().committed_runs().len();
     project.save("proctor.toml", &format!("{UNIT}{OPENS}{SETTINGS}"));

@@ -80,9 +80,9 @@ fn no_request_registers_a_project_and_proctor_add_does() {
     let root = format!("{{\"root\": {:?}}}", project.path().display().to_string());
     let (code, answer) = ask(&project, "POST /v1/projects", &root);
     assert_eq!((code, answer["error"]["kind"].as_str()), (409, Some("personNeeded")), "{answer}");
-    assert!(answer["error"]["hint"].as_str().is_some_and(|hint| hint.contains("proctor add")), "{answer}");
+    assert!(answer["error"]["hint"].as_str().is_some_and(|hint| hint.contains("proctor service add")), "{answer}");
     assert_eq!(ask(&project, "GET /v1/projects", "").1["projects"], Value::Array(Vec::new()));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let id = project_id(&project);
     // A request may have the service watch a registered project again.
     assert_eq!(ask(&project, &format!("DELETE /v1/projects/{id}"), "").0, 200);

@@ -53,7 +53,7 @@ fn a_full_disk_is_named_by_wait_status_and_list_and_the_last_save_is_judged_when
     project.save("a.txt", "two\n");
     let wait = project.proctor(["wait", "--fresh", "--timeout", "5m"]).bound(AT_ONCE).status(5);
     assert!(wait.stdout.contains("the disk is full") && wait.stdout.contains("proctor prune"), "{}", wait.snapshot());
-    for command in [["status"], ["list"]] {
+    for command in [&["status"][..], &["service", "list"]] {
         let said = project.proctor(command).success();
         assert!(said.stdout.contains("cannot judge since") && said.stdout.contains("the disk is full"), "{}", said.snapshot());
     }
@@ -68,7 +68,7 @@ fn a_full_disk_is_named_by_wait_status_and_list_and_the_last_save_is_judged_when
 #[test]
 fn a_project_for_which_no_descriptor_is_left_is_named_and_the_others_are_judged() {
     let project = project("true");
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let proctor = crate::common::proctor().display().to_string();
     // With so few descriptors, the runs of one more project could not be made.
     let script = format!("ulimit -n 100; exec {proctor} daemon");
@@ -123,7 +123,7 @@ fn runs_that_are_asked_for_while_one_is_under_way_share_one_run() {
             + &super::settings("touch ../shared/begun; until test -e ../shared/gate; do sleep 0.05; done")),
     );
     let daemon = start(&project);
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let id = project_id(&project);
     poll(LATE, "the first run", || project.shared("begun").exists().then_some(()).ok_or("no check runs"));
     let request = format!("POST /v1/projects/{id}/runs");

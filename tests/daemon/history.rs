@@ -40,7 +40,7 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
     let printed = |arguments: &[&str]| project.proctor(arguments).success().json();
     assert_eq!(get("runs?limit=20"), printed(&["log", "--json"]));
     assert_eq!(get("runs?failed=yes")["runs"].as_array().map(Vec::len), Some(1));
-    assert_eq!(get("compare?from=2&to=3"), printed(&["diff", "2", "3", "--json"]));
+    assert_eq!(get("compare?from=2&to=3"), printed(&["history", "diff", "2", "3", "--json"]));
     let tests = get("tests");
     assert_eq!(tests["tests"].as_array().map(Vec::len), Some(2), "{tests}");
     let key = tests["tests"][0]["key"].as_str().expect("a key").to_owned();

@@ -22,7 +22,7 @@ fn add_projects(project: &Project, count: usize) -> Vec<PathBuf> {
         fs::create_dir_all(directory.join("src")).expect("the directory is ours");
         fs::write(directory.join("proctor.toml"), super::settings("true")).expect("the directory is ours");
         fs::write(directory.join("src/a.txt"), "one\n").expect("the directory is ours");
-        project.proctor(["add", &directory.display().to_string()]).success();
+        project.proctor(["service", "add", &directory.display().to_string()]).success();
     }
     directories
 }
@@ -82,7 +82,7 @@ fn a_service_whose_program_was_replaced_lets_the_run_end_and_starts_the_new_prog
     fs::copy(proctor(), &program).expect("a copy");
     let mut daemon = project.command(&program, ["daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let running = || {
         let (_, projects) = ask(&project, "GET /v1/projects", "");
         if projects["projects"][0]["standing"]["doing"] == "running" { Ok(()) } else { Err(projects) }
@@ -121,7 +121,7 @@ fn a_file_that_cannot_run_does_not_take_the_place_of_the_service() {
     fs::copy(proctor(), &program).expect("a copy");
     let mut daemon = project.command(&program, ["daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let executable = fs::metadata(&program).expect("it is there").permissions();
     fs::write(project.root().join("bin/new"), "garbage\n").expect("the directory is ours");
     fs::set_permissions(project.root().join("bin/new"), executable).expect("it is ours");

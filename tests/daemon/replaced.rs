@@ -14,7 +14,7 @@ fn a_save_is_judged_while_a_new_program_that_hangs_is_tried_and_nothing_is_left_
     fs::copy(proctor(), &program).expect("the root is ours");
     let mut daemon = project.command(&program, ["daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
     let (tried, ended) = (project.shared("tried"), project.shared("ended"));
     let told = format!("echo $$ >'{0}.new'; mv '{0}.new' '{0}'", tried.display());

@@ -114,13 +114,13 @@ fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
     let id = project_id(&project);
-    project.proctor(["remove"]).success();
-    let list = project.proctor(["list"]).success();
+    project.proctor(["service", "remove"]).success();
+    let list = project.proctor(["service", "list"]).success();
     assert!(list.stdout.contains(&id) && list.stdout.contains("not served"), "{}", list.snapshot());
     project.save("a.txt", "two\n");
     let status = project.proctor(["status"]).success();
     assert!(status.stdout.contains("stale"), "what is not served is looked at all the same: {}", status.snapshot());
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
     assert_eq!(project_id(&project), id);
     let kinds: Vec<Value> = project.store().ledger().into_iter().map(|line| line["body"]["serving"].clone()).collect();
@@ -133,21 +133,21 @@ fn a_project_that_is_removed_and_added_keeps_its_id_and_its_evidence() {
 fn a_list_says_how_projects_are_watched_what_goes_on_and_the_last_verdict() {
     let project = project("grep -q one a.txt");
     project.proctor(["run"]).success();
-    let alone = project.proctor(["list"]).success();
+    let alone = project.proctor(["service", "list"]).success();
     assert!(alone.stdout.contains("not served") && alone.stdout.contains("\n  last PASS of run "), "{}", alone.snapshot());
     let daemon = start_serving(&project);
     project.save("a.txt", "two\n");
     project.proctor(["wait", "--fresh"]).failure();
-    let list = project.proctor(["list"]).success();
+    let list = project.proctor(["service", "list"]).success();
     assert!(list.stdout.contains("\n  watched · idle · last FAIL of run "), "{}", list.snapshot());
-    let document = project.proctor(["list", "--json"]).success().json();
+    let document = project.proctor(["service", "list", "--json"]).success().json();
     let standing = &document["projects"][0]["standing"];
     assert_eq!((&standing["watching"], &standing["doing"]), (&"events".into(), &"idle".into()), "{document}");
     assert_eq!((&standing["verdict"]["result"], &standing["problems"]), (&"FAILED".into(), &serde_json::json!([])), "{document}");
     let (_, there) = ask(&project, "GET /v1/projects", "");
     assert_eq!(document, there);
     daemon.interrupt();
-    let gone = project.proctor(["list", "--json"]).success().json();
+    let gone = project.proctor(["service", "list", "--json"]).success().json();
     assert_eq!(gone["projects"][0]["standing"]["watching"], "notWatched");
 }
 
@@ -255,7 +255,7 @@ fn a_project_that_was_moved_is_served_at_its_new_place() {
     std::fs::write(elsewhere.join("a.txt"), "two\n").expect("it is ours");
     let judged = || Some(project.store().committed_runs().len()).filter(|now| *now > runs).ok_or("no run");
     poll(LATE, "the verdict", judged);
-    there(&["remove"]).success();
+    there(&["service", "remove"]).success();
     let (_, projects) = ask(&project, "GET /v1/projects", "");
     assert_eq!((&projects["projects"][0]["id"], &projects["projects"][0]["serving"]), (&id.into(), &"notServed".into()));
     let watched = watched_inodes(daemon.id());

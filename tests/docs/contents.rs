@@ -10,6 +10,8 @@ use crate::docs::page;
 
 /// The most lines that the README may have.
 const README_LINES: usize = 200;
+/// The most words that all pages below `docs/` may have together, counted as `wc -w` does.
+const WORDS: usize = 65_000;
 /// The most terms that the glossary may have.
 const GLOSSARY_TERMS: usize = 50;
 
@@ -29,6 +31,13 @@ fn the_summary_lists_every_page_and_no_other() {
     let there: BTreeSet<String> = there.filter(|path| path.ends_with(".md") && path != "SUMMARY.md").collect();
     assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), there, "listed (left) and there (right)");
     assert_eq!(listed.len(), there.len(), "a page is listed twice");
+}
+
+#[test]
+fn the_pages_together_are_short() {
+    let pages = source_files("docs/").into_iter().filter(|file| file.path.ends_with(".md"));
+    let words: usize = pages.map(|file| file.text.split_whitespace().count()).sum();
+    assert!(words <= WORDS, "the pages below docs/ have {words} words, {WORDS} are the end: shorten what repeats another page");
 }
 
 #[test]

@@ -146,7 +146,12 @@ fn own_text(parts: &[String], common: &[String]) -> String {
     let kept: Vec<&String> = parts.iter().filter(is_own).collect();
     let has_entries = |position: usize| kept.get(position + 1).is_some_and(|next| next.starts_with(' '));
     let is_shown = |position: usize| position == 0 || kept[position].starts_with(' ') || has_entries(position);
-    (0..kept.len()).filter(|position| is_shown(*position)).map(|position| kept[position].as_str()).collect()
+    (0..kept.len()).filter(|position| is_shown(*position)).map(|position| without_commands(kept[position])).collect()
+}
+
+/// Returns a part without the list of nested commands: each of them has a section that begins with the same words.
+fn without_commands(part: &str) -> &str {
+    part.split_once("\nCommands:\n").map_or(part, |(before, _)| before)
 }
 
 #[test]
@@ -162,6 +167,7 @@ fn what_several_commands_say_of_an_option_is_told_once() {
     assert_eq!(own_text(&all[0], &common), "A\n\nUsage: x [D]\nOptions:\n      --own <N>\n          Own\n\n          - a: b\n");
     assert_eq!(own_text(&all[1], &common), "A\n\nUsage: x [D]\n");
     assert!(common_parts(&all[..2]).is_empty());
+    assert_eq!(without_commands("A\n\nUsage: x y\n\nCommands:\n  z  Z\n"), "A\n\nUsage: x y\n");
 }
 
 #[test]

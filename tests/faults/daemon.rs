@@ -12,7 +12,7 @@ const BOUND: Duration = Duration::from_secs(60);
 fn a_store_that_is_removed_under_the_service_is_said_and_one_that_is_put_back_is_used_again() {
     let project = project();
     let daemon = start(&project);
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
     let (store, aside) = (project.root().join("state/proctor"), project.root().join("aside"));
     fs::rename(&store, &aside).expect("both are below our root");
@@ -40,7 +40,7 @@ fn a_store_that_is_removed_under_the_service_is_said_and_one_that_is_put_back_is
 fn a_store_that_is_deleted_under_the_service_is_begun_anew_by_the_next_run() {
     let project = project();
     let daemon = start(&project);
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
     fs::remove_dir_all(project.root().join("state/proctor")).expect("it is ours");
     project.save("a.txt", "two\n");
@@ -77,7 +77,7 @@ fn of_services_that_are_started_at_once_one_serves_and_the_others_name_it() {
             // id. So only the beginning of the message is compared.
             assert!(output.stderr.contains("a service is running already"), "{}", output.snapshot());
         }
-        project.proctor(["add"]).success();
+        project.proctor(["service", "add"]).success();
         project.proctor(["wait", "--fresh"]).success();
         assert_eq!(one.interrupt().status, 130);
         project.proctor(["verify"]).success();

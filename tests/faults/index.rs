@@ -19,7 +19,7 @@ const COMMANDS: &[&[&str]] = &[
     &["log"],
     &["show"],
     &["status"],
-    &["list"],
+    &["service", "list"],
     &["tdd", "show"],
     &["wait", "--fresh"],
     &["verify"],

@@ -55,7 +55,9 @@ fn the_service_watches_a_linked_working_tree_of_what_it_watches() {
     std::fs::write(format!("{side}/code.txt"), "bad\n").expect("the working tree is ours");
     let answer = event_in(&project, &side, "Stop", "I changed the code.");
     assert_eq!(answer["decision"], "block", "{answer}");
-    let listed = |project: &Project| project.proctor(["list", "--json"]).any_status().json()["projects"].as_array().map(Vec::len);
+    let listed = |project: &Project| {
+        project.proctor(["service", "list", "--json"]).any_status().json()["projects"].as_array().map(Vec::len)
+    };
     assert_eq!(listed(&project), Some(2));
     git(&project, &["worktree", "remove", "--force", &side]);
     assert_eq!(listed(&project), Some(1), "a working tree that git removed");

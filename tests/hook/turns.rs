@@ -178,22 +178,6 @@ fn write(path: &std::path::Path, text: &str) {
 }
 
 #[test]
-fn a_refuted_claim_is_in_the_document_of_the_status_too() {
-    let project = registered();
-    prompt(&project);
-    project.save("code.txt", "bad\n");
-    assert_eq!(stop(&project, "All tests pass.")["decision"], "block");
-    let document = project.proctor(["status", "--json"]).success().json();
-    let claim = &document["projects"][0]["refutedClaims"][0];
-    assert_eq!((&claim["claim"]["agent"], &claim["claim"]["phrase"]), (&json!("claude"), &json!("All tests pass")), "{document}");
-    assert!(claim["time"].is_string(), "{claim}");
-    project.save("code.txt", "good again\n");
-    project.proctor(["run"]).success();
-    let document = project.proctor(["status", "--json"]).success().json();
-    assert_eq!(document["projects"][0]["refutedClaims"], Value::Null, "the last verdict contradicts nothing");
-}
-
-#[test]
 fn a_configuration_that_becomes_wrong_in_the_turn_is_to_be_mended() {
     let project = registered();
     prompt(&project);

@@ -44,7 +44,7 @@ echo 'good' | as_person tee shop/saved.txt >/dev/null
 echo "RUN $(status_of as_person proctor run shop)"
 
 as_person proctor service install >/dev/null
-as_person proctor add shop >/dev/null
+as_person proctor service add shop >/dev/null
 await 'the service to serve the project' is_fresh PASS
 await 'the service of the package' runs_installed
 before=$(service_program)

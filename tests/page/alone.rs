@@ -165,10 +165,10 @@ fn without_the_service_a_project_with_specifications_alone_stands_as_its_tasks_d
 fn the_service_tells_how_a_project_stands_that_it_does_not_watch_and_when_it_has_a_new_run() {
     let project = project("exit 1");
     let daemon = start_serving(&project);
-    let listed = project.proctor(["list", "--json"]).success().json();
+    let listed = project.proctor(["service", "list", "--json"]).success().json();
     let id = listed["projects"][0]["id"].as_str().expect("an id").to_owned();
     project.proctor(["wait", "--fresh"]).status(1);
-    project.proctor(["remove", id.as_str()]).success();
+    project.proctor(["service", "remove", id.as_str()]).success();
     let page = super::open_page(&project);
     let bearer = format!("Bearer {}", token(&page));
     let listed = get(&page.address, "/v1/projects", &bearer).json();

@@ -306,13 +306,13 @@ async function restarted(page, service, browser) {
 }
 
 await withBrowser(async (browser) => {
-  await proctor("add");
+  await proctor("service", "add");
   let service = await startService();
   const context = await browser.newContext();
   await context.grantPermissions([]);
   const page = await openPage(context);
   page.setDefaultTimeout(BOUND);
-  const id = JSON.parse(await proctor("list", "--json")).projects[0].id;
+  const id = JSON.parse(await proctor("service", "list", "--json")).projects[0].id;
   await step("a page that was opened before the first run", () => firstRun(page));
   await step("a save", () => saveIsSeen(page));
   await step("red to green", () => redToGreen(page));

@@ -72,7 +72,7 @@ await withBrowser(async (browser) => {
     await proctor("run");
   }
   save("shop.py", SHOP("0.07"));
-  await proctor("add");
+  await proctor("service", "add");
   await proctor("run");
   const { project: id, runs } = JSON.parse(await proctor("log", "--json"));
   const number = (run) => String(Number(run.runId.split("-").at(-1)));

@@ -343,7 +343,7 @@ fn a_save_each_second_for_a_minute_leaves_a_verdict_at_least_every_seven_seconds
         "[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n\
          [[check]]\nname = \"slow\"\ncommand = [\"fake-tool\", \"--script\", \"set -e; cat a.txt; sleep 3; python3 -I -S ../shared/digest.py .\"]\n",
     );
-    fs::write(project.shared("digest.py"), crate::tree::script()).expect("the directory is ours");
+    fs::write(project.shared("digest.py"), crate::tree::SCRIPT).expect("the directory is ours");
     let mut watch = project.watch(["."]);
     watch.wait_for_line("the first run", LATE, |line| line.starts_with("proctor "));
     let (begun, mut verdicts, mut last) = (Instant::now(), 0, Instant::now());

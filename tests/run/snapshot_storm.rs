@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::Project;
-use crate::tree::script;
+use crate::tree::SCRIPT;
 use crate::watch_storm::{Dice, change};
 
 /// The pause between two changes. Without a pause, every tree would change while it is copied.
@@ -22,7 +22,7 @@ fn storm(changes: usize) -> usize {
         "[sandbox]\nsnapshot = \"auto\"\nwritable = [\"../shared\"]\n\
          [[check]]\nname = \"digest\"\ncommand = [\"python3\", \"-I\", \"-S\", \"../shared/digest.py\", \".\"]\n",
     );
-    fs::write(project.shared("digest.py"), script()).expect("the directory is ours");
+    fs::write(project.shared("digest.py"), SCRIPT).expect("the directory is ours");
     let outside = project.shared("outside");
     fs::create_dir(&outside).expect("the directory is ours");
     let (made, is_over, root) = (AtomicUsize::new(0), AtomicBool::new(false), project.path());

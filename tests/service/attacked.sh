@@ -94,7 +94,7 @@ stranger() { # W3: a project that asks for the user's files, which the check has
 service() { # W4: the service is asked to register a project, and the program is.
   mkdir -p $HOME/.cache/x && printf '[[check]]\nname = "free"\ncommand = ["true"]\n[sandbox]\nmode = "off"\n' >$HOME/.cache/x/proctor.toml
   python3 ask.py $socket $HOME/.cache/x || echo FAULT asked
-  $proctor add $HOME/.cache/x && echo FAULT added
+  $proctor service add $HOME/.cache/x && echo FAULT added
   $proctor approve </dev/null && echo FAULT approved
   script -qec '$proctor approve' /dev/null <<<yes | grep -i '^approved' && echo FAULT approved at a terminal
 }

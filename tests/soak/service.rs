@@ -56,7 +56,7 @@ fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judg
         fs::create_dir_all(directory).expect("the directory is ours");
         fs::write(directory.join("proctor.toml"), SETTINGS).expect("the directory is ours");
         fs::write(directory.join("saved.txt"), "good 0\n").expect("the directory is ours");
-        project.proctor(["add", &directory.display().to_string()]).success();
+        project.proctor(["service", "add", &directory.display().to_string()]).success();
     }
     let mut last: Vec<bool> = vec![true; PROJECTS];
     wait_for_all(&project, &directories, &last);

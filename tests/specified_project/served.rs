@@ -53,7 +53,7 @@ fn the_service_takes_the_project_and_runs_breaks_and_mends_its_tasks() {
     assert_eq!(runs(&project), ORDER, "the start runs each once, and the wait none again");
     let green = ORDER.map(|task| (task.to_owned(), "fresh PASSED".to_owned())).to_vec();
     assert_eq!(states(&project), green);
-    let listed = project.proctor(["list"]).success().stdout;
+    let listed = project.proctor(["service", "list"]).success().stdout;
     assert!(ORDER.iter().all(|task| listed.contains(&format!("  {task} · last PASS of run "))), "{listed}");
     assert!(listed.contains("  served ") && !listed.contains("default"), "{listed}");
 

@@ -19,7 +19,7 @@ const RESOLVE: &str = "`proctor tdd resolve default --to NODE --reason TEXT`";
 /// Returns what is asked about the task, of every answer in JSON.
 fn asked(project: &Project) -> [Value; 2] {
     let status = project.proctor(["status", "--json"]).any_status().json();
-    let list = project.proctor(["list", "--json"]).success().json();
+    let list = project.proctor(["service", "list", "--json"]).success().json();
     [status["projects"][0]["tasks"][0]["person"].clone(), list["projects"][0]["standing"]["person"].clone()]
 }
 
@@ -49,7 +49,8 @@ fn every_answer_says_why_a_task_waits_for_a_person() {
     let sentence = format!(
         "needs a person since <date> (run {number}): Scaffold retry limit (3) exceeded; {RESOLVE} decides on a terminal how it goes on"
     );
-    for (arguments, status) in [(vec!["status"], 0), (vec!["wait", "--fresh"], 3), (vec!["list"], 0), (vec!["log"], 0)] {
+    for (arguments, status) in [(vec!["status"], 0), (vec!["wait", "--fresh"], 3), (vec!["service", "list"], 0), (vec!["log"], 0)]
+    {
         let text = told(&arguments, status);
         assert!(text.contains(&sentence), "{arguments:?}: {text}");
     }
@@ -81,7 +82,7 @@ fn without_a_cycle_the_third_scaffold_error_in_a_row_asks_a_person_to_look_and_p
     let [of_status, of_list] = asked(&project);
     assert_eq!((&of_status["askedFor"], &of_status["reason"]), (&json!("look"), &json!(reason)));
     assert_eq!((&of_status, &of_status["command"]), (&of_list, &json!("proctor tdd show default")));
-    for command in [["status"], ["list"], ["log"]] {
+    for command in [&["status"][..], &["service", "list"], &["log"]] {
         let text = project.proctor(command).success().stdout;
         assert!(text.contains(reason), "{command:?}: {text}");
     }

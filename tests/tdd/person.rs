@@ -84,7 +84,7 @@ fn with_a_service_it_writes_what_a_person_decides_and_a_program_decides_nothing(
     run(&project, PASSING, 3);
     let mut daemon = project.proctor(["daemon"]).watch();
     daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
-    project.proctor(["add"]).success();
+    project.proctor(["service", "add"]).success();
     let lines = project.store().ledger().len();
     // The service checks the state when it makes the change: the command line does not know whether this reset would end a pause.
     let reset = project.proctor(["tdd", "reset"]).status(3);

@@ -69,7 +69,7 @@ pub struct SlowTestsV1 {
     pub slow: SlowTests,
 }
 
-/// How two runs differ: `proctor diff --json`, `GET /v1/projects/{id}/compare`.
+/// How two runs differ: `proctor history diff --json`, `GET /v1/projects/{id}/compare`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ComparisonV1 {

@@ -118,7 +118,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/projects",
         parameters: &[],
         summary: "Watch a registered project from here on, also after a restart. A directory that is not registered is refused (409): \
-                  registering approves a plan, and a request proves nothing about who asks. `proctor add` registers.",
+                  registering approves a plan, and a request proves nothing about who asks. `proctor service add` registers.",
         body: r#"{"root": "/home/me/shop"}"#,
     },
     Route {
@@ -188,7 +188,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/projects/{id}/approval",
         parameters: &[],
         summary: "Always refused (409): no request can approve a plan. A person registers a project at a terminal, which approves its \
-                  plan: proctor add, proctor run.",
+                  plan: proctor service add, proctor run.",
         body: "",
     },
     Route {
@@ -264,7 +264,7 @@ pub const ROUTES: &[Route] = &[
             ParameterV1 { name: "from", values: "a run's id or number", default: "none: it is needed" },
             ParameterV1 { name: "to", values: "a run's id or number", default: "none: it is needed" },
         ],
-        summary: "How two runs of a task differ, as `proctor diff --json` prints it.",
+        summary: "How two runs of a task differ, as `proctor history diff --json` prints it.",
         body: "",
     },
     Route {

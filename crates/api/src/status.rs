@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::FailuresV1;
 use proctor_model::{
-    CheckStanding, ClaimRecord, CommandExit, Digest, FewerTests, Freshness, HealthProblem, IsolationLevel, LastVerdict,
-    OverallResult, OverallStatus, PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving,
-    StaleReason, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    CheckStanding, CommandExit, Digest, FewerTests, Freshness, HealthProblem, IsolationLevel, LastVerdict, OverallResult,
+    OverallStatus, PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId,
+    TddState, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -71,24 +71,6 @@ pub struct ProjectStatusV1 {
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthV1>,
-    /// The claims of agents that the last verdicts of the tasks contradict, newest first: at most [`RefutedClaimV1::SHOWN`]. The key is
-    /// absent if there are none, and in the answers of the service, which reads no ledger for them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refuted_claims: Vec<RefutedClaimV1>,
-}
-
-/// A claim of an agent that a verdict contradicts, and when it was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RefutedClaimV1 {
-    pub time: Timestamp,
-    pub claim: ClaimRecord,
-}
-
-impl RefutedClaimV1 {
-    /// The most claims that are listed.
-    pub const SHOWN: usize = 10;
 }
 
 /// A task and the state of its verdict.
@@ -236,7 +218,6 @@ impl ProjectStatusV1 {
             tasks: standing.tasks.iter().map(TaskStatusV1::from).collect(),
             problems: standing.problems.clone(),
             health: health.as_ref().map(HealthV1::from),
-            refuted_claims: Vec::new(),
         }
     }
 

@@ -72,7 +72,7 @@ impl Caller {
 
     /// Returns the same caller who hears nothing but the answer, and of whom nobody can be asked anything.
     #[must_use]
-    pub fn unheard(&self) -> Self {
+    pub fn with_answers_only(&self) -> Self {
         Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stop: self.stop.clone() }
     }
 

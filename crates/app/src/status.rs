@@ -9,8 +9,8 @@ use crate::project::opening;
 use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
 use crate::work_trees::register_linked_work_tree;
-use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, RefutedClaimV1, StatusV1, TaskStatusV1, failure_names};
-use proctor_model::{ClaimRecord, OverallResult, ProjectStatus, Serving, TaskId};
+use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1, failure_names};
+use proctor_model::{ProjectStatus, Serving, TaskId};
 use proctor_project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
 use proctor_sandbox::process::clock;
 
@@ -52,7 +52,6 @@ pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&Ta
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    status.projects = status.projects.into_iter().map(|project| with_claims(environment, project)).collect();
     Ok(Standing { status, failure })
 }
 
@@ -127,19 +126,6 @@ pub fn stand(
         Err(_) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems: &problems, readable: None }),
     };
     archive.project_status(root, described, wanted).map_err(|error| from_run_error(&error))
-}
-
-/// Adds the claims of agents that the last verdicts contradict. Claims that cannot be read are left out.
-fn with_claims(environment: &Environment, project: ProjectStatusV1) -> ProjectStatusV1 {
-    let is_red = |task: &TaskStatusV1| task.verdict.as_ref().is_some_and(|verdict| verdict.result == Some(OverallResult::Failed));
-    let Some(id) = project.id.as_ref().filter(|_| project.tasks.iter().any(is_red)) else { return project };
-    let Ok(archive) = opening::open_archive(environment) else { return project };
-    let is_of_last = |claim: &ClaimRecord| {
-        project.tasks.iter().any(|task| task.verdict.as_ref().is_some_and(|verdict| verdict.run_id == claim.run_id))
-    };
-    let claims = archive.refuted_claims(id).unwrap_or_default().into_iter().filter(|(_, claim)| is_of_last(claim));
-    let refuted_claims = claims.take(RefutedClaimV1::SHOWN).map(|(time, claim)| RefutedClaimV1 { time, claim }).collect();
-    ProjectStatusV1 { refuted_claims, ..project }
 }
 
 /// Adds what failed to the verdicts that lack it. The store is opened only where a verdict has failures; where it cannot be, each of

@@ -18,7 +18,6 @@ const AUTHOR: &str = "proctor <proctor@localhost>";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId([u8; ID_BYTES]);
 
-/// The kinds of git objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     /// The content of a file, or the target of a symbolic link.

@@ -64,7 +64,7 @@ const HEALTH_ROWS: [HealthRow; 9] = [
         problem: HealthProblem::Descriptors,
         words: "no open file is left",
         mend: "raise the limit on open files (`LimitNOFILE=` in `systemctl --user edit proctor.service`, or `ulimit -n`) and \
-               restart the service, or have it watch fewer projects (`proctor remove`)",
+               restart the service, or have it watch fewer projects (`proctor service remove`)",
         longest_pause: MINUTE,
     },
     HealthRow {

@@ -27,7 +27,7 @@ pub struct PruneRecord {
     pub runs: Vec<PrunedRun>,
 }
 
-/// The ledger's record that a person removed a project together with its evidence (`proctor remove --purge`). The evidence is
+/// The ledger's record that a person removed a project together with its evidence (`proctor service remove --purge`). The evidence is
 /// deleted only after this ledger line is safely on disk. The ledger itself stays, with every verdict and hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -123,7 +123,7 @@ impl PruneReason {
     pub fn because(self) -> String {
         match self {
             Self::Days | Self::Runs | Self::Bytes => format!("it was over `{}` of `[evidence]`", self.setting()),
-            Self::Purged => "a person removed the project with its evidence (`proctor remove --purge`)".to_owned(),
+            Self::Purged => "a person removed the project with its evidence (`proctor service remove --purge`)".to_owned(),
         }
     }
 }

@@ -173,9 +173,9 @@ impl<'a> Reading<'a> {
 
 /// What is left of the limits, for the commit and its submodules together.
 struct ReadingLimits {
-    /// The most bytes of files.
+    /// How many bytes of file contents may be read at most.
     most_bytes: u64,
-    /// How many bytes of files were read.
+    /// How many bytes of file contents were read so far.
     bytes: AtomicU64,
     /// How many entries were read.
     entries: Cell<u64>,

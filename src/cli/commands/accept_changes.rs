@@ -27,7 +27,8 @@ const TYPED: usize = 8;
 /// name that must not leave this machine, or the note cannot be written.
 pub(super) fn accept(
     answer: &GateAnswer,
-    (root, repository): (&Path, &ProjectRepository),
+    root: &Path,
+    repository: &ProjectRepository,
     question: &GateQuestion<'_>,
     environment: &Environment,
 ) -> Result<Vec<Vec<u8>>, CommandError> {
@@ -52,7 +53,7 @@ pub(super) fn accept(
     }
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
-    refuse_unnamed_key(answer, repository, question, (environment, root), attestor.key())?;
+    refuse_unnamed_key(answer, repository, question, environment, root, attestor.key())?;
     let error = changes_error(answer, trusted);
     if !environment::is_person_present(environment) {
         return Err(environment::why_nobody(environment, error.hint("run this at a terminal, which asks")));
@@ -93,7 +94,8 @@ fn refuse_unnamed_key(
     answer: &GateAnswer,
     repository: &ProjectRepository,
     question: &GateQuestion<'_>,
-    (environment, root): (&Environment, &Path),
+    environment: &Environment,
+    root: &Path,
     key: Digest,
 ) -> Result<(), CommandError> {
     let trusted = gate::trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;

@@ -1,4 +1,4 @@
-//! `proctor add`: the service begins to watch a project. The ledger records this, and a running service is told.
+//! `proctor service add`: the service begins to watch a project. The ledger records this, and a running service is told.
 
 use crate::cli::render;
 use crate::cli::service_arguments::AddOptions;

@@ -1,4 +1,4 @@
-//! `proctor anchor`: copies the signed head of the ledger to another place, where this machine's user cannot rewrite it.
+//! `proctor key anchor`: copies the signed head of the ledger to another place, where this machine's user cannot rewrite it.
 
 use crate::cli::anchor_arguments::AnchorOptions;
 use crate::cli::commands::key::from_evidence_error;

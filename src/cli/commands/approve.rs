@@ -105,7 +105,8 @@ pub(super) fn ask_in_place(
     scope: &ProjectScope,
     settings: &ProjectSettings,
     plan: &Plan,
-    (environment, control): (&Environment, &Control),
+    environment: &Environment,
+    control: &Control,
 ) -> Result<bool, CommandError> {
     if !environment::is_person_present(environment) {
         return Ok(false);

@@ -58,7 +58,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     let mut answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
     let mut acceptance = Vec::new();
     if options.accept_changes && answer.tree.is_ok() {
-        acceptance = accept_changes::accept(&answer, (&root, &repository), &question, environment)?;
+        acceptance = accept_changes::accept(&answer, &root, &repository, &question, environment)?;
         answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
     }
     let tree = match (answer.state, &answer.tree) {
@@ -83,7 +83,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
     let redactor = environment.outgoing_redactor();
     let commit = options.revision.as_ref().map(|_| answer.commit);
-    let claim = |run: &ProvingRun| to_commit_claim(run, &answer, (&repository.below, commit, attestor.key()), &redactor);
+    let claim = |run: &ProvingRun| to_commit_claim(run, &answer, &repository.below, commit, attestor.key(), &redactor);
     let claims: Vec<CommitClaim> = runs.iter().filter_map(|run| claim(run).transpose()).collect::<Result<_, _>>()?;
     let summary = VerificationSummary { claims: &claims, policy: digest_of(&answer.policy), verified: clock::now() };
     let summary = summary.to_statement().ok_or_else(|| {
@@ -113,7 +113,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
     }
     said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
-    if let Some(note) = unknown_to_others(&attestor, &answer, &question, environment, (&root, &repository))? {
+    if let Some(note) = unknown_to_others(&attestor, &answer, &question, environment, &root, &repository)? {
         render::note(&note);
     }
     if !is_proved {
@@ -128,7 +128,8 @@ fn unknown_to_others(
     answer: &GateAnswer,
     question: &GateQuestion<'_>,
     environment: &Environment,
-    (root, repository): (&Path, &ProjectRepository),
+    root: &Path,
+    repository: &ProjectRepository,
 ) -> Result<Option<String>, CommandError> {
     let trusted = trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;
     let listed = signers(repository, &trusted, &answer.policy)?;
@@ -189,7 +190,9 @@ fn said(change: NoteChange, tree: ObjectId, claims: &[CommitClaim]) -> [String; 
 fn to_commit_claim(
     run: &ProvingRun,
     answer: &GateAnswer,
-    (below, commit, key): (&TreePath, Option<ObjectId>, Digest),
+    below: &TreePath,
+    commit: Option<ObjectId>,
+    key: Digest,
     redactor: &OutgoingRedactor,
 ) -> Result<Option<CommitClaim>, CommandError> {
     let (Some(records), Some(checks)) = (&run.record.results, &run.claim.checks) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! `proctor diff`: compares two runs.
+//! `proctor history diff`: compares two runs.
 
 use crate::cli::environment;
 use crate::cli::history_arguments::DiffOptions;

@@ -39,7 +39,7 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     }
     // A run that is named is meant, whatever the project is now.
     if options.fresh || (options.format.is_some() && options.run.is_none()) {
-        let other = is_about_other_content(&mut archive, (&project, &run), environment, &root)?;
+        let other = is_about_other_content(&mut archive, &project, &run, environment, &root)?;
         if let Some(what) = other {
             let what = format!("{} is about {what}", run.run_id);
             if options.fresh {
@@ -53,7 +53,7 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
     if let Some(format) = options.format {
         let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
         let to = options.to.as_ref().map(|to| environment.absolute(to));
-        return export_text(&mut archive, (&project, &run), format, &redactor, to);
+        return export_text(&mut archive, &project, &run, format, &redactor, to);
     }
     let to = match &options.to {
         Some(to) => environment.absolute(to),
@@ -75,7 +75,8 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
 /// Returns what a run is about where that is not the present tree and plan of its task.
 fn is_about_other_content(
     archive: &mut StoreReader,
-    (project, run): (&ProjectId, &RecordedRun),
+    project: &ProjectId,
+    run: &RecordedRun,
     environment: &Environment,
     root: &Path,
 ) -> Result<Option<&'static str>, CommandError> {
@@ -112,7 +113,8 @@ fn place_text(to: &Path, text: &str) -> Result<(), String> {
 /// Prints a run in a form that another tool reads, or writes it to a file.
 fn export_text(
     archive: &mut StoreReader,
-    (project, run): (&ProjectId, &RecordedRun),
+    project: &ProjectId,
+    run: &RecordedRun,
     format: ExportFormat,
     redactor: &OutgoingRedactor,
     to: Option<PathBuf>,
@@ -120,7 +122,7 @@ fn export_text(
     let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let tests = archive.test_records(project, run, &report).map_err(|error| super::from_run_error(&error))?;
     let text = match format {
-        ExportFormat::Html => page_of_run(archive, (project, run), &report, redactor)?,
+        ExportFormat::Html => page_of_run(archive, project, run, &report, redactor)?,
         ExportFormat::Junit | ExportFormat::Ctrf | ExportFormat::Sarif | ExportFormat::Github | ExportFormat::Markdown => {
             let run = ExportedRun { report: &report, tests: &tests, redactor, below: None };
             export_texts(run, &[format], &String::new).remove(0)
@@ -142,7 +144,8 @@ fn export_text(
 /// Returns the page as one file with this run, what its actions printed, and how the runs of its task went.
 fn page_of_run(
     archive: &mut StoreReader,
-    (project, run): (&ProjectId, &RecordedRun),
+    project: &ProjectId,
+    run: &RecordedRun,
     report: &ExecutionReportV2,
     redactor: &OutgoingRedactor,
 ) -> Result<String, CommandError> {

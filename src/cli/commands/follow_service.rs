@@ -7,7 +7,7 @@ use std::thread;
 use crate::cli::arguments::WatchOptions;
 use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::hand_over;
-use crate::cli::commands::run::RunOutput;
+use crate::cli::commands::run::{RunOutput, RunView};
 use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
@@ -54,7 +54,13 @@ pub(super) fn follow_service(
                 followed.show((project.clone(), run_id.clone()));
                 let (run_id, told_task) = (Some(run_id), task.clone());
                 let answer = RunAnswerV1 { project, task, outcome, run_id, exit_code, problems: Vec::new() };
-                let told = hand_over::show((options.failures, RunOutput::Screen), environment, loaded, &settings, &answer);
+                let told = hand_over::show(
+                    RunView { output: RunOutput::Screen, failures: options.failures },
+                    environment,
+                    loaded,
+                    &settings,
+                    &answer,
+                );
                 if let Err(error) = told {
                     render::error(&error);
                 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::cli::commands::gate_hook;
-use crate::cli::commands::run::{RunOutput, run_task};
+use crate::cli::commands::run::{RunOutput, RunView, run_task};
 use crate::cli::environment;
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
@@ -69,9 +69,10 @@ pub(super) fn answer(
     if missing.is_empty() {
         return Ok(answer);
     }
+    let view = RunView { output, failures: FailuresShown::default() };
     let mut run =
         |environment: &Environment, wish: &RunWish, loaded: &LoadedProject, opened: &mut RunResources, control: &Control| {
-            let end = run_task(wish, FailuresShown::default(), loaded, opened, (environment, control), output);
+            let end = run_task(wish, view, loaded, opened, environment, control);
             end.map(|end| end.exit)
         };
     match run_missing(&answer, &missing, launcher, (environment, place), &mut run)? {

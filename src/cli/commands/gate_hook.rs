@@ -73,7 +73,7 @@ pub(super) fn install(hook: GateHook, root: &Path, environment: &Environment) ->
     }
     if is_shared {
         let question = format!("{} is outside of this repository, and a hook there gates others too", directory.display());
-        ask((&question, "write it there?"), "`git config core.hooksPath .git/hooks` gives this repository hooks of its own")?;
+        ask(&question, "write it there?", "`git config core.hooksPath .git/hooks` gives this repository hooks of its own")?;
     }
     let aside = match found {
         Found::Nothing | Found::Own(_) => None,
@@ -241,12 +241,12 @@ fn may_replace(path: &Path) -> Result<PathBuf, CommandError> {
         return Err(CommandError::new(CommandExit::Usage, message).hint("remove one of them first"));
     }
     let question = format!("{} is there, and not proctor's; it would be kept as {}", path.display(), aside.display());
-    ask((&question, "replace it?"), "call `proctor gate --pushed --remote=\"$1\"` from the hook that is there")?;
+    ask(&question, "replace it?", "call `proctor gate --pushed --remote=\"$1\"` from the hook that is there")?;
     Ok(aside)
 }
 
 /// Asks a person at the terminal. `otherwise` is what to do in place of agreeing.
-fn ask((what, question): (&str, &str), otherwise: &str) -> Result<(), CommandError> {
+fn ask(what: &str, question: &str, otherwise: &str) -> Result<(), CommandError> {
     if !terminal::is_input_terminal() {
         let hint = format!("run this at a terminal, which asks; or {otherwise}");
         return Err(CommandError::new(CommandExit::PersonNeeded, what).hint(hint));

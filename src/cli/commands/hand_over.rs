@@ -1,7 +1,7 @@
 //! Lets the service carry out a run, and shows the result as if the run had been made here (S2).
 
 use crate::cli::arguments::RunOptions;
-use crate::cli::commands::run::{RunEnd, RunOutput, wish};
+use crate::cli::commands::run::{RunEnd, RunOutput, RunView, wish};
 use crate::cli::environment;
 use crate::cli::live_line::LiveLine;
 use crate::cli::render;
@@ -30,17 +30,18 @@ pub(super) fn hand_over(
         live.end();
     }
     let Some(answer) = answered? else { return Ok(None) };
-    show((options.failures, output), environment, loaded, &run.settings, &answer).map(Some)
+    show(RunView { output, failures: options.failures }, environment, loaded, &run.settings, &answer).map(Some)
 }
 
 /// Shows a run that the service or another command has made.
 pub(super) fn show(
-    (failures, output): (FailuresShown, RunOutput),
+    view: RunView,
     environment: &Environment,
     loaded: &LoadedProject,
     settings: &ProjectSettings,
     answer: &RunAnswerV1,
 ) -> Result<RunEnd, CommandError> {
+    let RunView { output, failures } = view;
     let made = read_made_run(environment, loaded, answer)?;
     let (exit, report) = (made.exit, made.report);
     let is_latest = report.execution_summary.overall_status.counts();

@@ -1,7 +1,8 @@
-//! `proctor history`: tells the past of a test, and names the tests that are flaky or became slower.
+//! `proctor history`: tells the past of a test, names the tests that are flaky or became slower, and compares two runs (in `diff`).
 
 use std::path::Path;
 
+use crate::cli::commands::diff;
 use crate::cli::environment;
 use crate::cli::history_arguments::{FlakyOptions, HistoryOptions, HistoryVerb, SlowOptions};
 use crate::cli::render;
@@ -18,6 +19,7 @@ pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Re
         None => options.test.as_deref().expect("clap asks for a test where no other command is named"),
         Some(HistoryVerb::Flaky(options)) => return name_flaky(options, environment),
         Some(HistoryVerb::Slow(options)) => return name_slow(options, environment),
+        Some(HistoryVerb::Diff(options)) => return diff::execute(options, environment),
     };
     let root = setup::project_root(environment, &options.project)?;
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;

@@ -12,6 +12,5 @@ pub(crate) fn execute(options: &HookOptions, environment: &Environment) -> Resul
         HookVerb::Status => hook_install::status(environment),
         HookVerb::Run { event, agent } => hook_run::execute(event, agent, environment),
         HookVerb::Report { all, json } => hook_report::report(*all, *json, environment),
-        HookVerb::Wrong => hook_report::wrong(environment),
     }
 }

@@ -153,9 +153,6 @@ impl SettingsPlace {
         let hint = match problem {
             SettingsProblem::Empty => "write `{}` into it, or remove it",
             SettingsProblem::ByteOrderMark => "save the file without the byte order mark",
-            SettingsProblem::Comments { .. } => {
-                "take the comments out, or add the entries yourself: docs/guides/agents.md shows them"
-            }
             SettingsProblem::OtherPlugin => "move it away, or give it another name",
             SettingsProblem::NotJson { .. } | SettingsProblem::WrongShape { .. } | SettingsProblem::Twice { .. } => {
                 "correct that place; the file was not changed"

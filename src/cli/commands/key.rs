@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cli::commands::{approve, checkpoint};
+use crate::cli::commands::{anchor, approve, checkpoint};
 use crate::cli::environment;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
@@ -24,6 +24,7 @@ pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result
     let open = || Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error));
     match &options.verb {
         KeyVerb::Checkpoint(options) => checkpoint::execute(options, environment),
+        KeyVerb::Anchor(options) => anchor::execute(options, environment),
         KeyVerb::Show => show(&open()?),
         KeyVerb::Rotate { lost: false } => rotate(&open()?, Endorsement::ByThePreviousKey),
         KeyVerb::Rotate { lost: true } => {

@@ -1,4 +1,4 @@
-//! `proctor list`: shows every registered project. The service describes the projects that it watches. The other
+//! `proctor service list`: shows every registered project. The service describes the projects that it watches. The other
 //! projects are described from their ledgers.
 
 use std::path::Path;
@@ -38,7 +38,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
         render::document(&ProjectsV1 { projects });
     } else {
         if projects.is_empty() {
-            render::note("no project is registered: `proctor run` or `proctor add` registers one");
+            render::note("no project is registered: `proctor run` or `proctor service add` registers one");
         }
         projects.iter().flat_map(screen::project_lines).for_each(|line| render::line(&line));
     }

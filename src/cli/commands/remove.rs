@@ -1,4 +1,4 @@
-//! `proctor remove`: the service stops watching a project. Its evidence, id and approvals are kept (S7). With `--purge`, a person
+//! `proctor service remove`: the service stops watching a project. Its evidence, id and approvals are kept (S7). With `--purge`, a person
 //! at a terminal removes the evidence too; the ledger and the keys stay.
 
 use std::path::{Path, PathBuf};
@@ -126,6 +126,6 @@ fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, C
     found.sort_by_key(|project| project.serving == Serving::NotServed);
     found.into_iter().next().ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is no registered project", wanted.display()))
-            .hint("`proctor list` shows the projects with their ids")
+            .hint("`proctor service list` shows the projects with their ids")
     })
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::refuse::refuse;
-use crate::cli::commands::run::RunOutput;
+use crate::cli::commands::run::{RunOutput, RunView};
 use crate::cli::commands::{hand_over, run};
 use crate::cli::project_place::ProjectPlace;
 use crate::cli::render;
@@ -46,7 +46,7 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     match ask_service(environment, &root, &request)? {
         Some((served, answer)) => {
             let again = || ask(&served, &request).map_err(|error| serving::from_client_error(&error));
-            let answer = prove((options, environment, &root), request.task_id(), answer, again)?;
+            let answer = prove(options, environment, &root, request.task_id(), answer, again)?;
             show_asked(options, environment, &root, &answer)
         }
         None => answer_here(options, environment, &root, request),
@@ -65,8 +65,7 @@ fn show_asked(
             let loaded = specification_files::reload(environment, root, &run.task)?;
             let settings = opening::settings(environment, &loaded)?;
             let options = &run_options(options, root);
-            let shown = (options.failures, RunOutput::of(options));
-            hand_over::show(shown, environment, &loaded, &settings, run).map(|end| end.exit)
+            hand_over::show(RunView::of(options), environment, &loaded, &settings, run).map(|end| end.exit)
         }
         AgentAnswerV1::Computed { .. } | AgentAnswerV1::Checked { .. } => Ok(show(options, answer)),
     }
@@ -81,7 +80,7 @@ fn answer_here(
     match request {
         AgentRequestV1::RequestStatusUpdate { task_id, status } => {
             let compute = || compute_here(environment, root, &task_id, status);
-            let answer = prove((options, environment, root), &task_id, compute()?, compute)?;
+            let answer = prove(options, environment, root, &task_id, compute()?, compute)?;
             Ok(show(options, &answer))
         }
         AgentRequestV1::FixSpecification { task_id, .. } => Ok(show(options, &check_here(environment, root, task_id)?)),
@@ -94,7 +93,9 @@ fn answer_here(
 /// the checks run once more, and after [`MOST_PROOFS`] runs the answer is INCOMPLETE. Where a check asks, nothing is run, because the run
 /// of this check is still under way.
 fn prove(
-    (options, environment, root): (&RequestOptions, &Environment, &Path),
+    options: &RequestOptions,
+    environment: &Environment,
+    root: &Path,
     task: &TaskId,
     first: AgentAnswerV1,
     again: impl Fn() -> Result<AgentAnswerV1, CommandError>,
@@ -134,7 +135,8 @@ fn prove_without_caches(
     let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let wish = RunWish { fresh_caches: true, ..RunWish::default() };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
-    let end = run::run_task(&wish, FailuresShown::default(), &loaded, &mut opened, (environment, control), output)?;
+    let view = RunView { output, failures: FailuresShown::default() };
+    let end = run::run_task(&wish, view, &loaded, &mut opened, environment, control)?;
     if end.report.is_some() {
         opened.workspace.save_trees();
         opened.workspace.keep_to_limits();

@@ -34,6 +34,14 @@ pub(super) enum RunOutput {
     Nothing,
 }
 
+/// How a run is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunView {
+    pub(super) output: RunOutput,
+    /// How much is shown of what failed.
+    pub(super) failures: FailuresShown,
+}
+
 /// How a run has ended.
 pub(super) struct RunEnd {
     pub(super) exit: CommandExit,
@@ -77,8 +85,7 @@ pub(super) fn run_here(
 ) -> Result<CommandExit, CommandError> {
     opening.workspace.expect_one_run();
     let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
-    let (wish, output) = (wish(options), RunOutput::of(options));
-    let end = run_task(&wish, options.failures, loaded, &mut opening, (environment, control), output)?;
+    let end = run_task(&wish(options), RunView::of(options), loaded, &mut opening, environment, control)?;
     end.tell(options, environment, &loaded.root);
     if end.report.is_some() {
         finish(&mut opening.workspace, control);
@@ -89,12 +96,13 @@ pub(super) fn run_here(
 /// Runs the plan once in this process, and shows the result.
 pub(super) fn run_task(
     wish: &RunWish,
-    failures: FailuresShown,
+    view: RunView,
     loaded: &LoadedProject,
     opened: &mut RunResources,
-    (environment, control): (&Environment, &Control),
-    output: RunOutput,
+    environment: &Environment,
+    control: &Control,
 ) -> Result<RunEnd, CommandError> {
+    let RunView { output, failures } = view;
     let style = environment::style(environment);
     let mut screen = ProgressScreen::new(style, failures, audience(output, environment));
     let mut show = |progress| screen.show(&progress);
@@ -103,13 +111,13 @@ pub(super) fn run_task(
             if let (RunOutput::Screen, Some(run_id)) = (output, &answer.run_id) {
                 render::note(&format!("note: the run of another proctor has just tested these files: its result, run {run_id}"));
             }
-            return hand_over::show((failures, output), environment, loaded, &opened.settings, &answer);
+            return hand_over::show(view, environment, loaded, &opened.settings, &answer);
         }
         MadeRun::Own(carried) => carried,
     };
     if matches!(carried, RunOutcome::NotApproved(_)) && output == RunOutput::Screen {
         let RunResources { workspace, scope, settings } = opened;
-        if approve::ask_in_place(workspace, scope, settings, &loaded.plan, (environment, control))? {
+        if approve::ask_in_place(workspace, scope, settings, &loaded.plan, environment, control)? {
             carried = proctor_app::run::run(environment, wish, loaded, (opened, control), &mut show)?;
         }
     }
@@ -117,10 +125,10 @@ pub(super) fn run_task(
         Some(sealed) => {
             let asked = wish.phase.filter(|_| output == RunOutput::Screen);
             asked.and_then(|phase| screen::asked_route(&sealed.report, phase)).iter().for_each(render::line);
-            let path = show_sealed(loaded, &opened.settings, &sealed, (output, style));
+            let path = show_sealed(loaded, &opened.settings, &sealed, output, style);
             if !sealed.report.rules_changed.is_empty() && output == RunOutput::Screen {
                 let RunResources { workspace, scope, settings } = opened;
-                approve::ask_in_place(workspace, scope, settings, &loaded.plan, (environment, control))?;
+                approve::ask_in_place(workspace, scope, settings, &loaded.plan, environment, control)?;
             }
             RunEnd { exit: sealed.exit, report: Some((Box::new(sealed.report), path)) }
         }
@@ -144,12 +152,20 @@ impl RunOutput {
     }
 }
 
+impl RunView {
+    /// Returns how a run is shown by the options of the command line.
+    pub(super) fn of(options: &RunOptions) -> Self {
+        Self { output: RunOutput::of(options), failures: options.failures }
+    }
+}
+
 /// Shows a sealed run. Returns the path of its report as people see it.
 fn show_sealed(
     loaded: &LoadedProject,
     settings: &ProjectSettings,
     sealed: &SealedReport,
-    (output, style): (RunOutput, Style),
+    output: RunOutput,
+    style: Style,
 ) -> String {
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));

@@ -10,7 +10,7 @@ use crate::cli::arguments::RunOptions;
 use crate::cli::commands::github;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::refuse;
-use crate::cli::commands::run::{RunEnd, RunOutput, run_task, wish};
+use crate::cli::commands::run::{RunEnd, RunOutput, RunView, run_task, wish};
 use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen::{self, TaskSummary};
@@ -84,7 +84,7 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
             if output == RunOutput::Screen {
                 render::line(&screen::task_heading(task, style));
             }
-            let ended = run_one(options, environment, task, (resources, control), output);
+            let ended = run_one(options, environment, task, resources, control, output);
             if let (Err(error), RunOutput::Screen) = (&ended, output) {
                 render::error(error);
                 if options.github {
@@ -117,7 +117,7 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let tree_changed = !self::outdated(&ends, &mut resources)?.is_empty();
     resources.workspace.save_trees();
     resources.workspace.keep_to_limits();
-    Ok(show(&ends, &torn, tree_changed, (output, style)))
+    Ok(show(&ends, &torn, tree_changed, output, style))
 }
 
 /// Runs one task as `proctor run --task TASK` does. Its specification is read anew, because a task before it may have
@@ -126,14 +126,18 @@ fn run_one(
     options: &RunOptions,
     environment: &Environment,
     task: &TaskId,
-    (resources, control): (&mut RunResources, &Control),
+    resources: &mut RunResources,
+    control: &Control,
     output: RunOutput,
 ) -> Result<RunEnd, CommandError> {
     let project = specification_files::read_project(environment, &resources.scope.root)?;
     match specification_files::plan_of(project, task)? {
         FoundPlan::Planned(loaded) => match hand_over(options, environment, &loaded, output)? {
             Some(end) => Ok(end),
-            None => run_task(&wish(options), options.failures, &loaded, resources, (environment, control), output),
+            None => {
+                let view = RunView { output, failures: options.failures };
+                run_task(&wish(options), view, &loaded, resources, environment, control)
+            }
         },
         FoundPlan::Wrong(wrong) => {
             let sealed = refuse::seal(options, environment, resources, (task, &wrong.configuration), output)?;
@@ -212,7 +216,7 @@ impl TaskEnd {
 }
 
 /// Shows what all tasks came to. Returns the exit code of the command.
-fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, (output, style): (RunOutput, Style)) -> CommandExit {
+fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, output: RunOutput, style: Style) -> CommandExit {
     let exit = exit_of(ends, torn, tree_changed);
     if output == RunOutput::Nothing {
         let tasks = ends.iter().map(|end| TaskEndV1 {

@@ -1,4 +1,5 @@
-//! `proctor service`: installs proctor in the user's service manager, removes it, and shows its state.
+//! `proctor service`: installs proctor in the user's service manager, removes it, and shows its state. Which projects the service watches is
+//! changed by `add` and `remove` and shown by `list`, in files of their own.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::cli::commands::{add, list, remove};
 use crate::cli::environment;
 use crate::cli::installation::advice::{
     AnsweringService, Finding, InstallationFacts, ManagerFacts, findings, missing_directories,
@@ -86,18 +88,30 @@ struct UnitV1 {
 }
 
 pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    match &options.verb {
+        ServiceVerb::Add(options) => add::execute(options, environment),
+        ServiceVerb::Remove(options) => remove::execute(options, environment),
+        ServiceVerb::List(options) => list::execute(options, environment),
+        verb @ (ServiceVerb::Install { .. } | ServiceVerb::Uninstall { .. } | ServiceVerb::Status { .. }) => {
+            manage(verb, environment)
+        }
+    }
+}
+
+/// Installs or removes the service as the command says, and shows its state.
+fn manage(verb: &ServiceVerb, environment: &Environment) -> Result<CommandExit, CommandError> {
     let before = look(environment)?;
-    let changed = match options.verb {
-        ServiceVerb::Install { force } => install(&before, force, environment)?,
-        ServiceVerb::Uninstall { force } => uninstall(&before, force)?,
-        ServiceVerb::Status => Vec::new(),
+    let changed = match verb {
+        ServiceVerb::Install { force, .. } => install(&before, *force, environment)?,
+        ServiceVerb::Uninstall { force, .. } => uninstall(&before, *force)?,
+        _ => Vec::new(),
     };
     let now = if changed.is_empty() { before } else { look(environment)? };
-    let is_removed = matches!(options.verb, ServiceVerb::Uninstall { .. });
+    let is_removed = matches!(verb, ServiceVerb::Uninstall { .. });
     let found = if is_removed { Vec::new() } else { findings(&now.facts) };
     let runs = now.facts.manager.units.as_ref().is_ok_and(|units| units.service.is_active() && units.service.is_enabled());
     let judges = now.facts.running.as_ref().is_none_or(|running| running.troubled.is_empty());
-    if options.json {
+    if verb.is_json() {
         render::document(&document(&now, changed, found));
     } else {
         let style = environment::style(environment);

@@ -30,12 +30,9 @@ fn show(status: &StatusV1, json: bool, environment: &Environment) {
     }
     let style = environment::style(environment);
     if status.projects.is_empty() {
-        render::note("no project is registered: `proctor run` or `proctor add` registers one");
+        render::note("no project is registered: `proctor run` or `proctor service add` registers one");
     }
     for project in &status.projects {
         screen::project_status(project, style).iter().for_each(render::line);
-        if let Some(newest) = project.refuted_claims.first() {
-            render::line(&format!("  {}", screen::claim_line(newest.time, &newest.claim)));
-        }
     }
 }

@@ -157,7 +157,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
             options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
         let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| from_evidence_error(&error))?;
         if options.what.is_none() {
-            total.sum.faults.extend(replaced_link(environment, &store, (&project, &checked), &keys));
+            total.sum.faults.extend(replaced_link(environment, &store, &project, &checked, &keys));
         }
         total.sum.faults.extend(line_from_the_future(&ledger_file(&store, &project), &checked.lines, clock::now()));
         total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
@@ -184,7 +184,8 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
 fn replaced_link(
     environment: &Environment,
     store: &Store,
-    (project, checked): (&ProjectId, &VerificationResult),
+    project: &ProjectId,
+    checked: &VerificationResult,
     keys: &KeyRing,
 ) -> Option<EvidenceFault> {
     let registered = |line: &LedgerLine| match line.body.approving() {

@@ -184,7 +184,7 @@ const RULES: &[Rule] = &[
             (problem, "give it a value in UTF-8".to_owned())
         })
     },
-    |facts| (facts.projects == 0).then(|| ("the service watches no project".to_owned(), "proctor add DIR".to_owned())),
+    |facts| (facts.projects == 0).then(|| ("the service watches no project".to_owned(), "proctor service add DIR".to_owned())),
 ];
 
 pub(crate) fn findings(facts: &InstallationFacts) -> Vec<Finding> {
@@ -287,7 +287,7 @@ mod tests {
             (managed(|manager| manager.systemd = Some(249)), "after the first save"),
             (InstallationFacts { program: "/home/a/proctor/target/debug/proctor".into(), ..well() }, "cargo install"),
             (InstallationFacts { left_out: vec!["LC_ALL".to_owned()], ..well() }, "UTF-8"),
-            (InstallationFacts { projects: 0, ..well() }, "proctor add"),
+            (InstallationFacts { projects: 0, ..well() }, "proctor service add"),
             (
                 InstallationFacts {
                     running: Some(AnsweringService { troubled: vec![("/a".to_owned(), trouble())], ..running() }),

@@ -201,7 +201,7 @@ fn slower_line(slower: &SlowerTest) -> String {
     format!("  {}  {before} → {now} since run {}", slower.test.id, slower.before_run)
 }
 
-/// Returns the lines of `proctor diff`.
+/// Returns the lines of `proctor history diff`.
 pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<Line> {
     let trees = match comparison.equal_trees {
         Some(true) => " · equal trees",

@@ -38,7 +38,7 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
     project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
 }
 
-/// Returns the lines about a project in `proctor list`: its directory and state, then the problems.
+/// Returns the lines about a project in `proctor service list`: its directory and state, then the problems.
 pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
     let serving = match project.serving {
         Serving::Served => "served",

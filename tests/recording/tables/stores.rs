@@ -34,7 +34,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 proctor("verify default --json"),
                 proctor("diff 2"),
                 proctor("history flaky --json"),
-                proctor("list"),
+                proctor("service list"),
             ],
         ),
         scenario(

@@ -91,8 +91,8 @@ impl<'a> SentHeader<'a> {
         }
     }
 
-    /// Returns what stands behind a scheme of `Authorization`.
-    fn behind(self, scheme: &str) -> Option<&'a str> {
+    /// Returns the secret that `Authorization` carries with this scheme.
+    fn secret_of(self, scheme: &str) -> Option<&'a str> {
         match self {
             Self::Absent | Self::Wrong => None,
             Self::Once(value) => {
@@ -109,14 +109,14 @@ pub fn decide<'a>(request: &PageRequest<'a>, port: u16, access: &PageAccess) -> 
         Err(refusal) => PageDecision::Refused(refusal),
         Ok(()) => match request.path {
             "/" => PageDecision::File(&INDEX),
-            "/ticket" => match request.authorization.behind("Ticket") {
+            "/ticket" => match request.authorization.secret_of("Ticket") {
                 Some(ticket) => PageDecision::Exchange(ticket),
                 None => PageDecision::Refused(PageRefusal::Token),
             },
             path => match path.strip_prefix("/assets/") {
                 Some(name) => asset(name).map_or(PageDecision::Refused(PageRefusal::NotFound), PageDecision::File),
                 None if let Some(raw_output) =
-                    request.authorization.behind("Bearer").and_then(|token| access.given_by(token)) =>
+                    request.authorization.secret_of("Bearer").and_then(|token| access.given_by(token)) =>
                 {
                     PageDecision::Route(raw_output)
                 }

@@ -160,7 +160,7 @@ impl GateAnswer {
         commands
     }
 
-    /// Returns what mends one reason.
+    /// Returns what a person types or changes so that this reason goes away; `None` where only the code can be mended.
     fn command_for(&self, reason: &GateReason) -> Option<String> {
         Some(match reason {
             GateReason::Failed { .. } | GateReason::OnPlatform { .. } => return None,

@@ -23,7 +23,7 @@ pub enum HookOutcome {
     Blocked,
 }
 
-/// A line of the private log of hooks.
+/// A line of the private log of hooks. A line of another kind, which earlier versions wrote, is passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum HookLine {
@@ -43,8 +43,6 @@ pub enum HookLine {
         #[serde(default)]
         begun: Option<Timestamp>,
     },
-    /// A person said that the block at `of` was wrong.
-    Wrong { at: Timestamp, project: String, of: Timestamp },
 }
 
 /// What hooks did, counted.
@@ -58,8 +56,6 @@ pub struct HookFigures {
     /// How many of the blocks were followed by a green verdict in the same session.
     pub blocks_then_green: u64,
     pub refuted_claims: u64,
-    /// How many blocks a person called wrong.
-    pub wrong_blocks: u64,
 }
 
 impl HookFigures {
@@ -70,51 +66,30 @@ impl HookFigures {
         let mut open: BTreeMap<(&str, &str), u64> = BTreeMap::new();
         // A turn may end several times: each block is followed by another end, unless the agent stops all the same.
         let mut turns: BTreeSet<(&str, &str, Timestamp)> = BTreeSet::new();
-        for line in lines {
-            match line {
-                HookLine::End { project, session, outcome, refuted, turn, begun, .. } => {
-                    if of_project.is_some_and(|wanted| wanted != project) {
-                        continue;
-                    }
-                    let waiting = open.entry((project, session)).or_default();
-                    match begun {
-                        Some(begun) if *turn => {
-                            turns.insert((project, session, *begun));
-                        }
-                        Some(_) => {}
-                        None => figures.turns += u64::from(*turn && *outcome != HookOutcome::Blocked),
-                    }
-                    match outcome {
-                        HookOutcome::Blocked => {
-                            figures.blocks += 1;
-                            *waiting += 1;
-                        }
-                        HookOutcome::Green => {
-                            figures.blocks_then_green += std::mem::take(waiting);
-                        }
-                        HookOutcome::Silent | HookOutcome::Context | HookOutcome::Red | HookOutcome::Pending => {}
-                    }
-                    figures.refuted_claims += u64::from(*refuted);
-                }
-                HookLine::Wrong { project, .. } => {
-                    figures.wrong_blocks += u64::from(of_project.is_none_or(|wanted| wanted == project));
-                }
+        for HookLine::End { project, session, outcome, refuted, turn, begun, .. } in lines {
+            if of_project.is_some_and(|wanted| wanted != project) {
+                continue;
             }
+            let waiting = open.entry((project, session)).or_default();
+            match begun {
+                Some(begun) if *turn => {
+                    turns.insert((project, session, *begun));
+                }
+                Some(_) => {}
+                None => figures.turns += u64::from(*turn && *outcome != HookOutcome::Blocked),
+            }
+            match outcome {
+                HookOutcome::Blocked => {
+                    figures.blocks += 1;
+                    *waiting += 1;
+                }
+                HookOutcome::Green => figures.blocks_then_green += std::mem::take(waiting),
+                HookOutcome::Silent | HookOutcome::Context | HookOutcome::Red | HookOutcome::Pending => {}
+            }
+            figures.refuted_claims += u64::from(*refuted);
         }
         figures.turns += turns.len() as u64;
         figures
-    }
-
-    /// Returns the time of the last block in a project; `None` if there is none, or it was called wrong already. An older block is never
-    /// meant.
-    pub fn last_block(lines: &[HookLine], of_project: &str) -> Option<Timestamp> {
-        let last = lines.iter().rev().find_map(|line| match line {
-            HookLine::End { at, project, outcome: HookOutcome::Blocked, .. } if project == of_project => Some(*at),
-            HookLine::End { .. } | HookLine::Wrong { .. } => None,
-        })?;
-        let is_wrong =
-            |line: &HookLine| matches!(line, HookLine::Wrong { project, of, .. } if project == of_project && *of == last);
-        (!lines.iter().any(is_wrong)).then_some(last)
     }
 }
 
@@ -137,12 +112,11 @@ mod tests {
 
     #[test]
     fn a_turn_counts_once_however_often_it_ends() {
-        let of_turn = |millis: i64, begun: i64, outcome: HookOutcome| match end(millis, "a", outcome, false) {
-            HookLine::End { at, project, agent, session, outcome, refuted, turn, .. } => {
-                let begun = Some(Timestamp::from_millis(begun));
-                HookLine::End { at, project, agent, session, outcome, refuted, turn, begun }
-            }
-            wrong @ HookLine::Wrong { .. } => wrong,
+        let of_turn = |millis: i64, begun_at: i64, outcome: HookOutcome| {
+            let mut line = end(millis, "a", outcome, false);
+            let HookLine::End { begun, .. } = &mut line;
+            *begun = Some(Timestamp::from_millis(begun_at));
+            line
         };
         let lines = [
             of_turn(2, 1, HookOutcome::Blocked),
@@ -158,7 +132,7 @@ mod tests {
 
     #[test]
     fn blocks_are_counted_with_the_green_verdicts_after_them_in_the_same_session() {
-        let mut lines = vec![
+        let lines = [
             end(1, "a", HookOutcome::Blocked, true),
             end(2, "b", HookOutcome::Green, false),
             end(3, "a", HookOutcome::Blocked, false),
@@ -167,11 +141,7 @@ mod tests {
             end(6, "b", HookOutcome::Blocked, false),
             end(7, "b", HookOutcome::Red, false),
         ];
-        let of = Timestamp::from_millis;
-        assert_eq!(HookFigures::last_block(&lines, "/shop"), Some(of(6)));
-        lines.push(HookLine::Wrong { at: of(8), project: "/shop".to_owned(), of: of(6) });
-        assert_eq!(HookFigures::last_block(&lines, "/shop"), None, "an older block is not meant");
-        let counted = HookFigures { turns: 4, blocks: 3, blocks_then_green: 2, refuted_claims: 1, wrong_blocks: 1 };
+        let counted = HookFigures { turns: 4, blocks: 3, blocks_then_green: 2, refuted_claims: 1 };
         assert_eq!(HookFigures::count(&lines, None), counted);
         assert_eq!(HookFigures::count(&lines, Some("/shop")), counted);
         assert_eq!(HookFigures::count(&lines, Some("/other")), HookFigures::default());

@@ -13,7 +13,6 @@ mod claims;
 mod contract;
 mod decision;
 mod figures;
-mod json_text;
 mod message;
 mod settings_text;
 mod standing;

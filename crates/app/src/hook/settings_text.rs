@@ -1,14 +1,18 @@
 //! Adds hooks to the settings of an agent, and takes them out again. Only text is changed here; nothing is read or written.
 //!
-//! An edit adds or removes exactly its own bytes. Settings whose meaning is not certain, such as JSON with comments, are refused.
+//! An edit adds or removes exactly its own bytes, and keeps comments. Settings whose meaning is not certain, such as a key that is there
+//! twice, are refused.
 
 use std::collections::BTreeSet;
 
+use jsonc_parser::ast::{Array, Object, Value};
+use jsonc_parser::common::Range;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde::{Deserialize, Serialize};
 
 use crate::hook::AgentRow;
 use crate::hook::contract::EntryShape;
-use crate::hook::json_text::{JsonContent, JsonNode, read_parts};
 
 /// The plugin for an agent whose hooks are a program. Its first line says whose it is.
 const PLUGIN: &str = include_str!("opencode.js");
@@ -18,9 +22,6 @@ const PLUGIN: &str = include_str!("opencode.js");
 pub enum SettingsProblem {
     #[error("line {line}, column {column}: it is no JSON: {what}")]
     NotJson { line: usize, column: usize, what: String },
-    /// A program that writes JSON would lose the comments.
-    #[error("line {line}: it has comments, which JSON does not have")]
-    Comments { line: usize },
     #[error("it is empty, which is no JSON: an object without keys is `{{}}`")]
     Empty,
     #[error("it begins with a byte order mark, which JSON does not have")]
@@ -56,6 +57,14 @@ pub struct EditedSettings {
     pub added: BTreeSet<AddedPart>,
 }
 
+/// Settings that are JSON, with or without comments, and where their parts stand.
+struct ParsedSettings<'t> {
+    text: &'t str,
+    root: Object<'t>,
+    /// Every mark, value and comment of the text, in order.
+    tokens: Vec<TokenAndRange<'t>>,
+}
+
 /// Adds the agent's entries that are not there. Settings that have all of them stay as they are.
 ///
 /// # Errors
@@ -66,9 +75,10 @@ pub fn install_hooks(agent: &AgentRow, text: Option<&str>) -> Result<EditedSetti
         let added = if has_it.is_some() { BTreeSet::new() } else { BTreeSet::from([AddedPart::File]) };
         return Ok(EditedSettings { text: Some(PLUGIN.to_owned()), added });
     }
+    let every_event = || agent.events.iter().map(|row| AddedPart::Event(row.name.to_owned()));
     let Some(before) = text else {
         let mut added = BTreeSet::from([AddedPart::File, AddedPart::Hooks]);
-        added.extend(agent.events.iter().map(|row| AddedPart::Event(row.name.to_owned())));
+        added.extend(every_event());
         if agent.versioned {
             added.insert(AddedPart::Version);
         }
@@ -76,31 +86,32 @@ pub fn install_hooks(agent: &AgentRow, text: Option<&str>) -> Result<EditedSetti
     };
     let mut text = before.to_owned();
     let mut added = BTreeSet::new();
-    check(agent, &text)?;
-    if agent.versioned && read_parts(&text).member("version").is_none() {
-        text = with_part(&text, &read_parts(&text), 0, r#""version": 1"#);
+    let settings = ParsedSettings::of(agent, &text)?;
+    if agent.versioned && settings.root.get("version").is_none() {
+        text = settings.with_part(settings.root.range, &members(&settings.root), 0, r#""version": 1"#);
         added.insert(AddedPart::Version);
     }
-    if read_parts(&text).member("hooks").is_none() {
-        let events = missing_hooks(agent, &indentation(&text));
-        text = with_part(&text, &read_parts(&text), 0, &events);
+    let settings = ParsedSettings::read(&text)?;
+    if settings.hooks().is_none() {
+        let lists = missing_hooks(agent, &settings.indentation());
+        text = settings.with_part(settings.root.range, &members(&settings.root), 0, &lists);
         added.insert(AddedPart::Hooks);
-        added.extend(agent.events.iter().map(|row| AddedPart::Event(row.name.to_owned())));
+        added.extend(every_event());
         return Ok(EditedSettings { text: Some(text), added });
     }
     for row in agent.events {
-        let root = read_parts(&text);
-        let Some(hooks) = root.member("hooks") else { break };
-        match hooks.value.member(row.name) {
-            Some(list) if list.value.elements().iter().any(|entry| holds(entry, &agent.command(row))) => {}
-            Some(list) => text = with_part(&text, &list.value, 2, &agent.entry(row)),
+        let settings = ParsedSettings::read(&text)?;
+        let Some(hooks) = settings.hooks() else { break };
+        text = match settings.entries(row.name) {
+            Some(list) if list.elements.iter().any(|entry| holds(entry, &agent.command(row))) => continue,
+            Some(list) => settings.with_part(list.range, &elements(list), 2, &agent.entry(row)),
             None => {
-                let unit = indentation(&text);
+                let unit = settings.indentation();
                 let list = format!("\"{}\": [\n{}{}\n{}]", row.name, unit.repeat(3), agent.entry(row), unit.repeat(2));
-                text = with_part(&text, &hooks.value, 1, &list);
                 added.insert(AddedPart::Event(row.name.to_owned()));
+                settings.with_part(hooks.range, &members(hooks), 1, &list)
             }
-        }
+        };
     }
     Ok(EditedSettings { text: Some(text), added })
 }
@@ -108,14 +119,11 @@ pub fn install_hooks(agent: &AgentRow, text: Option<&str>) -> Result<EditedSetti
 /// Returns the key by which settings switch all hooks of the agent off, if they do. Only Claude Code documents one.
 pub fn off_switch(agent: &AgentRow, text: &str) -> Option<&'static str> {
     const KEY: &str = "disableAllHooks";
-    let is_on = |content: &JsonContent| *content == JsonContent::Other("true".to_owned());
-    let is_off = agent.word == "claude"
-        && check(agent, text).is_ok()
-        && read_parts(text).member(KEY).is_some_and(|member| is_on(&member.value.content));
-    is_off.then_some(KEY)
+    let settings = ParsedSettings::of(agent, text).ok().filter(|_| agent.word == "claude")?;
+    settings.root.get_boolean(KEY).is_some_and(|value| value.value).then_some(KEY)
 }
 
-/// Removes the agent's entries, and the parts of `added` that are empty then.
+/// Removes the agent's entries, and the parts of `added` that are empty then. A part with a comment in it is not empty.
 ///
 /// # Errors
 /// The same as for [`install_hooks`].
@@ -123,32 +131,34 @@ pub fn uninstall_hooks(agent: &AgentRow, text: &str, added: &BTreeSet<AddedPart>
     if agent.shape == EntryShape::Plugin {
         return is_own_plugin(text).map(|()| EditedSettings { text: None, added: BTreeSet::new() });
     }
-    check(agent, text)?;
+    ParsedSettings::of(agent, text)?;
     let mut text = text.to_owned();
     // The order is the opposite of that of an installation.
     for row in agent.events.iter().rev() {
-        while let Some(shorter) = without_entry(&text, row.name, &agent.command(row)) {
+        while let Some(shorter) = ParsedSettings::read(&text)?.without_entry(row.name, &agent.command(row)) {
             text = shorter;
         }
-        if added.contains(&AddedPart::Event(row.name.to_owned())) {
-            let root = read_parts(&text);
-            let list = root.member("hooks").and_then(|hooks| Some((&hooks.value, hooks.value.member(row.name)?)));
-            if let Some((hooks, list)) = list.filter(|(_, list)| is_empty(&list.value)) {
-                text = without_part(&text, hooks, list.start);
-            }
+        let settings = ParsedSettings::read(&text)?;
+        if added.contains(&AddedPart::Event(row.name.to_owned()))
+            && let Some(hooks) = settings.hooks()
+            && settings.entries(row.name).is_some_and(|list| settings.is_empty(list.range))
+        {
+            text = settings.without_member(hooks, row.name);
         }
     }
     for (part, key) in [(AddedPart::Hooks, "hooks"), (AddedPart::Version, "version")] {
-        let root = read_parts(&text);
-        let member = root.member(key).filter(|_| added.contains(&part));
-        // A version beside hooks that somebody else added to ours since is needed by the agent.
-        let has_others = added.contains(&AddedPart::Hooks) && root.member("hooks").is_some();
-        let may_go = |value: &JsonNode| if part == AddedPart::Version { !has_others } else { is_empty(value) };
-        if let Some(member) = member.filter(|member| may_go(&member.value)) {
-            text = without_part(&text, &root, member.start);
+        let settings = ParsedSettings::read(&text)?;
+        let may_go = match part {
+            // A version beside hooks that somebody else added to ours since is needed by the agent.
+            AddedPart::Version => !(added.contains(&AddedPart::Hooks) && settings.hooks().is_some()),
+            _ => settings.hooks().is_some_and(|hooks| settings.is_empty(hooks.range)),
+        };
+        if may_go && added.contains(&part) {
+            text = settings.without_member(&settings.root, key);
         }
     }
-    let is_gone = added.contains(&AddedPart::File) && is_empty(&read_parts(&text));
+    // What is left of a file without anything but an empty object are the two brackets.
+    let is_gone = added.contains(&AddedPart::File) && ParsedSettings::read(&text)?.tokens.len() == 2;
     Ok(EditedSettings { text: (!is_gone).then_some(text), added: BTreeSet::new() })
 }
 
@@ -160,11 +170,9 @@ pub fn entries_there(agent: &AgentRow, text: &str) -> Result<Vec<&'static str>, 
     if agent.shape == EntryShape::Plugin {
         return is_own_plugin(text).map(|()| agent.events.iter().map(|row| row.name).collect());
     }
-    check(agent, text)?;
-    let root = read_parts(text);
-    let list = |name: &str| root.member("hooks").and_then(|hooks| hooks.value.member(name));
+    let settings = ParsedSettings::of(agent, text)?;
     let is_there = |name: &str, command: &str| {
-        list(name).is_some_and(|list| list.value.elements().iter().any(|entry| holds(entry, command)))
+        settings.entries(name).is_some_and(|list| list.elements.iter().any(|entry| holds(entry, command)))
     };
     Ok(agent.events.iter().filter(|row| is_there(row.name, &agent.command(row))).map(|row| row.name).collect())
 }
@@ -175,131 +183,186 @@ fn is_own_plugin(text: &str) -> Result<(), SettingsProblem> {
     is_own.then_some(()).ok_or(SettingsProblem::OtherPlugin)
 }
 
-/// Checks that the settings are JSON, and that the parts that an edit is about have the shape that the agent expects.
-fn check(agent: &AgentRow, text: &str) -> Result<(), SettingsProblem> {
-    if text.starts_with('\u{feff}') {
-        return Err(SettingsProblem::ByteOrderMark);
-    }
-    if text.trim().is_empty() {
-        return Err(SettingsProblem::Empty);
-    }
-    if let Err(error) = serde_json::from_str::<serde_json::Value>(text) {
-        let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-        // The error is at the slash, or behind it.
-        let place: String = line.chars().skip(error.column().saturating_sub(2)).take(3).collect();
-        if place.contains("//") || place.contains("/*") || line.trim_start().starts_with("//") {
-            return Err(SettingsProblem::Comments { line: error.line() });
+impl<'t> ParsedSettings<'t> {
+    /// Reads settings, and checks that the parts that an edit is about have the shape that the agent expects.
+    fn of(agent: &AgentRow, text: &'t str) -> Result<Self, SettingsProblem> {
+        let settings = Self::read(text)?;
+        no_key_twice(&settings.root, "")?;
+        if agent.versioned
+            && let Some(version) = settings.root.get("version")
+            && version.value.as_number_lit().is_none_or(|number| number.value != "1")
+        {
+            return Err(SettingsProblem::WrongShape { path: "version".to_owned(), found: "another version", expected: "1" });
         }
-        let what = error.to_string();
-        let what = what.split(" at line ").next().unwrap_or_default().to_owned();
-        return Err(SettingsProblem::NotJson { line: error.line(), column: error.column(), what });
-    }
-    let root = read_parts(text);
-    expect_object(&root, "the file")?;
-    no_key_twice(&root, "")?;
-    if agent.versioned
-        && let Some(version) = root.member("version")
-        && version.value.content != JsonContent::Other("1".to_owned())
-    {
-        return Err(SettingsProblem::WrongShape { path: "version".to_owned(), found: "another version", expected: "1" });
-    }
-    let Some(hooks) = root.member("hooks") else { return Ok(()) };
-    expect_object(&hooks.value, "hooks")?;
-    no_key_twice(&hooks.value, "hooks.")?;
-    for row in agent.events {
-        let Some(list) = hooks.value.member(row.name) else { continue };
-        if !matches!(list.value.content, JsonContent::Array(_)) {
-            let path = format!("hooks.{}", row.name);
-            return Err(SettingsProblem::WrongShape { path, found: kind(&list.value), expected: "a list" });
+        let Some(hooks) = settings.root.get("hooks") else { return Ok(settings) };
+        no_key_twice(expect_object(&hooks.value, "hooks")?, "hooks.")?;
+        for row in agent.events {
+            let list = settings.hooks().and_then(|hooks| hooks.get(row.name));
+            if let Some(list) = list.filter(|list| list.value.as_array().is_none()) {
+                let path = format!("hooks.{}", row.name);
+                return Err(SettingsProblem::WrongShape { path, found: kind(&list.value), expected: "a list" });
+            }
         }
+        Ok(settings)
     }
-    Ok(())
+
+    /// Reads an object of JSON in which comments may stand. Nothing else that is no JSON is allowed.
+    fn read(text: &'t str) -> Result<Self, SettingsProblem> {
+        if text.starts_with('\u{feff}') {
+            return Err(SettingsProblem::ByteOrderMark);
+        }
+        if text.trim().is_empty() {
+            return Err(SettingsProblem::Empty);
+        }
+        let collected = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+        let parsed = parse_to_ast(text, &collected, &ParseOptions::default());
+        let comments = parsed.iter().flat_map(|parsed| parsed.tokens.iter().flatten()).filter(|token| is_comment(token));
+        let plain = comments.fold(text.to_owned(), |mut plain, comment| {
+            let place = comment.range.start..comment.range.end;
+            // Line breaks stay, so that an error has its line.
+            let blank: String = text[place.clone()].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
+            plain.replace_range(place, &blank);
+            plain
+        });
+        // `serde_json` decides what is JSON: the other parser also takes what only JavaScript takes.
+        if let Err(error) = serde_json::from_str::<serde_json::Value>(&plain) {
+            let what = error.to_string();
+            let what = what.split(" at line ").next().unwrap_or_default().to_owned();
+            return Err(SettingsProblem::NotJson { line: error.line(), column: error.column(), what });
+        }
+        let parsed = parsed.map_err(|error| SettingsProblem::NotJson {
+            line: error.line_display(),
+            column: error.column_display(),
+            what: error.kind().to_string(),
+        })?;
+        let root = parsed.value.unwrap_or(Value::NullKeyword(jsonc_parser::ast::NullKeyword { range: Range::new(0, 0) }));
+        let root = expect_object(&root, "the file")?.clone();
+        Ok(Self { text, root, tokens: parsed.tokens.unwrap_or_default() })
+    }
+
+    /// Returns the object of all hooks.
+    fn hooks(&self) -> Option<&Object<'t>> {
+        self.root.get_object("hooks")
+    }
+
+    /// Returns the list of an event's entries.
+    fn entries(&self, event: &str) -> Option<&Array<'t>> {
+        self.hooks()?.get_array(event)
+    }
+
+    /// Returns whether nothing stands between the brackets of a container, not even a comment.
+    fn is_empty(&self, container: Range) -> bool {
+        self.end_of_token_before(container.end - 1) == container.start + 1
+    }
+
+    /// Returns where the last mark, value or comment before a place ends.
+    fn end_of_token_before(&self, place: usize) -> usize {
+        self.tokens.iter().map(|token| token.range.end).take_while(|end| *end <= place).last().unwrap_or_default()
+    }
+
+    /// Adds a part at the end of an object or array with these parts. `depth` is the number of containers around it. Comments that stand
+    /// behind the last part stay where they are: only the comma is put before them.
+    fn with_part(&self, container: Range, parts: &[Range], depth: usize, part: &str) -> String {
+        let at = self.end_of_token_before(container.end - 1);
+        let (comma_at, comma) = parts.last().map_or((at, ""), |last| (last.end, ","));
+        let space = match self.text.contains(['\n', '\r']) {
+            true => format!("\n{}", self.indentation().repeat(depth + 1)),
+            false if comma.is_empty() => String::new(),
+            false => " ".to_owned(),
+        };
+        let text = self.text;
+        format!("{}{comma}{}{space}{part}{}", &text[..comma_at], &text[comma_at..at], &text[at..])
+    }
+
+    /// Removes a key of an object and its value.
+    fn without_member(&self, object: &Object<'t>, key: &str) -> String {
+        let position = object.properties.iter().position(|member| member.name.as_str() == key);
+        position.map_or_else(|| self.text.to_owned(), |position| self.without_part(&members(object), position))
+    }
+
+    /// Removes a part of a container with what an addition put before it. Comments stay.
+    fn without_part(&self, parts: &[Range], position: usize) -> String {
+        let part = parts[position];
+        let comma_behind = |place: usize| {
+            let comma = self.tokens.iter().find(|token| token.range.start >= place && token.token == Token::Comma);
+            comma.map_or(Range::new(place, place), |comma| comma.range)
+        };
+        let with_space_before = Range::new(self.end_of_token_before(part.start), part.end);
+        let (first, second) = match (position.checked_sub(1), parts.get(position + 1)) {
+            (Some(before), _) => (comma_behind(parts[before].end), with_space_before),
+            (None, Some(_)) => {
+                let comma = comma_behind(part.end);
+                let next = self.tokens.iter().map(|token| token.range.start).find(|start| *start >= comma.end);
+                (part, Range::new(comma.start, next.unwrap_or(comma.end)))
+            }
+            (None, None) => (with_space_before, Range::new(part.end, part.end)),
+        };
+        format!("{}{}{}", &self.text[..first.start], &self.text[first.end..second.start], &self.text[second.end..])
+    }
+
+    /// Removes the first entry of an event that starts the command, or only the command where its group has others. `None` if there is none.
+    fn without_entry(&self, event: &str, command: &str) -> Option<String> {
+        let own = |list: &Array<'_>| list.elements.iter().position(|entry| holds(entry, command));
+        let list = self.entries(event)?;
+        let position = own(list)?;
+        let group = list.elements[position].as_object().and_then(|entry| entry.get_array("hooks"));
+        Some(match group.filter(|group| group.elements.len() > 1) {
+            Some(group) => self.without_part(&elements(group), own(group)?),
+            None => self.without_part(&elements(list), position),
+        })
+    }
+
+    /// Returns the space before the first key of the settings, which is what one level of them is indented by; two spaces if that is not
+    /// known.
+    fn indentation(&self) -> String {
+        let first = self.root.properties.first().map(|first| &self.text[..first.range.start]);
+        let space = first.and_then(|before| before.rsplit_once('\n')).map(|(_, space)| space);
+        let is_space = |space: &&str| !space.is_empty() && space.len() <= 8 && space.trim().is_empty();
+        space.filter(is_space).map_or_else(|| "  ".to_owned(), str::to_owned)
+    }
 }
 
-fn expect_object(node: &JsonNode, path: &str) -> Result<(), SettingsProblem> {
-    match node.content {
-        JsonContent::Object(_) => Ok(()),
-        JsonContent::Array(_) | JsonContent::Text(_) | JsonContent::Other(_) => {
-            Err(SettingsProblem::WrongShape { path: path.to_owned(), found: kind(node), expected: "an object" })
-        }
-    }
+fn is_comment(token: &TokenAndRange<'_>) -> bool {
+    matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
-fn no_key_twice(node: &JsonNode, path: &str) -> Result<(), SettingsProblem> {
-    let JsonContent::Object(members) = &node.content else { return Ok(()) };
+fn members(object: &Object<'_>) -> Vec<Range> {
+    object.properties.iter().map(|member| member.range).collect()
+}
+
+fn elements(list: &Array<'_>) -> Vec<Range> {
+    list.elements.iter().map(jsonc_parser::common::Ranged::range).collect()
+}
+
+fn expect_object<'v, 't>(value: &'v Value<'t>, path: &str) -> Result<&'v Object<'t>, SettingsProblem> {
+    let problem = || SettingsProblem::WrongShape { path: path.to_owned(), found: kind(value), expected: "an object" };
+    value.as_object().ok_or_else(problem)
+}
+
+fn no_key_twice(object: &Object<'_>, path: &str) -> Result<(), SettingsProblem> {
     let mut seen = BTreeSet::new();
-    match members.iter().find(|member| !seen.insert(member.key.as_str())) {
-        Some(twice) => Err(SettingsProblem::Twice { path: format!("{path}{}", twice.key) }),
+    match object.properties.iter().find(|member| !seen.insert(member.name.as_str())) {
+        Some(twice) => Err(SettingsProblem::Twice { path: format!("{path}{}", twice.name.as_str()) }),
         None => Ok(()),
     }
 }
 
-fn kind(node: &JsonNode) -> &'static str {
-    match node.content {
-        JsonContent::Object(_) => "an object",
-        JsonContent::Array(_) => "a list",
-        JsonContent::Text(_) => "a text",
-        JsonContent::Other(_) => "a number, true, false or null",
+fn kind(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Object(_) => "an object",
+        Value::Array(_) => "a list",
+        Value::StringLit(_) => "a text",
+        Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => "a number, true, false or null",
     }
 }
 
-fn is_empty(node: &JsonNode) -> bool {
-    node.parts().is_empty() && matches!(node.content, JsonContent::Object(_) | JsonContent::Array(_))
-}
-
 /// Returns whether an entry starts exactly this command: by itself, or as one of its group.
-fn holds(entry: &JsonNode, command: &str) -> bool {
-    let is_own = |node: &JsonNode| {
-        ["command", "bash"].iter().any(|key| node.member(key).and_then(|member| member.value.text()) == Some(command))
+fn holds(entry: &Value<'_>, command: &str) -> bool {
+    let is_own = |object: &Object<'_>| {
+        ["command", "bash"].iter().any(|key| object.get_string(key).is_some_and(|text| text.value == command))
     };
-    is_own(entry) || entry.member("hooks").is_some_and(|group| group.value.elements().iter().any(is_own))
-}
-
-/// Removes the first entry of an event that starts the command, or only the command where its group has others. `None` if there is none.
-fn without_entry(text: &str, event: &str, command: &str) -> Option<String> {
-    let root = read_parts(text);
-    let list = &root.member("hooks")?.value.member(event)?.value;
-    let entry = list.elements().iter().find(|entry| holds(entry, command))?;
-    let group = entry.member("hooks").map(|group| &group.value).filter(|group| group.elements().len() > 1);
-    Some(match group {
-        Some(group) => {
-            let own = group.elements().iter().find(|hook| holds(hook, command))?;
-            without_part(text, group, own.start)
-        }
-        None => without_part(text, list, entry.start),
-    })
-}
-
-/// Adds a part at the end of an object or array. `depth` is the number of containers around it.
-fn with_part(text: &str, container: &JsonNode, depth: usize, part: &str) -> String {
-    let (at, comma) = match container.parts().last() {
-        Some((_, end)) => (*end, ","),
-        None => (container.start + 1, ""),
-    };
-    let space = if text.contains('\n') { format!("\n{}", indentation(text).repeat(depth + 1)) } else { String::new() };
-    let space = if space.is_empty() && comma == "," { " ".to_owned() } else { space };
-    format!("{}{comma}{space}{part}{}", &text[..at], &text[at..])
-}
-
-/// Removes the part that begins at `start` with what an addition put before it.
-fn without_part(text: &str, container: &JsonNode, start: usize) -> String {
-    let parts = container.parts();
-    let Some(position) = parts.iter().position(|part| part.0 == start) else { return text.to_owned() };
-    let end = parts[position].1;
-    let (from, to) = match (position.checked_sub(1), parts.get(position + 1)) {
-        (Some(before), _) => (parts[before].1, end),
-        (None, Some(next)) => (start, next.0),
-        (None, None) => (container.start + 1, end),
-    };
-    format!("{}{}", &text[..from], &text[to..])
-}
-
-/// Returns the space before the first key of the settings, which is what one level of them is indented by; two spaces if that is not known.
-fn indentation(text: &str) -> String {
-    let root = read_parts(text);
-    let first = root.parts().first().map(|(start, _)| &text[..*start]);
-    let space = first.and_then(|before| before.rsplit_once('\n')).map(|(_, space)| space);
-    space.filter(|space| !space.is_empty() && space.len() <= 8).map_or_else(|| "  ".to_owned(), str::to_owned)
+    let of_group = |group: &Array<'_>| group.elements.iter().filter_map(Value::as_object).any(is_own);
+    entry.as_object().is_some_and(|entry| is_own(entry) || entry.get_array("hooks").is_some_and(of_group))
 }
 
 /// Returns the key `hooks` with every entry of an agent.

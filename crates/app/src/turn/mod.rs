@@ -292,7 +292,7 @@ impl Hook<'_> {
         later.map_or(standing, |later| HookStanding::now(&later, reader))
     }
 
-    /// Adds the tests that went away in the turn, where that is asked.
+    /// Adds the tests that ran before the turn and are gone now, where [`runs_to_compare`] names two runs.
     fn with_missing_tests(&self, state: &TurnState, standing: HookStanding, reader: &mut ProjectReader<'_>) -> HookStanding {
         let runs = runs_to_compare(self.event.event, state, &standing);
         let missing = runs.map(|(before, now)| reader.read_missing_tests(&before, &now)).unwrap_or_default();

@@ -62,7 +62,7 @@ impl<'a> ProjectReader<'a> {
     /// stopped, and its verdict is then not known.
     fn test_here(&self, within: Duration) {
         // An agent may take what is on standard error for the answer, and nobody is asked anything in the middle of its turn.
-        let environment = self.environment.with_caller(self.environment.caller().unheard());
+        let environment = self.environment.with_caller(self.environment.caller().with_answers_only());
         if let Err(error) = wait(&environment, self.root, None, Patience { timeout: within, grace: Some(MARGIN) }) {
             self.environment.note(&format!("note: the checks cannot be run: {}", error.sentence()));
         }

@@ -1,4 +1,4 @@
-//! Removes all evidence of a project that a person removes (`proctor remove --purge`). The ledger stays.
+//! Removes all evidence of a project that a person removes (`proctor service remove --purge`). The ledger stays.
 //!
 //! The ledger line that says so is on disk before the first file is removed. If the process dies after that, the next
 //! process that opens the ledger removes the rest, as with a pruning. If it dies before, nothing was removed. A project

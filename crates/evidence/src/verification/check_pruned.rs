@@ -66,7 +66,7 @@ fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun
     })
 }
 
-// Judges what is left of a project that a person removed with its evidence (`proctor remove --purge`).
+// Judges what is left of a project that a person removed with its evidence (`proctor service remove --purge`).
 
 impl VerificationResult {
     /// Counts the runs that purges removed. If the ledger's last line purges the project and its directory is still there, a

@@ -58,7 +58,7 @@ impl UnfinishedKind {
         match self {
             Self::Run => "the next `proctor run` seals it as INTERRUPTED",
             Self::Pruning => "the next command that writes evidence removes it: `proctor prune`, or a run",
-            Self::Purging => "the next command that writes evidence removes it: `proctor remove --purge` again, or a run",
+            Self::Purging => "the next command that writes evidence removes it: `proctor service remove --purge` again, or a run",
             Self::KeyLine => "the next command that writes evidence of the project writes the line: `proctor prune`, or a run",
             Self::RetiredKey => "the next command that writes evidence overwrites and removes it: `proctor prune`, or a run",
             Self::Line => {

@@ -10,6 +10,9 @@ use proctor_model::{FindingFacts, PolicyOptions, Tool};
 /// The line of `default.toml` that is replaced by the tables `[policy.TOOL]`.
 const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a policy judges>\n";
 
+/// How a comment begins that explains every key of its table down to the next comment, by another table.
+pub(super) const REFERENCE: &str = "These keys are as for ";
+
 static TEXT: LazyLock<String> =
     LazyLock::new(|| with_questions(&include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools())));
 
@@ -75,14 +78,12 @@ fn table(tool: Tool, facts: &FindingFacts, explained: Tool) -> Option<String> {
         PolicyOptions::None => &[],
     };
     let refers = !options.is_empty() && tool != explained;
-    let line = |(explanation, setting): &(&str, &str)| {
-        let rules = if facts.rules_have_numbers && setting.contains("_rules ") { ", by number or by name" } else { "" };
-        if refers {
-            format!("# As for {}{rules}.\n{setting}\n", explained.word())
-        } else {
-            format!("# {}{rules}.\n{setting}\n", explanation.trim_end_matches('.'))
-        }
+    let rules = if facts.rules_have_numbers { "; rules by number or by name" } else { "" };
+    let line = |(explanation, setting): &(&str, &str)| match refers {
+        true => format!("{setting}\n"),
+        false => format!("# {explanation}\n{setting}\n"),
     };
+    let reference = if refers { format!("# {REFERENCE}{}{rules}.\n", explained.word()) } else { String::new() };
     let settings: String = plain.iter().chain(options).map(line).collect();
-    Some(format!("[policy.{}]\n{settings}", tool.word()))
+    Some(format!("[policy.{}]\n{reference}{settings}", tool.word()))
 }

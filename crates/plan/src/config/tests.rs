@@ -5,6 +5,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
+use crate::config::default_text::REFERENCE;
 use crate::config::keys::TABLES;
 use crate::config::{ActionSettings, Configuration, WrittenValue, default_text, read};
 use proctor_model::{
@@ -341,14 +342,18 @@ fn the_examples_of_the_default_file_are_right_and_say_the_defaults_where_there_a
 #[test]
 fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
     let mut table = String::new();
-    let mut previous = "";
+    let (mut previous, mut is_referred) = ("", false);
     let mut explained: Vec<(String, String)> = Vec::new();
     for line in default_text().lines() {
         let live = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
-        if let Some(header) = live.strip_prefix('[') {
+        if let Some(comment) = line.strip_prefix("# ").filter(|comment| !comment.starts_with("Asked for: ")) {
+            is_referred = comment.starts_with(REFERENCE);
+        } else if let Some(header) = live.strip_prefix('[') {
+            is_referred = false;
             table = header.trim_matches(['[', ']']).to_owned();
         } else if let Some((key, _)) = live.split_once(" = ").filter(|_| !line.starts_with("# ")) {
-            assert!(previous.starts_with("# ") && previous.len() > 10, "`{key}` of [{table}] has no explanation");
+            let is_explained = previous.starts_with("# ") && previous.len() > 10;
+            assert!(is_explained || is_referred, "`{key}` of [{table}] has no explanation");
             explained.push((table.clone(), key.to_owned()));
         }
         previous = line;

@@ -2,8 +2,8 @@
 
 use crate::error::ProjectError;
 use crate::freshness::{FilesRead, ScannedState, StatusQuestion, own_task};
+use crate::settings_approval::rule_difference;
 use crate::task_error::TaskError;
-use crate::unapproved_settings::rule_difference;
 use proctor_index as store;
 use proctor_model::{Approval, CurrentPlan, LastVerdict, RuleChange, TaskId};
 

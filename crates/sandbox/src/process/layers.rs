@@ -60,7 +60,7 @@ impl Layers {
             match look(open_root(directory)?, path)? {
                 AtLayer::Nothing => {}
                 AtLayer::Hidden => return Ok(SeenEntry::Nothing),
-                AtLayer::Entry(_, _, stat) if format(&stat) == libc::S_IFDIR => return Ok(SeenEntry::Directory),
+                AtLayer::Entry(_, _, stat) if file_type_bits(&stat) == libc::S_IFDIR => return Ok(SeenEntry::Directory),
                 AtLayer::Entry(..) => return Ok(SeenEntry::Other),
             }
         }
@@ -77,7 +77,7 @@ impl Layers {
             match look(open_root(directory)?, path)? {
                 AtLayer::Nothing => {}
                 AtLayer::Hidden => return Ok(None),
-                AtLayer::Entry(parent, name, stat) if format(&stat) == libc::S_IFREG => {
+                AtLayer::Entry(parent, name, stat) if file_type_bits(&stat) == libc::S_IFREG => {
                     let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
                     return Ok(Some((number, File::from(openat(&parent, name.as_c_str(), flags, Mode::empty())?))));
                 }
@@ -96,7 +96,7 @@ impl Layers {
         for directory in &self.directories {
             match look(open_root(directory)?, path)? {
                 AtLayer::Nothing => {}
-                AtLayer::Entry(parent, name, stat) if format(&stat) == libc::S_IFLNK => {
+                AtLayer::Entry(parent, name, stat) if file_type_bits(&stat) == libc::S_IFLNK => {
                     return Ok(Some(PathBuf::from(readlinkat(&parent, name.as_c_str())?)));
                 }
                 AtLayer::Hidden | AtLayer::Entry(..) => return Ok(None),
@@ -171,7 +171,7 @@ pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<Wri
                 continue;
             }
             let stat = stat_of(&directory, &name)?;
-            let change = match format(&stat) {
+            let change = match file_type_bits(&stat) {
                 libc::S_IFREG => WrittenChange::WroteFile { bytes: stat.st_size.cast_unsigned() },
                 libc::S_IFCHR if stat.st_rdev == 0 => WrittenChange::Removed,
                 libc::S_IFDIR => {
@@ -233,14 +233,14 @@ fn look(mut directory: OwnedFd, path: &TreePath) -> io::Result<AtLayer> {
             Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(missing),
             stat => stat?,
         };
-        let is_whiteout = format(&stat) == libc::S_IFCHR && stat.st_rdev == 0;
+        let is_whiteout = file_type_bits(&stat) == libc::S_IFCHR && stat.st_rdev == 0;
         if is_whiteout {
             return Ok(AtLayer::Hidden);
         }
         if names.peek().is_none() {
             return Ok(AtLayer::Entry(directory, name, stat));
         }
-        if format(&stat) != libc::S_IFDIR {
+        if file_type_bits(&stat) != libc::S_IFDIR {
             return Ok(AtLayer::Hidden);
         }
         directory = open_directory(&directory, &name)?;
@@ -279,7 +279,7 @@ fn names_in(directory: &OwnedFd) -> io::Result<Vec<CString>> {
     Ok(names?.into_iter().filter(|name| name.as_c_str() != c"." && name.as_c_str() != c"..").collect())
 }
 
-fn format(stat: &FileStat) -> libc::mode_t {
+fn file_type_bits(stat: &FileStat) -> libc::mode_t {
     stat.st_mode & libc::S_IFMT
 }
 

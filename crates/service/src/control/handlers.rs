@@ -405,7 +405,7 @@ pub(super) fn refuse_approval() -> ErrorV1 {
     ErrorV1::new(
         ErrorKindV1::PersonNeeded,
         "no request on the socket can approve a plan",
-        "a person registers the project at a terminal, which approves its plan: `proctor add` or `proctor run`; what the checks or a task ask \
+        "a person registers the project at a terminal, which approves its plan: `proctor service add` or `proctor run`; what the checks or a task ask \
          less for than before is approved by `proctor approve`",
     )
 }

@@ -58,7 +58,7 @@ impl ProjectAnswers {
         let opened = root.and_then(|root| open_registered(environment, &root).map(|_| root));
         opened.map_err(|error| {
             let ToolRefusal { message, .. } = refusal(&error);
-            ToolRefusal::new(message, "a person registers a project: `proctor run` or `proctor add` at a terminal")
+            ToolRefusal::new(message, "a person registers a project: `proctor run` or `proctor service add` at a terminal")
         })
     }
 

@@ -193,9 +193,11 @@ pub(crate) fn from_run_error(error: &ProjectError) -> ErrorV1 {
 pub(super) fn from_open_failure(why: &OpenFailure) -> ErrorV1 {
     let (kind, hint) = match why.reason {
         OpenFailureKind::RootMissing => (ErrorKindV1::NotFound, "name a directory that is there"),
-        OpenFailureKind::Doubtful => (ErrorKindV1::PersonNeeded, "say which it is: `proctor add --identity same` or `new`"),
+        OpenFailureKind::Doubtful => {
+            (ErrorKindV1::PersonNeeded, "say which it is: `proctor service add --identity same` or `new`")
+        }
         OpenFailureKind::NotRegistered => {
-            (ErrorKindV1::PersonNeeded, "`proctor add DIRECTORY` registers it, which approves its plan")
+            (ErrorKindV1::PersonNeeded, "`proctor service add DIRECTORY` registers it, which approves its plan")
         }
         OpenFailureKind::Configuration => (ErrorKindV1::ConfigurationWrong, "mend proctor.toml and add the project again"),
         OpenFailureKind::OwnFault(problem) => (ErrorKindV1::OwnFault, problem.mend().unwrap_or("see the service's log")),

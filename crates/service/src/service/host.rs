@@ -462,11 +462,11 @@ impl ServiceHost {
 
     fn say_status(&mut self) {
         let running = self.seats.values().filter(|served| served.is_running()).count();
-        let troubled = self.seats.values().filter(|served| served.is_troubled()).count();
-        if troubled == 0 {
+        let count = self.seats.values().filter(|served| served.is_troubled()).count();
+        if count == 0 {
             self.notified.clear();
         }
-        let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} cannot be judged: see `proctor list`") };
+        let troubled = if count == 0 { String::new() } else { format!(", {count} cannot be judged: `proctor service list`") };
         self.manager.status(format!("{} projects, {running} running{troubled}", self.seats.len()));
     }
 }

@@ -107,14 +107,14 @@ fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Ask
     let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
     found.filter(|scope| scope.project == *project).ok_or_else(|| {
         let line = format!("`{}` was moved, replaced or cloned anew since {project} was registered there", root.display());
-        closed(OpenFailureKind::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+        closed(OpenFailureKind::Doubtful, format!("{line}: `proctor service add --identity same` or `new` says which it is"))
     })
 }
 
 /// Returns the registered project of a directory that a client adds, and records that the service watches it.
 ///
 /// A directory that is not registered is refused: registering approves the project's plan (S7), and a request proves
-/// nothing about who asks. `proctor add` and `proctor run` register in the evidence store themselves. No action can
+/// nothing about who asks. `proctor service add` and `proctor run` register in the evidence store themselves. No action can
 /// write to the store, so a process that registers there is no action.
 fn add(
     workspace: &mut Workspace,

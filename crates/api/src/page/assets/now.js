@@ -76,7 +76,7 @@ export function NewProject() {
     <p>In that directory nothing was run yet. Run its checks once; this page shows the run.</p>
     <${CommandLine} of="proctor run" />
     <p>To have them run at every save:</p>
-    <${CommandLine} of="proctor add" />
+    <${CommandLine} of="proctor service add" />
     ${projects.length > 0 ? html`<p><a href="#/">All projects</a></p>` : null}
   <//>`;
 }
@@ -90,7 +90,7 @@ export function Overview() {
       <p>proctor knows no project. In a project's directory, run its checks once; this page shows the run as it comes.</p>
       <${CommandLine} of="proctor run" />
       <p>To have them run at every save:</p>
-      <${CommandLine} of="proctor add" />
+      <${CommandLine} of="proctor service add" />
     <//>`;
   }
   return html`<div class="page"><h1 class="visually-hidden">Projects</h1>
@@ -183,7 +183,7 @@ function Notices({ standing, task, project }) {
     ${task?.person ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${task.person.reason} /></strong>${task.person.runId ? html` <p>Since <${Time} at=${task.person.since} />, <a href=${href(project.id, "runs", runNumber(task.person.runId))}>run ${runNumber(task.person.runId)}</a>.</p>` : null}<${CommandLine} of=${task.person.command} /></div></div>` : null}
     ${problems.map((problem) => html`<div class="notice"><${Mark} tone="attention" /><div><${Line} of=${problem} /></div></div>`)}
     ${task && task.paths && task.paths.length > 0 ? html`<div class="notice"><${Mark} tone="attention" /><div><strong>Changed during the run</strong><ul class="plain">${task.paths.slice(0, 20).map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></div></div>` : null}
-    ${!isOffline && project.serving === "notServed" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>No save starts a run here.</strong> <p>The service does not watch this project.</p><${CommandLine} of="proctor add" /></div></div>` : null}
+    ${!isOffline && project.serving === "notServed" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>No save starts a run here.</strong> <p>The service does not watch this project.</p><${CommandLine} of="proctor service add" /></div></div>` : null}
     ${project.standing?.watching === "polling" ? html`<div class="notice"><${Mark} tone="none" /><div>Changes are found by looking at intervals: the kernel reports no events for a part of this tree.</div></div>` : null}`;
 }
 

@@ -57,7 +57,8 @@ fn with_settings() -> Vec<AgentRow> {
 }
 
 fn space() -> impl Strategy<Value = String> {
-    prop::sample::select(vec!["", " ", "\n", "\n  ", "\n    ", "\n\t", "\r\n  "]).prop_map(str::to_owned)
+    let spaces = ["", " ", "\n", "\n  ", "\n    ", "\n\t", "\r\n  ", " // mine, \"\n  ", "/* [ */", "\n  /* ä\n */\n  // {\n"];
+    prop::sample::select(spaces.to_vec()).prop_map(str::to_owned)
 }
 
 proptest! {
@@ -66,7 +67,9 @@ proptest! {
         let installed = install_hooks(&agent, Some(&text)).expect("the settings are right");
         let there = installed.text.clone().expect("a text");
         prop_assert_eq!(entries_there(&agent, &there).expect("right").len(), agent.events.len());
-        serde_json::from_str::<serde_json::Value>(&there).expect("it is still JSON");
+        for comment in ["// mine, \"", "/* [ */", "/* ä\n */\n  // {"] {
+            prop_assert_eq!(there.matches(comment).count(), text.matches(comment).count(), "{}", comment);
+        }
         let again = install_hooks(&agent, Some(&there)).expect("right");
         prop_assert_eq!(again.text.as_deref(), Some(there.as_str()), "twice is once");
         prop_assert!(again.added.is_empty());
@@ -80,13 +83,30 @@ proptest! {
         let installed = install_hooks(agent, Some(&text)).expect("right");
         let there = installed.text.expect("a text");
         let mine = r#"{"hooks": [{"type": "command", "command": "make lint"}]}"#;
-        let list = read_parts(&there).member("hooks").and_then(|hooks| hooks.value.member("Stop")).expect("a list").value.clone();
-        let edited = with_part(&there, &list, 2, mine);
+        let settings = ParsedSettings::read(&there).expect("right");
+        let list = settings.entries("Stop").expect("a list");
+        let edited = settings.with_part(list.range, &elements(list), 2, mine);
         let removed = uninstall_hooks(agent, &edited, &installed.added).expect("right").text.expect("a text");
         prop_assert!(removed.contains(mine));
         prop_assert!(entries_there(agent, &removed).expect("right").is_empty());
-        serde_json::from_str::<serde_json::Value>(&removed).expect("it is still JSON");
     }
+}
+
+#[test]
+fn comments_stay_where_they_are() {
+    let agent = AgentRow::of_word("cursor").expect("a row");
+    let text = "// Mine.\n{\n  // The format.\n  \"version\": 1, // always\n  \"other\": 2 // last\n  // end\n}\n";
+    let installed = install_hooks(agent, Some(text)).expect("right");
+    let there = installed.text.expect("a text");
+    assert!(there.contains("  \"other\": 2, // last\n  // end\n  \"hooks\": {\n"), "{there}");
+    assert_eq!(uninstall_hooks(agent, &there, &installed.added).expect("right").text.as_deref(), Some(text));
+    // What somebody wrote between our entries is theirs.
+    let edited = there.replace("\"hooks\": {\n", "\"hooks\": {\n    // by proctor\n");
+    let removed = uninstall_hooks(agent, &edited, &installed.added).expect("right").text.expect("a text");
+    assert!(
+        removed.contains("\"hooks\": {\n    // by proctor") && entries_there(agent, &removed).expect("right").is_empty(),
+        "{removed}"
+    );
 }
 
 #[test]
@@ -112,8 +132,7 @@ fn settings_whose_meaning_is_not_certain_are_refused_with_the_place() {
     let claude = &AGENTS[0];
     let cursor = AgentRow::of_word("cursor").expect("a row");
     let problem = |agent: &AgentRow, text: &str| install_hooks(agent, Some(text)).expect_err(text).to_string();
-    assert_eq!(problem(claude, "{\n  // mine\n  \"a\": 1\n}"), "line 2: it has comments, which JSON does not have");
-    assert_eq!(problem(claude, "{\n  \"a\": 1, /* mine */\n  \"b\": 2\n}"), "line 2: it has comments, which JSON does not have");
+    assert!(problem(claude, "{\n  // mine\n  a: 1\n}").starts_with("line 3, column 3: it is no JSON: key must be a string"));
     assert!(problem(claude, "{\n  \"a\": 1,\n}").starts_with("line 3, column 1: it is no JSON: trailing comma"));
     assert_eq!(problem(claude, "[]"), "`the file` is a list, and not an object");
     assert_eq!(problem(claude, r#"{"hooks": []}"#), "`hooks` is a list, and not an object");

@@ -60,7 +60,8 @@ fn row(check: &ActionResultV2) -> String {
     format!("| {} | {status}{flaky}{reused} | {duration} | {} |\n", plain(&check.name), tests.unwrap_or_default())
 }
 
-/// Returns a line for each failed test and finding of a check. The reason comes first if there is none, or the check could not do its work.
+/// Returns a line for each failed test and finding of a check. The reason of the failure comes first where neither a test nor a finding shows
+/// it, or where the check could not do its work.
 fn failures(run: &OutgoingRun, check: &ActionResultV2) -> Vec<String> {
     let (tests, failures) = (run.tests_of(check), failures_of(check));
     let failed = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure());

@@ -97,7 +97,7 @@ pub(super) fn stopping() -> ErrorV1 {
 
 /// Returns the error for a project that the service does not watch.
 pub(super) fn not_served(project: &ProjectId) -> ErrorV1 {
-    let hint = "`proctor list` shows the projects with their ids, `proctor add` adds one";
+    let hint = "`proctor service list` shows the projects with their ids, `proctor service add` adds one";
     ErrorV1::new(ErrorKindV1::NotFound, format!("the service does not watch a project `{project}`"), hint)
 }
 
