@@ -5,6 +5,7 @@ mod cycle;
 mod limits;
 mod person;
 mod red;
+mod seed_table;
 
 use serde_json::{Value, json};
 
