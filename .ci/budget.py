@@ -21,7 +21,7 @@ LIMITS = {
     "govern": 2_400,
     "index": 3_470,
     "model": 7_270,
-    "plan": 16_040,
+    "plan": 16_050,
     "proctor": 11_000,
     "project": 11_790,
     "run": 10_340,
