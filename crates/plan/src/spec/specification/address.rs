@@ -26,9 +26,12 @@ fn visit(value: &mut Value, pointer: &str, key: &str, notes: &mut Vec<Problem>) 
         Value::Object(members) => {
             for (name, item) in members {
                 let pointer = member(pointer, name);
-                match item {
-                    Value::String(address) if ADDRESSES.contains(&(key, name.as_str())) => notes.extend(encode(address, pointer)),
-                    _ => visit(item, &pointer, name, notes),
+                if let Value::String(address) = item
+                    && ADDRESSES.contains(&(key, name.as_str()))
+                {
+                    notes.extend(encode(address, pointer));
+                } else {
+                    visit(item, &pointer, name, notes);
                 }
             }
         }
