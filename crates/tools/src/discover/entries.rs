@@ -20,6 +20,9 @@ pub(super) struct NamedCommand {
     pub(super) lines: Vec<String>,
 }
 
+/// Reads names of commands in the files of a directory.
+type DefaultNames = fn(&dyn ProjectFiles, &str) -> Option<Vec<String>>;
+
 /// A program that runs the named commands of one kind of file.
 pub(super) struct TaskRunner {
     pub(super) programs: &'static [&'static str],
@@ -29,7 +32,7 @@ pub(super) struct TaskRunner {
     pub(super) read: fn(&dyn ProjectFiles, &str) -> Vec<NamedCommand>,
     /// Returns the names of those that it runs where none is named, as the files of a directory say it; `None` where they do not say it
     /// plainly. A runner without this function runs none then.
-    pub(super) default: Option<fn(&dyn ProjectFiles, &str) -> Option<Vec<String>>>,
+    pub(super) default: Option<DefaultNames>,
     /// Whether its commands get no variables from outside but those that its file names.
     pub(super) clears_variables: bool,
     named_by: NamedBy,
