@@ -167,8 +167,8 @@ pub struct ApprovalRecord {
     /// The digest of the plan with all defaults filled in.
     pub plan_digest: Digest,
     pub reason: ApprovalReason,
-    /// Where the plan differs from the plan that was approved before, in words: what a person approved. Only a person approves a plan
-    /// that differs.
+    /// Where the plan differs from the plan that was approved before, in words: what a person approved, or what the followed branch
+    /// has. Nothing else approves a plan that differs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<String>,
     pub terms: PlanTerms,

@@ -171,12 +171,12 @@ pub fn approve_by_rule(
     let ApprovalJudgement { known, decision, settings, .. } = judgement;
     let Some(file) = file_of(plan) else { return Ok(PlanApproval::Approved) };
     let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
-    let reason = match decision {
-        _ if followed.is_some() => Some(ApprovalReason::FollowedBranch),
+    let reason_by_rule = match decision {
         Decision::Approved if is_looked_at && settings.is_recorded => None,
         Decision::New => Some(ApprovalReason::NewTask),
         Decision::Compared(_) | Decision::Approved => Some(ApprovalReason::WeakensNothing),
     };
+    let reason = followed.as_ref().map(|_| ApprovalReason::FollowedBranch).or(reason_by_rule);
     if let Some(reason) = reason {
         let globs = &plan.approval.protect;
         let now = (!globs.is_empty()).then(|| protected_files(tree, globs));

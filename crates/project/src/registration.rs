@@ -175,14 +175,10 @@ fn write_inherited(
     }
     let plan_digest = proctor_plan::spec::plan_digest(plan);
     evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, None)))?;
-    Ok(match former.likeness {
-        Likeness::SharedCommits => {
-            format!(
-                "; it has the first commit of {} (`{}`), and is judged by what was approved there",
-                former.project, former.path
-            )
-        }
-        _ => format!("; what was approved for {} (`{}`) holds here too", former.project, former.path),
+    Ok(if former.likeness == Likeness::SharedCommits {
+        format!("; it has the first commit of {} (`{}`), and is judged by what was approved there", former.project, former.path)
+    } else {
+        format!("; what was approved for {} (`{}`) holds here too", former.project, former.path)
     })
 }
 

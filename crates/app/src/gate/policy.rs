@@ -106,16 +106,16 @@ impl Trusted {
             Self::Commit { name, commit, why, .. } => {
                 let is_followed = followed.is_some_and(|followed| followed.name == *name && followed.commit == *commit);
                 let is_moved = || name.starts_with("refs/remotes/") && was_moved_here(storage, name, *commit);
-                match why {
+                let is_nobodys = match why {
                     TrustedBecause::Named => false,
-                    _ if is_followed => false,
                     // A branch that has the commit already gets nothing by the push.
                     TrustedBecause::Target => is_moved(),
                     TrustedBecause::Upstream
                     | TrustedBecause::DefaultBranch
                     | TrustedBecause::NotTheCopy
                     | TrustedBecause::NewTarget => *commit == judged || is_moved(),
-                }
+                };
+                is_nobodys && !is_followed
             }
             Self::File { .. } => false,
             Self::Defaults => true,
