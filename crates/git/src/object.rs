@@ -18,6 +18,7 @@ const AUTHOR: &str = "proctor <proctor@localhost>";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId([u8; ID_BYTES]);
 
+/// What a git object holds. The word for it begins the bytes whose SHA-1 is the object's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     /// The content of a file, or the target of a symbolic link.

@@ -104,7 +104,7 @@ fn manage(verb: &ServiceVerb, environment: &Environment) -> Result<CommandExit, 
     let changed = match verb {
         ServiceVerb::Install { force, .. } => install(&before, *force, environment)?,
         ServiceVerb::Uninstall { force, .. } => uninstall(&before, *force)?,
-        _ => Vec::new(),
+        ServiceVerb::Status { .. } | ServiceVerb::Add(_) | ServiceVerb::Remove(_) | ServiceVerb::List(_) => Vec::new(),
     };
     let now = if changed.is_empty() { before } else { look(environment)? };
     let is_removed = matches!(verb, ServiceVerb::Uninstall { .. });

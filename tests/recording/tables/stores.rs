@@ -32,7 +32,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
                 proctor("log --task default"),
                 proctor("verify 3"),
                 proctor("verify default --json"),
-                proctor("diff 2"),
+                proctor("history diff 2"),
                 proctor("history flaky --json"),
                 proctor("service list"),
             ],

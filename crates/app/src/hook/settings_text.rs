@@ -151,7 +151,9 @@ pub fn uninstall_hooks(agent: &AgentRow, text: &str, added: &BTreeSet<AddedPart>
         let may_go = match part {
             // A version beside hooks that somebody else added to ours since is needed by the agent.
             AddedPart::Version => !(added.contains(&AddedPart::Hooks) && settings.hooks().is_some()),
-            _ => settings.hooks().is_some_and(|hooks| settings.is_empty(hooks.range)),
+            AddedPart::File | AddedPart::Hooks | AddedPart::Event(_) => {
+                settings.hooks().is_some_and(|hooks| settings.is_empty(hooks.range))
+            }
         };
         if may_go && added.contains(&part) {
             text = settings.without_member(&settings.root, key);
