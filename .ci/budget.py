@@ -15,7 +15,7 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 2_030,
-    "app": 7_370,
+    "app": 7_375,
     "evidence": 17_340,
     "git": 1_910,
     "govern": 2_400,
