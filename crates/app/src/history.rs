@@ -61,12 +61,12 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
     catch_up(environment, &mut archive, &project)?;
     let (from, to) = match runs {
         ComparedRuns::Named { from, to: Some(to) } => {
-            (find(&archive, &project, from)?.run_id, find(&archive, &project, to)?.run_id)
+            (find(&archive, &project, from)?.run.run_id, find(&archive, &project, to)?.run.run_id)
         }
         ComparedRuns::Named { from, to: None } => {
-            let from = find(&archive, &project, from)?;
+            let from = find(&archive, &project, from)?.run;
             let newest = runs_of_task(&mut archive, &project, Some(from.task), 1)?.into_iter().next();
-            (from.run_id.clone(), newest.map_or(from.run_id, |newest| newest.run_id))
+            (from.run_id.clone(), newest.map_or(from.run_id, |newest| newest.run.run_id))
         }
         ComparedRuns::LastTwo => {
             newest_and_earlier(&mut archive, &project, |_| true, "there are no two runs of a task to compare")?
@@ -126,7 +126,6 @@ fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<Reco
     })
 }
 
-/// Returns the newest run of the same task.
 /// Returns the newest runs of a task, newest first.
 fn runs_of_task(
     archive: &mut StoreReader,
@@ -151,7 +150,7 @@ fn newest_and_earlier(
     let mut runs = runs_of_task(archive, project, None, LOOKED_BACK)?.into_iter().filter(|run| run.status.counts());
     let newest = runs.next().ok_or_else(none)?;
     let earlier = runs.find(|run| run.task == newest.task && is_wanted(run)).ok_or_else(none)?;
-    Ok((earlier.run_id, newest.run_id))
+    Ok((earlier.run.run_id, newest.run.run_id))
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::error::ProjectError;
 use crate::evidence::Evidence;
 use crate::followed_branch::FollowedCommit;
 use crate::gate::ProjectRepository;
-use crate::known_approvals::KnownApproval;
 use crate::progress::Progress;
 use crate::protected::{approvable, approved_by_rule, change_texts, protected_files};
 use crate::request::{ProjectScope, ProjectSettings, RunRequest};

@@ -52,7 +52,7 @@ pub(crate) fn decide_settings(held: Option<&JudgedSettings>, settings: &PlanSett
 }
 
 /// Returns the digest of rules: of a plan and of the project's settings.
-pub(crate) fn rules_digest(plan: Digest, settings: &JudgedSettings) -> Digest {
+pub fn rules_digest(plan: Digest, settings: &JudgedSettings) -> Digest {
     let bytes = serde_json_canonicalizer::to_vec(&(plan, settings));
     Digest::of(&bytes.expect("settings hold nothing that JSON cannot"))
 }

@@ -5,7 +5,7 @@ use crate::cli::commands::run::{RunEnd, RunOutput, RunView, wish};
 use crate::cli::environment;
 use crate::cli::live_line::LiveLine;
 use crate::cli::render;
-use crate::cli::screen::{self, ActionLook, FailuresShown};
+use crate::cli::screen::{self, ActionLook};
 use crate::cli::terminal;
 use proctor_api::RunAnswerV1;
 use proctor_app::project::LoadedProject;

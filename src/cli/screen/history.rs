@@ -23,7 +23,7 @@ pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
 
 /// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
 pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>, here: &LocalTime) -> String {
-    let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
+    let tree = run.tree_digest.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = result_word(run.status, run.result, run.checks);
     let (name, time) = (format!("run {}", run.run_id.number()), here.with_age(run.started));
     let mut parts = vec![format!("{name:<7}  {time:<17}  {result:<11}  tree {tree:<9}")];

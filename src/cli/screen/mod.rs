@@ -348,7 +348,7 @@ fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Opt
 
 /// Returns the lines about a run whose files were pruned.
 pub(crate) fn pruned(run: &RecordedRun, why: PruneReason, here: &LocalTime) -> [String; 3] {
-    let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
+    let manifest = run.sealed.map(|hashes| hashes.manifest.hex()).unwrap_or_default();
     [
         log_line(run, None, here),
         format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),

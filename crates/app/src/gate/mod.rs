@@ -11,7 +11,6 @@ use crate::gate::beside::{ChangesBeside, ToolchainsNow};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
 use crate::gate::policy::Trusted;
-use crate::gate::toolchains::ToolchainsNow;
 use crate::project::{inputs, opening, setup};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;

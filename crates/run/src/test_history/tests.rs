@@ -17,6 +17,7 @@ pub(crate) fn test(name: &str, status: TestOutcome) -> TestRecordV1 {
         report_name: None,
         status,
         title: name.to_owned(),
+        expected_to_fail: false,
         duration: None,
         duration_us: None,
         failure_messages: Vec::new(),
