@@ -14,21 +14,21 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 2_040,
-    "app": 7_460,
-    "evidence": 17_340,
+    "api": 2_020,
+    "app": 7_370,
+    "evidence": 17_180,
     "git": 1_910,
     "govern": 2_370,
-    "index": 3_290,
-    "model": 7_270,
-    "plan": 15_870,
-    "proctor": 11_000,
-    "project": 12_050,
-    "run": 10_340,
-    "sandbox": 11_770,
-    "service": 8_950,
-    "tools": 17_030,
-    "tree": 6_250,
+    "index": 3_300,
+    "model": 7_220,
+    "plan": 15_090,
+    "proctor": 11_140,
+    "project": 11_870,
+    "run": 10_230,
+    "sandbox": 11_440,
+    "service": 8_870,
+    "tools": 16_700,
+    "tree": 6_200,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

@@ -248,8 +248,7 @@ fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<TestRecordV1>)]) -> Op
     };
     let (mut before, mut now) = (TestCountsV2::default(), TestCountsV2::default());
     for (action, earlier) in both {
-        // A record does not say which failures were expected.
-        earlier.iter().for_each(|test| count(&mut before, test.status, false));
+        earlier.iter().for_each(|test| count(&mut before, test.status, test.expected_to_fail));
         cases(action).iter().for_each(|test| count(&mut now, test.status, test.expected_to_fail));
     }
     (!both.is_empty()).then(|| TestCountsChangeV2 { since: since.clone(), before, now })
