@@ -1,5 +1,6 @@
 //! The arguments of every command. The doc comments are the help texts (house style H1).
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -15,6 +16,7 @@ use crate::cli::help::group_commands;
 use crate::cli::history_arguments::{HistoryOptions, LogOptions};
 use crate::cli::hook_arguments::HookOptions;
 use crate::cli::project_place::ProjectPlace;
+use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
@@ -398,9 +400,34 @@ impl Command {
 impl Arguments {
     /// Parses the arguments with which this process was started.
     pub(crate) fn read() -> Result<Self, clap::Error> {
-        let matches = group_commands(Self::command()).try_get_matches().map_err(name_nested_command)?;
-        Self::from_arg_matches(&matches)
+        Self::parse(std::env::args_os().collect(), render::note)
     }
+
+    /// Parses arguments. A command that lies below one other command is found by its own name too, as `proctor diff` is
+    /// `proctor history diff`; that is said by `note`.
+    fn parse(mut words: Vec<OsString>, note: impl FnOnce(&str)) -> Result<Self, clap::Error> {
+        let read = |words: &[OsString]| group_commands(Self::command()).try_get_matches_from(words);
+        let matches = match read(&words) {
+            Err(error) => match places_of_unknown(&error).as_slice() {
+                [(parent, command)] => {
+                    note(&format!("note: `proctor {command}` is `proctor {parent} {command}`"));
+                    words.insert(1, parent.into());
+                    read(&words)
+                }
+                _ => Err(name_nested_command(error)),
+            },
+            read => read,
+        };
+        Self::from_arg_matches(&matches?)
+    }
+}
+
+/// Returns the commands that have an unknown command below them, each with its name.
+fn places_of_unknown(error: &clap::Error) -> Vec<(String, String)> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return Vec::new() };
+    let program = Arguments::command();
+    let parents = program.get_subcommands().filter(|command| command.find_subcommand(unknown).is_some());
+    parents.map(|command| (command.get_name().to_owned(), unknown.clone())).collect()
 }
 
 /// Commands that earlier versions had, and what is to be done in their place.
@@ -409,8 +436,8 @@ const GONE: &[(&str, &str)] = &[(
     "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
 )];
 
-/// Returns the error about an unknown command. Where a command below another one has its name, as `flaky` stands below `history`,
-/// the error names that one.
+/// Returns the error about an unknown command. Where commands below others have its name, as `install` stands below `service` and `hook`,
+/// the error names these.
 fn name_nested_command(error: clap::Error) -> clap::Error {
     let program = Arguments::command();
     let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
@@ -419,15 +446,11 @@ fn name_nested_command(error: clap::Error) -> clap::Error {
             .clone()
             .error(ErrorKind::InvalidSubcommand, format!("there is no command `proctor {unknown}` any more: {way_out}"));
     }
-    let has_nested = |command: &&clap::Command| command.find_subcommand(unknown).is_some();
-    let places: Vec<String> = program
-        .get_subcommands()
-        .filter(has_nested)
-        .map(|command| format!("`proctor {} {unknown}`", command.get_name()))
-        .collect();
+    let places = places_of_unknown(&error);
     if places.is_empty() {
         return error;
     }
+    let places: Vec<String> = places.iter().map(|(parent, command)| format!("`proctor {parent} {command}`")).collect();
     let text = format!("there is no command `proctor {unknown}`: write {}", places.join(" or "));
     program.clone().error(ErrorKind::InvalidSubcommand, text)
 }
@@ -437,11 +460,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_command_is_answered_with_the_command_below_another_one_that_has_its_name() {
+    fn a_command_below_another_one_is_found_by_its_name_and_named_where_there_are_several() {
         let answer = |words: &[&str]| {
-            let words = std::iter::once("proctor").chain(words.iter().copied());
-            let error = Arguments::command().try_get_matches_from(words).expect_err("there is no such command");
-            name_nested_command(error).to_string()
+            let words = std::iter::once("proctor").chain(words.iter().copied()).map(OsString::from).collect();
+            let mut said = String::new();
+            let read = Arguments::parse(words, |note| said = note.to_owned());
+            said + &read.err().map(|error| error.to_string()).unwrap_or_default()
         };
         for (words, place) in [
             (&["flaky"][..], "`proctor history flaky`"),
@@ -453,7 +477,7 @@ mod tests {
             (&["schema"], "`proctor generate schema`"),
             (&["checkpoint", "--proof", "42"], "`proctor key checkpoint`"),
             (&["archive", "--days", "30"], "`proctor prune` removes"),
-            (&["install"], "`proctor service install`"),
+            (&["install"], "write `proctor hook install` or `proctor service install`"),
             (&["add", "shop"], "`proctor service add`"),
             (&["remove", "--purge"], "`proctor service remove`"),
             (&["list", "--json"], "`proctor service list`"),
@@ -462,6 +486,7 @@ mod tests {
         ] {
             assert!(answer(words).contains(place), "{}", answer(words));
         }
+        assert_eq!(answer(&["diff", "41", "42"]), "note: `proctor diff` is `proctor history diff`");
         assert!(!answer(&["nothing"]).contains("write"), "{}", answer(&["nothing"]));
     }
 

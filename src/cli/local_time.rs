@@ -19,11 +19,6 @@ impl LocalTime {
         Self { zone: TimeZone::system(), now: clock::now() }
     }
 
-    #[cfg(test)]
-    pub(crate) fn in_utc(now: Timestamp) -> Self {
-        Self { zone: TimeZone::UTC, now }
-    }
-
     /// Returns hour and minute of a time, with the date if it is not today's.
     pub(crate) fn short(&self, time: Timestamp) -> String {
         let (time, now) = (self.zoned(time), self.zoned(self.now));
@@ -51,6 +46,13 @@ impl LocalTime {
 
     fn zoned(&self, time: Timestamp) -> jiff::Zoned {
         jiff::Timestamp::from_millisecond(time.as_millis()).unwrap_or(jiff::Timestamp::MAX).to_zoned(self.zone.clone())
+    }
+}
+
+#[cfg(test)]
+impl LocalTime {
+    pub(crate) fn in_utc(now: Timestamp) -> Self {
+        Self { zone: TimeZone::UTC, now }
     }
 }
 

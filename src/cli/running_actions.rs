@@ -329,18 +329,18 @@ mod tests {
     fn a_running_action_says_how_far_it_is() {
         let pytest = running("pytest", "collected 81 items\ntests/test_a.py ....  [ 12%]\n");
         for (elapsed, usual, expected) in [
-            (200, None, "  … STEP.1    pytest"),
-            (12_300, None, "  … STEP.1    pytest  12 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]"),
+            (200, None, "  … pytest"),
+            (12_300, None, "  … pytest  12 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]"),
             (
                 12_300,
                 Some(DurationMs(125_000)),
-                "  … STEP.1    pytest  12 s of about 2 m 05 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]",
+                "  … pytest  12 s of about 2 m 05 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]",
             ),
-            (12_300, Some(DurationMs(400)), "  … STEP.1    pytest  12 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]"),
+            (12_300, Some(DurationMs(400)), "  … pytest  12 s · 12 % of 81 tests · tests/test_a.py ....  [ 12%]"),
         ] {
             assert_eq!(pytest.words(Duration::from_millis(elapsed), usual.as_ref()), expected);
         }
-        assert_eq!(running("make", "").words(Duration::from_secs(2), None), "  … STEP.1    make  2 s");
+        assert_eq!(running("make", "").words(Duration::from_secs(2), None), "  … make  2 s");
     }
 
     #[test]

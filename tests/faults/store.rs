@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use nix::mount::MsFlags;
 
+use super::index::log;
 use crate::common::{Disk, KeptEvidence, Output, Project, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of, proctor};
 
 const BOUND: Duration = Duration::from_secs(60);
@@ -21,7 +22,7 @@ fn a_store_that_can_only_be_read_is_read_and_every_run_says_what_to_do() {
     let project = project("true");
     let Some(disk) = Disk::mount(project.root().join("state")) else { return };
     project.proctor(["run"]).success();
-    let before = project.proctor(["log"]).success().stdout;
+    let before = log(&project);
     disk.remount(MsFlags::MS_RDONLY);
     for _ in 0..2 {
         let refused = project.proctor(["run"]).bound(BOUND).status(70);
@@ -34,7 +35,7 @@ fn a_store_that_can_only_be_read_is_read_and_every_run_says_what_to_do() {
         project.proctor([command]).success();
     }
     disk.remount(MsFlags::empty());
-    assert_eq!(project.proctor(["log"]).success().stdout, before);
+    assert_eq!(log(&project), before);
     assert_next_is_green(&project, "a store that can be written again", 2);
 }
 

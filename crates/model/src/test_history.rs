@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ChangedFile, CheckCounts, DurationMs, OverallResult, OverallStatus, PersonAsked, RunId, TaskId, TestCounts, TestOutcome,
+    CheckCounts, DifferingFile, DurationMs, OverallResult, OverallStatus, PersonAsked, RunId, TaskId, TestCounts, TestOutcome,
     Timestamp, TreeDigest,
 };
 
@@ -267,7 +267,7 @@ pub struct RunComparison {
     #[serde(default)]
     pub not_compared: Vec<String>,
     /// The files in which the trees of both runs differ, by their paths.
-    pub changed_files: Vec<ChangedFile>,
+    pub changed_files: Vec<DifferingFile>,
     /// Whether these are all. They are not if a run between the two does not say in which files its tree differs from the one before.
     pub are_all_files_known: bool,
 }

@@ -10,7 +10,7 @@ use crate::{Digest, RunId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ChangedFile {
+pub struct DifferingFile {
     /// The path from the root of the tree.
     pub path: String,
     /// The digest of its content in the earlier tree; absent if it was not there.
@@ -32,10 +32,10 @@ pub struct TreeDifference {
     pub count: u64,
     /// The first 200 of them, by their paths.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub files: Vec<ChangedFile>,
+    pub files: Vec<DifferingFile>,
 }
 
-impl ChangedFile {
+impl DifferingFile {
     /// Returns what happened to the file, as a word for people.
     pub fn word(&self) -> &'static str {
         match (self.before, self.after) {
@@ -48,8 +48,8 @@ impl ChangedFile {
 
 /// Puts the differences of runs that follow each other together: a file that is as it was at the beginning differs no more. Returns the
 /// files, and whether these are all: each run must name the one before it, and every file. `first` is the run before them.
-pub fn join_differences(first: &RunId, steps: &[(RunId, Option<TreeDifference>)]) -> (Vec<ChangedFile>, bool) {
-    let mut files: BTreeMap<&str, ChangedFile> = BTreeMap::new();
+pub fn join_differences(first: &RunId, steps: &[(RunId, Option<TreeDifference>)]) -> (Vec<DifferingFile>, bool) {
+    let mut files: BTreeMap<&str, DifferingFile> = BTreeMap::new();
     let (mut is_whole, mut last) = (true, first);
     for (run, difference) in steps {
         let known = difference.as_ref().filter(|difference| difference.since == *last);
@@ -73,7 +73,7 @@ mod tests {
 
     fn step(number: u64, since: u64, count: u64, files: &[(&str, &str, &str)]) -> (RunId, Option<TreeDifference>) {
         let digest = |text: &str| (!text.is_empty()).then(|| Digest::of(text.as_bytes()));
-        let file = |(path, before, after): &(&str, &str, &str)| ChangedFile {
+        let file = |(path, before, after): &(&str, &str, &str)| DifferingFile {
             path: (*path).to_owned(),
             before: digest(before),
             after: digest(after),
@@ -87,7 +87,7 @@ mod tests {
             step(3, 2, 3, &[("a.py", "1", "2"), ("b.py", "", "1"), ("c.py", "1", "")]),
             step(5, 3, 2, &[("a.py", "2", "1"), ("b.py", "1", "2")]),
         ];
-        let words = |(files, is_whole): (Vec<ChangedFile>, bool)| {
+        let words = |(files, is_whole): (Vec<DifferingFile>, bool)| {
             let files: Vec<String> = files.iter().map(|file| format!("{} {}", file.word(), file.path)).collect();
             (files.join(", "), is_whole)
         };

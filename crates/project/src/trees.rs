@@ -10,7 +10,9 @@ use crate::selection::Selection;
 use crate::specifications::Specifications;
 use proctor_evidence::Store;
 use proctor_index::{RunsJudgedBy, StoreIndex};
-use proctor_model::{ChangedFile, Digest, EntryKind, KnownCheck, PlanNote, RunId, TaskId, TreeDifference, TreeDigest, TreePath};
+use proctor_model::{
+    DifferingFile, Digest, EntryKind, KnownCheck, PlanNote, RunId, TaskId, TreeDifference, TreeDigest, TreePath,
+};
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
 
 /// The tree of the last verdict, and the project and plan that the verdict is for.
@@ -101,9 +103,9 @@ impl Trees {
         };
         let file = |path: &TreePath| {
             let (before, after) = (digest_in(before, path), digest_in(now, path));
-            (before != after).then(|| ChangedFile { path: path.to_string(), before, after })
+            (before != after).then(|| DifferingFile { path: path.to_string(), before, after })
         };
-        let mut files: Vec<ChangedFile> = tree::changed_paths(before, now).iter().filter_map(file).collect();
+        let mut files: Vec<DifferingFile> = tree::changed_paths(before, now).iter().filter_map(file).collect();
         let count = files.len() as u64;
         files.truncate(MOST_LISTED);
         Some(TreeDifference { since, count, files })

@@ -5,7 +5,7 @@ use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_evidence::RunForm;
 use proctor_model::{
-    ChangedFile, CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, FlakyTest, IsolationLevel, LoggedRun,
+    CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, DifferingFile, FlakyTest, IsolationLevel, LoggedRun,
     OverallStatus, PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TaskId, TestCounts,
     TestOutcome, TestPast, Timestamp,
 };
@@ -25,8 +25,7 @@ pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
 pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>, here: &LocalTime) -> String {
     let tree = run.tree_digest.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = result_word(run.status, run.result, run.checks);
-    let (name, time) = (format!("run {}", run.run_id.number()), here.with_age(run.started));
-    let mut parts = vec![format!("{name:<7}  {time:<17}  {result:<11}  tree {tree:<9}")];
+    let mut parts = vec![format!("{}  {result:<11}  tree {tree:<9}", run.run_id)];
     if run.blocking > 0 && run.status.counts() && run.task != TaskId::default_task() {
         parts.push(format!("{} blocking", run.blocking));
     }
@@ -48,7 +47,8 @@ pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>, here: &Loc
         (None, _, RunForm::Archive) => Some("archived".to_owned()),
         (None, _, RunForm::Directory) => None,
     });
-    parts.join("  ").trim_end().to_owned()
+    parts.push(here.with_age(run.started));
+    parts.join("  ")
 }
 
 /// Returns what became of a run that was stopped before it had a result; `None` for a run that carried out its checks.
@@ -249,7 +249,7 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
     }
     if !comparison.changed_files.is_empty() {
         lines.push(format!("files ({}):", comparison.changed_files.len()).into());
-        let file = |file: &ChangedFile| format!("  {} {}", file.word(), file.path);
+        let file = |file: &DifferingFile| format!("  {} {}", file.word(), file.path);
         lines.extend(shown(&comparison.changed_files, file).into_iter().map(Line::from));
     }
     if !comparison.are_all_files_known && comparison.equal_trees != Some(true) {

@@ -12,8 +12,8 @@ use crate::report::{
 use proctor_model::testing;
 use proctor_model::{
     Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, CapturedOutput, CategoryCode,
-    ChangedFile, Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
-    Diagnostic, DiagnosticSummary, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
+    Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
+    DiagnosticSummary, DifferingFile, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
     FurtherTestCounts, Interpretation, IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan,
     PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType,
     RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
@@ -357,7 +357,7 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             since_last_run: Some(TreeDifference {
                 since: RunId::new(at(-1000), 41),
                 count: 1,
-                files: vec![ChangedFile {
+                files: vec![DifferingFile {
                     path: "quotes/quote.py".to_owned(),
                     before: Some(Digest::of(b"before")),
                     after: Some(Digest::of(b"after")),

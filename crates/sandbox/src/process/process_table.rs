@@ -199,6 +199,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test starts a process of its own and waits for its end, within a bound")]
     fn a_survivor_without_arguments_has_the_kernels_name_and_one_that_is_gone_is_said_to_have_ended() {
         let mut child = std::process::Command::new("true").spawn().expect("it is everywhere");
         let pid = Pid::from_raw(i32::try_from(child.id()).expect("Linux process ids fit"));

@@ -228,7 +228,7 @@ fn a_change_of_every_setting_is_named_and_asked_for_first_where_its_row_says_so(
         let [strict, weak] = [strict, weak].map(|lines| planned(&root, &format!("{before}{lines}\n")));
         let (there, back) = (differing(&strict, &weak), differing(&weak, &strict));
         // What only the gate reads is named where it is asked for.
-        let is_named = !key.starts_with("gate.") || asked[*key] != Asked::After;
+        let is_named = !key.starts_with("gate.") || is_asked_first(key);
         // A narrower network is not asked for.
         let is_named_back = is_named && !key.ends_with(".network");
         assert_eq!((!there.is_empty(), !back.is_empty()), (is_named, is_named_back), "{key}: {there:?} {back:?}");
