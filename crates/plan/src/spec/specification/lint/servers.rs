@@ -1,6 +1,7 @@
 //! Lint rules for actions with the command of the specification's own development server. The server goes on until it is stopped,
 //! so as an action that must end it could only time out.
 
+use crate::spec::specification::fill::placeholders_in;
 use crate::spec::specification::lint::below;
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawAction, RawDevServer, RawGlobalConfiguration, RawTask, RawTerminalCommandParameters};
@@ -40,10 +41,12 @@ pub(super) fn as_prerequisite(subject: &Subject<'_>) -> Vec<Problem> {
     subject.actions().filter(|action| subject.is_dev_server(action)).map(finding).collect()
 }
 
-/// Reports variables that have one value for the development server, and another for the prerequisite that starts it.
+/// Reports variables that have one value for the development server, and another for the prerequisite that starts it. A value that still has
+/// a placeholder is passed over: once it is filled, it may be the same.
 pub(super) fn conflicts(subject: &Subject<'_>) -> Vec<Problem> {
     let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
-    let url = server.health_check_url.as_deref().and_then(|url| HealthUrl::try_from(url).ok());
+    let is_filled = |value: &str| placeholders_in(value, false).is_empty();
+    let url = server.health_check_url.as_deref().filter(|url| is_filled(url)).and_then(|url| HealthUrl::try_from(url).ok());
     let port = server.port.or_else(|| ReadyCheck::Url(url?).port()).map(|port| port.to_string());
     let of_command = |(action, command): (Action<'_>, &RawTerminalCommandParameters)| {
         let conflicts = command.environment.iter().filter_map(|(name, value)| {
@@ -55,7 +58,8 @@ pub(super) fn conflicts(subject: &Subject<'_>) -> Vec<Problem> {
             let message =
                 format!("`{name}` is not what the {place} of `globalConfiguration.devServer` says, and both are one server");
             let finding = action.finding("/parameters/environment", message);
-            (said != value).then(|| finding.hint("write the same value at both places, or leave it out here"))
+            (said != value && is_filled(said) && is_filled(value))
+                .then(|| finding.hint("write the same value at both places, or leave it out here"))
         });
         conflicts.collect::<Vec<_>>()
     };
@@ -80,4 +84,43 @@ pub(super) fn in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
         action.finding("/parameters/command", message).hint(hint)
     });
     findings.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use crate::spec::specification::{SpecificationContext, read_specification};
+
+    /// Returns whether a conflict is reported where the server, at the port 4173, has the variables `server`, and the prerequisite that starts
+    /// it has the variables `prerequisite`.
+    fn is_conflict(server: Value, prerequisite: Value) -> bool {
+        let mut document: Value =
+            serde_json::from_str(include_str!("../../../../../../fixtures/specifications/rounding.json")).expect("it is JSON");
+        document["globalConfiguration"]["devServer"]["environment"] = server;
+        document["tasks"]["T117"]["testExecution"]["prerequisites"][0] = json!({
+            "actionId": "PREREQ.1", "type": "TERMINAL_COMMAND", "description": "serves the totals",
+            "parameters": { "command": "npm run serve", "workingDirectory": "web", "environment": prerequisite },
+        });
+        let context = SpecificationContext { project_root: Path::new("/srv/billing-core") };
+        let faults = read_specification(&document.to_string(), "a.json", context).faults;
+        faults.iter().any(|fault| fault.code() == "DEV_SERVER_CONFLICT")
+    }
+
+    #[test]
+    fn a_value_with_a_placeholder_that_is_not_filled_is_no_conflict() {
+        for (server, prerequisite, expected) in [
+            (json!({}), json!({ "PORT": "4174" }), true),
+            (json!({}), json!({ "PORT": "{{P}}" }), false),
+            (json!({}), json!({ "PORT": "${P}" }), false),
+            (json!({ "MODE": "a" }), json!({ "MODE": "b" }), true),
+            (json!({ "MODE": "{{M}}" }), json!({ "MODE": "b" }), false),
+            (json!({ "MODE": "a" }), json!({ "MODE": "a{{M}}" }), false),
+            (json!({ "MODE": "a" }), json!({ "MODE": "b", "PORT": "{{P}}" }), true),
+        ] {
+            assert_eq!(is_conflict(server.clone(), prerequisite.clone()), expected, "{server} {prerequisite}");
+        }
+    }
 }
