@@ -320,6 +320,44 @@ fn rules_of_a_branch_count_once_a_person_said_that_it_is_followed_and_a_fetch_br
 }
 
 #[test]
+fn a_followed_branch_approves_rules_with_a_file_of_variables_but_not_what_the_file_sets() {
+    let rules = |limit: &str| format!("{SHOP}{limit}[environment]\nenv_file = \".env.test\"\n");
+    let project = Project::new().toml(&rules("")).file(".env.test", "MODE=one\n");
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run"]).success();
+    with_origin(&project);
+    follow(&project);
+    pull_from_colleague(&project, &rules("timeout = \"9m\"\n"));
+    let run = project.proctor(["run", "--fresh-caches"]).success();
+    let seen = format!("{}{}", run.stdout, run.stderr);
+    assert!(seen.contains("has the rules of refs/remotes/origin/main (") && !seen.contains("changed rules"), "{seen}");
+    pull_from_colleague(&project, &rules("timeout = \"8m\"\n"));
+    project.save(".env.test", "MODE=two\n");
+    let run = project.proctor(["run", "--fresh-caches"]).success();
+    assert!(run.stdout.contains("judged by changed rules: ") && run.stdout.contains("env_file.content"), "{}", run.snapshot());
+}
+
+#[test]
+fn a_fetch_of_the_followed_branch_by_its_full_name_brings_its_rules() {
+    let project = proved();
+    with_origin(&project);
+    follow(&project);
+    let fetch = |from: &str| git(&project, &["fetch", "--quiet", "origin", &format!("+{from}:refs/remotes/origin/main")]);
+    let marked = |run: &str| run.contains("changed rules");
+    // What anybody may push to another branch is not the followed one.
+    commit(&project, "proctor.toml", &format!("{SHOP}timeout = \"9m\"\n"));
+    git(&project, &["push", "--quiet", "origin", "HEAD:refs/heads/other"]);
+    fetch("refs/heads/other");
+    assert!(marked(&project.proctor(["run", "--fresh-caches"]).success().stdout));
+    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    let origin = project.shared("origin");
+    git(&project, &["--git-dir", origin.to_str().expect("text"), "update-ref", "refs/heads/main", "refs/heads/other"]);
+    fetch("refs/heads/main");
+    assert!(!marked(&project.proctor(["run", "--fresh-caches"]).success().stdout));
+}
+
+#[test]
 fn no_reference_that_was_moved_or_pushed_here_lifts_the_mark() {
     let project = proved();
     with_origin(&project);

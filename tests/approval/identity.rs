@@ -247,6 +247,39 @@ fn a_clone_elsewhere_inherits_no_opening_and_no_signer() {
 }
 
 #[test]
+fn a_clone_elsewhere_does_not_inherit_that_a_branch_is_followed() {
+    let follows = "[gate]\nfollow = \"origin/main\"\n";
+    let project = Project::new().toml(&format!("{UNIT}{LINT}{follows}"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run"]).success();
+    // The branch of this name is the fork's own: whoever made it wrote the rules there.
+    let weak = format!("{WEAK}{follows}");
+    commit(&project, "proctor.toml", &weak);
+    let asked = run_elsewhere(&project, ("fork", &[]), &weak);
+    assert!(asked.status == 3 && asked.stderr.contains("gate: follow"), "{}", asked.snapshot());
+    commit(&project, "proctor.toml", WEAK);
+    let fork = run_elsewhere(&project, ("silent", &[]), WEAK);
+    assert!(fork.stdout.contains("judged by changed rules: ") && fork.stdout.contains("lint: removed"), "{}", fork.snapshot());
+    assert!(!fork.stderr.contains("is followed"), "{}", fork.snapshot());
+}
+
+#[test]
+fn a_clone_whose_own_rules_require_a_signature_follows_no_branch() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}{SETTINGS}"));
+    project.save("allowed_signers", &allowed(&key(&project, "lead")));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run"]).success();
+    follow(&project);
+    let weak = format!("{WEAK}{SETTINGS}");
+    commit(&project, "proctor.toml", &weak);
+    let clone = run_elsewhere(&project, ("clone", &[]), &weak);
+    let is_followed = clone.stderr.contains("is followed");
+    assert!(clone.stdout.contains("judged by changed rules: ") && !is_followed, "{}", clone.snapshot());
+}
+
+#[test]
 fn the_tasks_of_a_specification_are_inherited_too() {
     let project = specification_runs::project(&[specification_runs::task("T117")]);
     project.proctor(["run", "--task", "T117"]).success();

@@ -160,7 +160,8 @@ pub fn approve_by_rule(
     if !difference.opens.is_empty() {
         return Ok(PlanApproval::Refused(judgement.to_unapproved(plan, difference)));
     }
-    let followed = if difference.is_empty() { None } else { followed_with_rules(&judgement, request, lacks_files) };
+    let followed =
+        if difference.is_empty() { None } else { followed_with_rules((&judgement, &difference), request, lacks_files) };
     if !difference.is_empty() && followed.is_none() {
         let changed = RuleChange::in_short(&difference.changed);
         let rules = rules_digest(digest, &plan.settings.now);
@@ -203,9 +204,13 @@ pub fn approve_by_rule(
     Ok(PlanApproval::Approved)
 }
 
-/// Returns the followed commit if it has the rules of a plan, and if nothing but such a commit has to say so: no signature is required, and
-/// no file left the tree.
-fn followed_with_rules(judgement: &ApprovalJudgement, request: &RunRequest<'_>, lacks_files: bool) -> Option<FollowedCommit> {
+/// Returns the followed commit if it has the rules of a plan, and if nothing but such a commit has to say so: no signature is required, by
+/// what was approved or by the plan itself, and no file left the tree.
+fn followed_with_rules(
+    (judgement, difference): (&ApprovalJudgement, &RuleDifference),
+    request: &RunRequest<'_>,
+    lacks_files: bool,
+) -> Option<FollowedCommit> {
     let held = judgement.known.as_ref().or(judgement.held_settings.as_ref())?;
     if lacks_files || held.terms.approval.require_signature {
         return None;
@@ -214,7 +219,7 @@ fn followed_with_rules(judgement: &ApprovalJudgement, request: &RunRequest<'_>, 
     let repository = ProjectRepository::open(root).ok().flatten()?;
     let approved = judgement.held_settings.as_ref().and_then(|held| held.terms.settings.as_ref());
     let followed = FollowedCommit::find(&repository, approved, &request.plan.settings.allowed)?;
-    followed.has_rules_of((&repository, root), request.plan).then_some(followed)
+    followed.approves((&repository, root), request.plan, difference).then_some(followed)
 }
 
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without

@@ -12,8 +12,8 @@ use crate::gate::ProjectRepository;
 use crate::settings_approval::rules_digest;
 use crate::specifications::Specifications;
 use proctor_git::{GitReadError, GitStorage, ObjectId};
-use proctor_model::{Digest, JudgedSettings, Plan, SettingValue, TaskId};
-use proctor_plan::config::{self, Configuration, FOLLOW};
+use proctor_model::{Digest, JudgedSettings, Plan, RuleDifference, SettingValue, TaskId};
+use proctor_plan::config::{self, Configuration, ENV_FILE, ENV_FILE_CONTENT, FOLLOW};
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
 use proctor_plan::spec::{self, DiskFiles, ProjectFiles, plan_digest};
 use proctor_tree::ignore::{IgnoredClass, class_of};
@@ -47,8 +47,18 @@ impl FollowedCommit {
         repository.storage.is_ancestor(commit, tip).then_some(Self { name, commit })
     }
 
-    /// Returns whether this commit of the project at `root` has the rules of a plan. What cannot be read has none.
+    /// Returns whether this commit of the project at `root` approves a plan, whose rules differ so from the approved ones.
+    pub(crate) fn approves(&self, place: (&ProjectRepository, &Path), plan: &Plan, difference: &RuleDifference) -> bool {
+        !needs_a_person(plan, difference) && self.has_rules_of(place, &without_file_variables(plan))
+    }
+
+    /// Returns whether this commit of the project at `root` has the rules of a plan. What cannot be read has none. A commit does not say
+    /// what the file of `env_file` sets, so no commit has the rules of a plan that knows it.
     pub(crate) fn has_rules_of(&self, (repository, root): (&ProjectRepository, &Path), plan: &Plan) -> bool {
+        // The gate asks here without a run, and knows as little as a clone that a signature was required where it comes from.
+        if needs_a_person(plan, &RuleDifference::default()) {
+            return false;
+        }
         let rules = |plan: &Plan| -> Digest { rules_digest(plan_digest(plan), &plan.settings.now) };
         let configuration = match repository.configuration_of(self.commit) {
             Ok(bytes) => String::from_utf8(bytes.unwrap_or_default()).ok().and_then(|text| config::read(&text, &self.name).ok()),
@@ -66,6 +76,21 @@ impl FollowedCommit {
     }
 }
 
+/// Returns whether no commit can approve a plan, whose rules differ so from the approved ones: it opens the machine, asks for a signature, or
+/// has variables of a file that were not approved, which no commit says.
+fn needs_a_person(plan: &Plan, difference: &RuleDifference) -> bool {
+    let is_of_file = |key: &str| key == ENV_FILE || key == ENV_FILE_CONTENT;
+    let mut changed = difference.changed.iter().map(|change| format!("{}.{}", change.name, change.field));
+    let has_new_variables = plan.settings.now.values.contains_key(ENV_FILE_CONTENT) && changed.any(|key| is_of_file(&key));
+    has_new_variables || plan.approval.require_signature || !difference.opens.is_empty()
+}
+
+fn without_file_variables(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.settings.now.values.remove(ENV_FILE_CONTENT);
+    plan
+}
+
 /// Returns the commit that a fetch brought to a reference last, as git's log of the reference says. Without one, it is as a clone brought it,
 /// if the log of the checked-out commit begins with that.
 fn fetched(storage: &GitStorage, name: &str, tip: ObjectId) -> Option<ObjectId> {
@@ -76,7 +101,7 @@ fn fetched(storage: &GitStorage, name: &str, tip: ObjectId) -> Option<ObjectId> 
     };
     log.lines().rev().find_map(|line| {
         let (objects, message) = line.split_once('\t')?;
-        ObjectId::parse(objects.split(' ').nth(1)?).filter(|_| is_of_fetch(message))
+        ObjectId::parse(objects.split(' ').nth(1)?).filter(|_| is_of_fetch(name, message))
     })
 }
 
@@ -86,16 +111,28 @@ pub fn was_moved_here(storage: &GitStorage, name: &str, commit: ObjectId) -> boo
     let Some(log) = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten() else { return false };
     let (objects, message) = log.lines().next_back().and_then(|line| line.split_once('\t')).unwrap_or_default();
     let is_there = objects.split(' ').nth(1) == Some(&commit.hex());
-    !is_there || !(is_of_fetch(message) || message.starts_with("update by push"))
+    !is_there || !(is_of_fetch(name, message) || message.starts_with("update by push"))
 }
 
-/// Returns whether a line of a log is about a fetch from another repository: `git fetch . HEAD:refs/remotes/origin/main` asks none, and
-/// neither does a path.
-fn is_of_fetch(message: &str) -> bool {
+/// Returns whether a line of the log of a reference is about a fetch from another repository: `git fetch . HEAD:refs/remotes/origin/main`
+/// asks none, and neither does a path. A name that is not the remote's may be a path too, so only the remote itself may be asked for
+/// chosen branches, and only for a branch of the same name: anybody can push another one there.
+fn is_of_fetch(reference: &str, message: &str) -> bool {
     let command = message.rsplit_once(": ").map_or(message, |(command, _)| command);
-    let is_local = |word: &str| word.starts_with(['.', '/', '~']) || word.contains(':');
-    let asks_another = message.starts_with("clone") || !command.split(' ').skip(1).any(is_local);
+    let words = || command.split(' ').skip(1);
+    let remote = words().find(|word| !word.starts_with('-')).unwrap_or_default();
+    let is_chosen = |word: &str| word.contains(':') && !is_same_branch(reference, remote, word);
+    let is_local = |word: &str| word.starts_with(['.', '/', '~']) || is_chosen(word);
+    let asks_another = message.starts_with("clone") || !words().any(is_local);
     asks_another && ["fetch", "pull", "clone", "remote"].iter().any(|word| message.starts_with(word))
+}
+
+/// Returns whether a refspec brings branches of a remote to the references that are called like them. `reference` must be one of the remote.
+fn is_same_branch(reference: &str, remote: &str, refspec: &str) -> bool {
+    let place = format!("refs/remotes/{remote}/");
+    let ends = refspec.strip_prefix('+').unwrap_or(refspec).split_once(':');
+    let names = ends.and_then(|(from, to)| from.strip_prefix("refs/heads/").zip(to.strip_prefix(&place)));
+    reference.starts_with(&place) && names.is_some_and(|(from, to)| from == to)
 }
 
 /// The files of a commit, and beside them the installed packages of the project, which decide which checks are found.
@@ -175,4 +212,92 @@ pub fn plans_of_commit(
     }
     committed.finish()?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proctor_model::{RuleChange, testing};
+
+    const MAIN: &str = "refs/remotes/origin/main";
+
+    #[test]
+    fn a_fetch_from_the_remote_is_believed_and_what_may_be_local_or_another_branch_is_not() {
+        let believed = [
+            "fetch: fast-forward",
+            "fetch -q origin: fast-forward",
+            "pull --quiet --ff-only: fast-forward",
+            "pull origin main: fast-forward",
+            "clone: from file:///srv/shop",
+            "fetch origin +refs/heads/main:refs/remotes/origin/main: forced-update",
+            "fetch --depth=1 origin refs/heads/main:refs/remotes/origin/main: fast-forward",
+            "fetch --prune origin +refs/heads/*:refs/remotes/origin/*: fast-forward",
+        ];
+        for message in believed {
+            assert!(is_of_fetch(MAIN, message), "{message}");
+        }
+        let not_believed = [
+            "",
+            "update by push",
+            "branch: Reset to HEAD",
+            "fetch . HEAD:refs/remotes/origin/main: fast-forward",
+            "fetch . +refs/heads/main:refs/remotes/origin/main: fast-forward",
+            "fetch ../side +refs/heads/main:refs/remotes/origin/main: fast-forward",
+            "fetch -j 2 file:///w/side +refs/heads/main:refs/remotes/origin/main: fast-forward",
+            "fetch file:///w/side: fast-forward",
+            "fetch here:side: fast-forward",
+            // A path that reads like a name.
+            "fetch side +refs/heads/main:refs/remotes/origin/main: fast-forward",
+            "fetch --refmap=+refs/heads/main:refs/remotes/origin/main side main: fast-forward",
+            // Anybody can push another branch, or a tag of this name.
+            "fetch origin +refs/heads/other:refs/remotes/origin/main: forced-update",
+            "fetch origin +refs/heads/other/*:refs/remotes/origin/*: forced-update",
+            "fetch origin +main:refs/remotes/origin/main: forced-update",
+            "fetch origin :refs/remotes/origin/main: forced-update",
+        ];
+        for message in not_believed {
+            assert!(!is_of_fetch(MAIN, message), "{message}");
+        }
+        let other = "fetch fork +refs/heads/main:refs/remotes/fork/main: fast-forward";
+        assert!(is_of_fetch("refs/remotes/fork/main", other) && !is_of_fetch(MAIN, other));
+    }
+
+    fn changed(key: &str) -> RuleDifference {
+        let (name, field) = key.split_once('.').expect("a table and a key");
+        let change = RuleChange { name: name.to_owned(), field: field.to_owned(), difference: "another".to_owned() };
+        RuleDifference { changed: vec![change], ..RuleDifference::default() }
+    }
+
+    /// A plan with this digest of what the file of variables sets.
+    fn with_variables(digest: &str) -> Plan {
+        let mut plan = testing::empty_plan();
+        let mut set =
+            |key: &str, value: &str| plan.settings.now.values.insert(key.to_owned(), SettingValue::Text(value.to_owned()));
+        set(ENV_FILE, ".env.test");
+        set(ENV_FILE_CONTENT, digest);
+        plan
+    }
+
+    #[test]
+    fn a_commit_approves_neither_an_opening_nor_a_plan_that_asks_for_a_signature() {
+        let plan = testing::empty_plan();
+        assert!(!needs_a_person(&plan, &changed("unit.timeout")));
+        let opening = RuleDifference { opens: changed("unit.timeout").changed, ..RuleDifference::default() };
+        assert!(needs_a_person(&plan, &opening));
+        let mut signed = plan;
+        signed.approval.require_signature = true;
+        assert!(needs_a_person(&signed, &changed("unit.timeout")) && needs_a_person(&signed, &RuleDifference::default()));
+    }
+
+    #[test]
+    fn the_content_of_a_file_of_variables_is_compared_with_the_approved_one_and_not_with_the_commit() {
+        let rules = |plan: &Plan| without_file_variables(plan).settings.now;
+        assert_eq!(rules(&with_variables("one")), rules(&with_variables("two")));
+        assert!(rules(&with_variables("one")).values.contains_key(ENV_FILE), "the file itself is named by the commit");
+        let plan = with_variables("one");
+        assert!(!needs_a_person(&plan, &changed("unit.timeout")));
+        assert!(needs_a_person(&plan, &changed(ENV_FILE_CONTENT)) && needs_a_person(&plan, &changed(ENV_FILE)));
+        let without = without_file_variables(&plan);
+        assert!(!needs_a_person(&without, &changed(ENV_FILE)), "no file sets anything any more");
+    }
 }

@@ -16,6 +16,7 @@ use proctor_model::{
     ApprovalReason, ApprovalRecord, ApprovalTerms, ApprovingLine, CurrentApproval, JudgedSettings, LedgerBody, PlanTerms,
     ProjectId, RegistrationRecord, RootIdentity, TaskId, Timestamp,
 };
+use proctor_plan::config::{FOLLOW, default_of};
 use proctor_plan::spec::{first_settings, settings_by_rule};
 
 /// How many commits are followed to the first one. What is older has no shared history that anybody could know.
@@ -274,7 +275,7 @@ impl Inheritance {
 
     fn from(store: &Store, index: &StoreIndex, former: FormerIdentity, tasks: Vec<TaskId>) -> Result<Self, ProjectError> {
         let held = index.approved_settings(&former.project)?;
-        let settings = held.and_then(|held| held.terms.settings).map(|settings| without_openings(&settings));
+        let settings = held.and_then(|held| held.terms.settings).map(|settings| inherited_settings(&settings, former.likeness));
         let ledger = LedgerLookup::open(store, &former.project)?;
         let mut approvals = Vec::new();
         for task in tasks {
@@ -312,6 +313,18 @@ impl Inheritance {
     }
 }
 
+/// Returns the settings that a new identity inherits. Another repository does not inherit that a branch is followed: the branch of that name
+/// is its own.
+fn inherited_settings(settings: &JudgedSettings, likeness: Likeness) -> JudgedSettings {
+    let mut inherited = without_openings(settings);
+    if likeness == Likeness::SharedCommits
+        && let Some((followed, default)) = inherited.values.get_mut(FOLLOW).zip(default_of(FOLLOW))
+    {
+        followed.clone_from(default);
+    }
+    inherited
+}
+
 /// Returns the settings without what opens more of the machine than a first run may. A person is asked about that again: a ledger that
 /// has no person's approval of it cannot say that there was one.
 fn without_openings(settings: &JudgedSettings) -> JudgedSettings {
@@ -321,6 +334,8 @@ fn without_openings(settings: &JudgedSettings) -> JudgedSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proctor_model::SettingValue;
+    use proctor_plan::config::{Configuration, judged_settings};
 
     const GIT: &str = "/p/shop/.git";
 
@@ -343,6 +358,18 @@ mod tests {
             is_same_repository: git == Some(GIT),
             has_first_commit: git == Some("/fork/.git"),
         }
+    }
+
+    #[test]
+    fn another_repository_does_not_inherit_that_a_branch_is_followed() {
+        let mut settings = judged_settings(&Configuration::default());
+        settings.values.insert(FOLLOW.to_owned(), SettingValue::Text("origin/main".to_owned()));
+        let places = [Likeness::Path, Likeness::Directory, Likeness::MainWorkTree, Likeness::WorkTree, Likeness::PerhapsWorkTree];
+        for likeness in places {
+            assert_eq!(inherited_settings(&settings, likeness), settings, "{likeness:?}");
+        }
+        let fork = inherited_settings(&settings, Likeness::SharedCommits);
+        assert_eq!(fork, judged_settings(&Configuration::default()));
     }
 
     #[track_caller]
