@@ -65,6 +65,25 @@ fn the_service_watches_a_linked_working_tree_of_what_it_watches() {
 }
 
 #[test]
+fn a_plugin_that_a_person_changed_is_neither_replaced_nor_removed() {
+    let project = registered();
+    let path = project.path().join(".opencode/plugin/proctor.js");
+    project.proctor(["hook", "install", "opencode", "--project"]).success();
+    let written = std::fs::read_to_string(&path).expect("it was written");
+    let changed = format!("{written}\nexport const Mine = async () => ({{}})\n");
+    std::fs::write(&path, &changed).expect("the project is ours");
+    for command in ["install", "uninstall"] {
+        let refused = project.proctor(["hook", command, "opencode", "--project"]).status(2);
+        assert!(refused.stderr.contains("not the plugin as proctor writes it"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("move your lines into a file of their own"), "{}", refused.stderr);
+        assert_eq!(std::fs::read_to_string(&path).expect("it is there"), changed, "{command}");
+    }
+    std::fs::write(&path, written).expect("the project is ours");
+    project.proctor(["hook", "uninstall", "opencode", "--project"]).success();
+    assert!(!path.exists());
+}
+
+#[test]
 fn another_store_in_the_environment_of_the_hook_is_said_and_not_asked() {
     let project = registered();
     let daemon = start_serving(&project);

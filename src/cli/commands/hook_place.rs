@@ -153,7 +153,9 @@ impl SettingsPlace {
         let hint = match problem {
             SettingsProblem::Empty => "write `{}` into it, or remove it",
             SettingsProblem::ByteOrderMark => "save the file without the byte order mark",
-            SettingsProblem::OtherPlugin => "move it away, or give it another name",
+            SettingsProblem::OtherPlugin => {
+                "give it another name; or, if you added to proctor's plugin, move your lines into a file of their own and remove this one"
+            }
             SettingsProblem::NotJson { .. } | SettingsProblem::WrongShape { .. } | SettingsProblem::Twice { .. } => {
                 "correct that place; the file was not changed"
             }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::hook::AgentRow;
 use crate::hook::contract::EntryShape;
 
-/// The plugin for an agent whose hooks are a program. Its first line says whose it is.
+/// The plugin for an agent whose hooks are a program.
 const PLUGIN: &str = include_str!("opencode.js");
 
 /// Why settings are left as they are.
@@ -30,7 +30,7 @@ pub enum SettingsProblem {
     WrongShape { path: String, found: &'static str, expected: &'static str },
     #[error("the key `{path}` is there twice")]
     Twice { path: String },
-    #[error("it is a plugin of somebody else")]
+    #[error("it is not the plugin as proctor writes it: somebody else wrote it, or changed it since")]
     OtherPlugin,
 }
 
@@ -164,13 +164,16 @@ pub fn uninstall_hooks(agent: &AgentRow, text: &str, added: &BTreeSet<AddedPart>
     Ok(EditedSettings { text: (!is_gone).then_some(text), added: BTreeSet::new() })
 }
 
-/// Returns the names of the events whose entries are in the settings.
+/// Returns the names of the events whose entries are in the settings. A plugin of proctor's that somebody changed since has all of them: an
+/// uninstallation has to refuse it, and not to find nothing.
 ///
 /// # Errors
 /// The same as for [`install_hooks`].
 pub fn entries_there(agent: &AgentRow, text: &str) -> Result<Vec<&'static str>, SettingsProblem> {
     if agent.shape == EntryShape::Plugin {
-        return is_own_plugin(text).map(|()| agent.events.iter().map(|row| row.name).collect());
+        let begins_as_own = text.lines().next() == PLUGIN.lines().next();
+        let every_event = || agent.events.iter().map(|row| row.name).collect();
+        return begins_as_own.then(every_event).ok_or(SettingsProblem::OtherPlugin);
     }
     let settings = ParsedSettings::of(agent, text)?;
     let is_there = |name: &str, command: &str| {
@@ -179,10 +182,10 @@ pub fn entries_there(agent: &AgentRow, text: &str) -> Result<Vec<&'static str>, 
     Ok(agent.events.iter().filter(|row| is_there(row.name, &agent.command(row))).map(|row| row.name).collect())
 }
 
-/// Checks that a plugin is proctor's, of this version or of another one.
+/// Checks that a plugin is exactly what proctor writes. A file with anything else in it has a person's work in it, which must be neither
+/// replaced nor removed, whatever its first line says.
 fn is_own_plugin(text: &str) -> Result<(), SettingsProblem> {
-    let is_own = text.lines().next() == PLUGIN.lines().next();
-    is_own.then_some(()).ok_or(SettingsProblem::OtherPlugin)
+    (text == PLUGIN).then_some(()).ok_or(SettingsProblem::OtherPlugin)
 }
 
 impl<'t> ParsedSettings<'t> {

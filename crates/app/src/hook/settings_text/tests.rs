@@ -178,18 +178,28 @@ fn hooks_that_are_switched_off_are_known() {
 }
 
 #[test]
-fn a_plugin_is_a_file_of_its_own_and_that_of_somebody_else_stays() {
+fn a_plugin_that_somebody_else_wrote_or_changed_is_neither_replaced_nor_removed() {
     let agent = AgentRow::of_word("opencode").expect("a row");
     assert_eq!(agent.shape, EntryShape::Plugin);
-    let older = format!("{}\nexport const Proctor = 1\n", PLUGIN.lines().next().expect("a line"));
-    let renewed = install_hooks(agent, Some(&older)).expect("it is ours");
-    assert_eq!((renewed.text.as_deref(), renewed.added.len()), (Some(PLUGIN), 0));
+    let again = install_hooks(agent, Some(PLUGIN)).expect("it is ours");
+    assert_eq!((again.text.as_deref(), again.added.len()), (Some(PLUGIN), 0));
+    assert_eq!(uninstall_hooks(agent, PLUGIN, &BTreeSet::new()).expect("it is ours").text, None);
     assert_eq!(entries_there(agent, PLUGIN).expect("it is ours").len(), agent.events.len());
     for event in agent.events {
         assert!(PLUGIN.contains(&format!("\"{}\"", event.name)), "{}", event.name);
     }
-    let other = Some("export const Mine = 1\n");
-    assert_eq!(install_hooks(agent, other), Err(SettingsProblem::OtherPlugin));
-    assert_eq!(uninstall_hooks(agent, "", &BTreeSet::new()), Err(SettingsProblem::OtherPlugin));
+    let appended = format!("{PLUGIN}\nexport const Mine = async () => ({{}})\n");
+    let only_first_line = format!("{}\nexport const Proctor = 1\n", PLUGIN.lines().next().expect("a line"));
+    for other in ["", "export const Mine = 1\n", &appended, &only_first_line] {
+        assert_eq!(install_hooks(agent, Some(other)), Err(SettingsProblem::OtherPlugin), "{other}");
+        assert_eq!(
+            uninstall_hooks(agent, other, &BTreeSet::from([AddedPart::File])),
+            Err(SettingsProblem::OtherPlugin),
+            "{other}"
+        );
+    }
+    // `proctor hook uninstall` passes over a file without entries. A changed plugin has them, so it is refused by name.
+    assert_eq!(entries_there(agent, &appended).expect("it begins as ours").len(), agent.events.len());
+    assert_eq!(entries_there(agent, "export const Mine = 1\n"), Err(SettingsProblem::OtherPlugin));
     assert!(PLUGIN.lines().count() <= 45);
 }
