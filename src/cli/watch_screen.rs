@@ -12,9 +12,10 @@ use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
+use proctor_app::project::setup;
 use proctor_app::{Environment, refusals};
 use proctor_git::read_git_index;
-use proctor_model::{OverallResult, PersonAsked, ProjectId, RunId, TaskId, UnapprovedPlan};
+use proctor_model::{OverallResult, PersonAsked, ProjectId, RuleChange, RunId, TaskId, UnapprovedPlan};
 use proctor_project::{Progress, RunOutcome, SealedReport};
 use proctor_service::{
     FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
@@ -50,14 +51,19 @@ pub(crate) struct WatchScreen {
     prompt: Option<String>,
     /// The run on the screen.
     shown: Option<(ProjectId, RunId)>,
+    /// What each task was last said to ask an approval for on the desktop.
+    told: BTreeMap<TaskId, Vec<RuleChange>>,
+    /// Shows on the desktop what a person is asked about the project with this name.
+    desktop: fn(&str, &PersonAsked),
 }
 
 impl WatchScreen {
     pub(crate) fn new(look: WatchScreenSettings, keyboard: Option<Keyboard>) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
         let progress = ProgressScreen::new(look.style, look.failures, audience);
-        let (last, last_lines) = (BTreeMap::new(), BTreeMap::new());
-        Self { look, progress, last, last_lines, waiting: None, keyboard, prompt: None, shown: None }
+        let (last, last_lines, told) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let desktop = notify_person_on_desktop;
+        Self { look, progress, last, last_lines, waiting: None, keyboard, prompt: None, shown: None, told, desktop }
     }
 
     fn judged(&mut self, sealed: &SealedReport) {
@@ -72,6 +78,8 @@ impl WatchScreen {
             let name = sealed.report.project.name.as_deref().unwrap_or("the project");
             notify_desktop(name, now == Some(OverallResult::Passed));
         }
+        // Nothing holds the task any more, so the same question is a new one when it comes back.
+        self.told.remove(task);
         if let Some(asked) = sealed.person.as_ref().filter(|asked| asked.run_id.as_ref() == Some(&sealed.run_id)) {
             self.notify_person(asked);
         }
@@ -82,8 +90,22 @@ impl WatchScreen {
 
     fn notify_person(&self, asked: &PersonAsked) {
         if self.look.notify {
-            notify_person_on_desktop(&self.look.root.file_name().unwrap_or_default().to_string_lossy(), asked);
+            // The name is read anew, because the file may have changed since the watch began.
+            let configuration = setup::configuration(&self.look.environment, &self.look.root).ok();
+            let named = configuration.and_then(|(configuration, _)| configuration.project_name);
+            (self.desktop)(&named.unwrap_or_else(|| setup::directory_name(&self.look.root)), asked);
         }
+    }
+
+    /// Tells the person on the desktop that nothing runs until a plan is approved. The same question is told once, although it is asked again
+    /// after each save. A plan with rules that open nothing runs without an approval, so nothing is told about it.
+    fn notify_approval(&mut self, unapproved: &UnapprovedPlan) {
+        let opens = &unapproved.difference.opens;
+        if opens.is_empty() || self.told.get(&unapproved.task) == Some(opens) {
+            return;
+        }
+        self.told.insert(unapproved.task.clone(), opens.clone());
+        self.notify_person(&PersonAsked::approval(&unapproved.task, &unapproved.texts()));
     }
 
     fn show_end(&mut self, sealed: &SealedReport, is_latest: bool) {
@@ -211,7 +233,7 @@ impl Screen for WatchScreen {
     fn not_asked(&mut self, unapproved: &UnapprovedPlan) {
         refusals::not_approved(unapproved).iter().for_each(render::line);
         self.say(&format!("hint: {}", refusals::approve_hint(&self.look.environment, unapproved)));
-        self.notify_person(&PersonAsked::approval(&unapproved.task, &unapproved.texts()));
+        self.notify_approval(unapproved);
     }
 
     fn ask(&mut self, unapproved: &UnapprovedPlan) -> QuestionNumber {
@@ -220,6 +242,7 @@ impl Screen for WatchScreen {
         let number = self.keyboard.as_mut().map(Keyboard::open_question).unwrap_or_default();
         render::prompt(&prompt);
         self.prompt = Some(prompt);
+        self.notify_approval(unapproved);
         number
     }
 
@@ -333,7 +356,80 @@ fn listed(paths: &std::collections::BTreeSet<proctor_model::TreePath>) -> String
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::fs;
+
     use super::*;
+    use proctor_app::Caller;
+    use proctor_model::{ApprovalWay, AsksFor, RuleDifference};
+
+    thread_local! {
+        /// What was shown on the desktop: the project's name and the reason.
+        static SHOWN: RefCell<Vec<(String, String)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Returns a screen that notes what it shows on the desktop.
+    fn screen(root: &Path) -> WatchScreen {
+        let variables = BTreeMap::from([("HOME".into(), root.into())]);
+        let caller = Caller::of_command(|_| (), |_| (), |_, _| None);
+        let environment = Environment::new(variables, Ok(root.to_owned()), caller).expect("there is a home directory");
+        let look = WatchScreenSettings {
+            style: Style::Plain,
+            failures: FailuresShown::First,
+            is_terminal: false,
+            clear: false,
+            bell: false,
+            notify: true,
+            link: None,
+            root: root.to_owned(),
+            history: CheckHistory::new(&environment, Style::Plain),
+            page: PageOpener::new(&environment, root.to_owned(), drop),
+            environment,
+        };
+        let mut screen = WatchScreen::new(look, None);
+        screen.desktop = |name, asked| SHOWN.with_borrow_mut(|shown| shown.push((name.to_owned(), asked.reason.clone())));
+        screen
+    }
+
+    fn unapproved(opens: &[&str], changed: &[&str]) -> UnapprovedPlan {
+        let changes = |names: &[&str]| {
+            let change = |name: &&str| RuleChange { name: (*name).to_owned(), field: "f".to_owned(), difference: "d".to_owned() };
+            names.iter().map(change).collect()
+        };
+        UnapprovedPlan {
+            task: TaskId::default_task(),
+            file: "proctor.toml".to_owned(),
+            asks_for: if opens.is_empty() { AsksFor::OtherRules } else { AsksFor::More },
+            difference: RuleDifference { opens: changes(opens), changed: changes(changed) },
+            protected: Vec::new(),
+            way: ApprovalWay::Answer,
+        }
+    }
+
+    #[test]
+    fn each_question_about_an_approval_is_told_once_on_the_desktop_by_the_project_s_name() {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join("proctor.toml"), "[project]\nname = \"shop\"\n").expect("it is ours");
+        let mut screen = screen(directory.path());
+        let told = || SHOWN.take();
+        screen.ask(&unapproved(&["install"], &[]));
+        let first = ("shop".to_owned(), "it asks for more than was approved: install: f: d".to_owned());
+        assert_eq!(told(), [first]);
+        // A save withdraws the question, and it is asked again. After a no, the refusal is only shown.
+        screen.end_question(QuestionEnd::Withdrawn);
+        screen.ask(&unapproved(&["install"], &["search path"]));
+        screen.end_question(QuestionEnd::Declined);
+        screen.not_asked(&unapproved(&["install"], &[]));
+        assert_eq!(told(), []);
+        screen.not_asked(&unapproved(&["install", "lint"], &[]));
+        assert_eq!(told().len(), 1, "it is another question");
+        screen.ask(&unapproved(&[], &["lint"]));
+        assert_eq!(told(), [], "the plan runs without an approval");
+        // Without a name in the file, the directory's name is the project's.
+        fs::remove_file(directory.path().join("proctor.toml")).expect("it is ours");
+        screen.ask(&unapproved(&["tests"], &[]));
+        assert_eq!(told()[0].0, setup::directory_name(directory.path()));
+    }
 
     #[test]
     fn the_bell_rings_when_red_and_green_change_places_and_never_else() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{EMPTY, FAILING, PASSING, last_line, project, routed, run, tdd};
-use crate::common::{Project, poll, redact};
+use crate::common::{APPROVAL_QUESTION, Project, poll, redact};
 use crate::daemon::start_serving;
 
 const LATE: Duration = Duration::from_secs(60);
@@ -138,9 +138,38 @@ fn the_desktop_says_why_since_when_by_which_run_and_what_to_type() {
     service.interrupt();
 }
 
+/// Returns settings of the project `shop`, which shows on the desktop what a person is asked. `more` is added to its check.
+fn approval_settings(more: &str) -> String {
+    let check = format!("[[check]]\nname = \"check\"\ncommand = [\"true\"]\n{more}");
+    format!("{check}[project]\nname = \"shop\"\n[watch]\nnotify = true\n")
+}
+
+#[test]
+fn an_approval_that_watch_asks_for_at_its_terminal_is_told_once_on_the_desktop_by_the_project_s_name() {
+    let (project, shown) = with_desktop(Project::new().toml(&approval_settings("")).file("a.txt", "one\n"));
+    let project = project.env("TERM", "xterm");
+    project.proctor(["run"]).success();
+    let mut terminal = project.proctor(["watch"]).at_terminal();
+    terminal.wait_for("Enter run again", LATE);
+    project.save("proctor.toml", &approval_settings("snapshot = \"off\"\n"));
+    terminal.wait_for(APPROVAL_QUESTION, LATE);
+    let told = wait_for_desktop(&shown, "it asks for more than was approved");
+    assert!(told.starts_with("shop needs a person: ") && told.contains("check: snapshot"), "{told}");
+    // A save withdraws the question, and the same question is asked again.
+    project.save("a.txt", "two\n");
+    terminal.wait_for("the question is withdrawn", LATE);
+    terminal.wait_for(APPROVAL_QUESTION, LATE);
+    terminal.press("no\n");
+    terminal.wait_for("nothing was approved", LATE);
+    terminal.press("q");
+    assert_eq!(terminal.ended().status, 0);
+    let text = fs::read_to_string(&shown).expect("something was shown");
+    assert_eq!(text.matches("it asks for more than was approved").count(), 1, "{text}");
+}
+
 #[test]
 fn an_approval_is_asked_for_on_the_desktop_by_the_service_and_by_watch() {
-    let settings = |more: &str| format!("[[check]]\nname = \"check\"\ncommand = [\"true\"]\n{more}[watch]\nnotify = true\n");
+    let settings = approval_settings;
     for is_service in [true, false] {
         let (project, shown) = with_desktop(Project::new().toml(&settings("")).file("a.txt", "one\n"));
         project.proctor(["run"]).success();
