@@ -403,13 +403,13 @@ impl Arguments {
         Self::parse(std::env::args_os().collect(), render::note)
     }
 
-    /// Parses arguments. A command that lies below one other command is found by its own name too, as `proctor diff` is
+    /// Parses arguments. A command that has moved below another one is found by its old name too, as `proctor diff` is
     /// `proctor history diff`; that is said by `note`.
     fn parse(mut words: Vec<OsString>, note: impl FnOnce(&str)) -> Result<Self, clap::Error> {
         let read = |words: &[OsString]| group_commands(Self::command()).try_get_matches_from(words);
         let matches = match read(&words) {
             Err(error) => match places_of_unknown(&error).as_slice() {
-                [(parent, command)] => {
+                [(parent, command)] if ONCE_AT_THE_TOP.contains(&command.as_str()) => {
                     note(&format!("note: `proctor {command}` is `proctor {parent} {command}`"));
                     words.insert(1, parent.into());
                     read(&words)
@@ -421,6 +421,9 @@ impl Arguments {
         Self::from_arg_matches(&matches?)
     }
 }
+
+/// Commands that have moved below another command.
+const ONCE_AT_THE_TOP: &[&str] = &["add", "remove", "list", "diff", "anchor"];
 
 /// Returns the commands that have an unknown command below them, each with its name.
 fn places_of_unknown(error: &clap::Error) -> Vec<(String, String)> {
@@ -460,7 +463,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_below_another_one_is_found_by_its_name_and_named_where_there_are_several() {
+    fn a_command_that_has_moved_is_found_by_its_old_name_and_another_one_below_is_named() {
         let answer = |words: &[&str]| {
             let words = std::iter::once("proctor").chain(words.iter().copied()).map(OsString::from).collect();
             let mut said = String::new();
@@ -486,6 +489,7 @@ mod tests {
         ] {
             assert!(answer(words).contains(place), "{}", answer(words));
         }
+        assert!(answer(&["rotate"]).contains("write `proctor key rotate`"), "{}", answer(&["rotate"]));
         assert_eq!(answer(&["diff", "41", "42"]), "note: `proctor diff` is `proctor history diff`");
         assert!(!answer(&["nothing"]).contains("write"), "{}", answer(&["nothing"]));
     }

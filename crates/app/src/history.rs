@@ -69,7 +69,7 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
             (from.run_id.clone(), newest.map_or(from.run_id, |newest| newest.run.run_id))
         }
         ComparedRuns::LastTwo => {
-            newest_and_earlier(&mut archive, &project, |_| true, "there are no two runs of a task to compare")?
+            newest_and_earlier(&mut archive, &project, |_| true, "the task of the newest run has no other run to compare with")?
         }
         ComparedRuns::SinceGreen => {
             let is_green = |run: &RecordedRun| run.result == Some(OverallResult::Passed);
@@ -146,8 +146,10 @@ fn newest_and_earlier(
     otherwise: &str,
 ) -> Result<(RunId, RunId), CommandError> {
     let none = || CommandError::new(CommandExit::Usage, otherwise).hint("`proctor log` lists the runs");
-    // A run that was stopped has nothing to compare.
-    let mut runs = runs_of_task(archive, project, None, LOOKED_BACK)?.into_iter().filter(|run| run.status.counts());
+    // A run that was stopped has nothing to compare, and the tests of a run by rules that nobody approved are not known.
+    let mut runs = runs_of_task(archive, project, None, LOOKED_BACK)?;
+    runs.retain(|run| run.status.counts() && !run.by_changed_rules);
+    let mut runs = runs.into_iter();
     let newest = runs.next().ok_or_else(none)?;
     let earlier = runs.find(|run| run.task == newest.task && is_wanted(run)).ok_or_else(none)?;
     Ok((earlier.run.run_id, newest.run.run_id))

@@ -171,7 +171,7 @@ pub use tool_row::{
     WarningsExit,
 };
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
-pub use tree_difference::{DifferingFile, TreeDifference, join_differences};
+pub use tree_difference::{DifferingFile, TreeDifference, TreeFile, join_differences};
 pub use watch::{
     AfterMovedRun, GitOperation, OnDisk, PollReason, Post, Repetitions, SyncId, WatchHint, WatchProblem, is_covered,
 };

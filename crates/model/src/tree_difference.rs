@@ -4,7 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, RunId};
+use crate::{Digest, EntryKind, RunId};
+
+/// What a tree has at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TreeFile {
+    pub kind: EntryKind,
+    pub digest: Digest,
+}
 
 /// A file that differs between two trees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,12 +22,12 @@ use crate::{Digest, RunId};
 pub struct DifferingFile {
     /// The path from the root of the tree.
     pub path: String,
-    /// The digest of its content in the earlier tree; absent if it was not there.
+    /// What was there in the earlier tree; absent if nothing was.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub before: Option<Digest>,
-    /// The digest of its content in the later tree; absent if it is not there.
+    pub before: Option<TreeFile>,
+    /// What is there in the later tree; absent if nothing is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub after: Option<Digest>,
+    pub after: Option<TreeFile>,
 }
 
 /// In which files the tree of a run differs from the tree that the task's last run before it tested.
@@ -41,23 +50,31 @@ impl DifferingFile {
         match (self.before, self.after) {
             (None, _) => "added",
             (Some(_), None) => "removed",
+            (Some(before), Some(after)) if before.digest == after.digest => "mode changed",
             (Some(_), Some(_)) => "changed",
         }
     }
 }
 
 /// Puts the differences of runs that follow each other together: a file that is as it was at the beginning differs no more. Returns the
-/// files, and whether these are all: each run must name the one before it, and every file. `first` is the run before them.
-pub fn join_differences(first: &RunId, steps: &[(RunId, Option<TreeDifference>)]) -> (Vec<DifferingFile>, bool) {
+/// files, and whether these are all. `first` and `last` are the runs whose trees are compared, and `steps` the runs after the first: those
+/// count that lead from the last one back to the first, each by the run that it names.
+pub fn join_differences(first: &RunId, last: &RunId, steps: &[(RunId, Option<TreeDifference>)]) -> (Vec<DifferingFile>, bool) {
+    let mut way: Vec<&TreeDifference> = Vec::new();
+    let (mut at, mut is_whole) = (last, true);
+    while at != first {
+        let step = steps.iter().find(|(run, _)| run == at).and_then(|(_, difference)| difference.as_ref());
+        let Some(difference) = step.filter(|difference| difference.since < *at) else {
+            is_whole = false;
+            break;
+        };
+        is_whole &= difference.count == difference.files.len() as u64;
+        way.push(difference);
+        at = &difference.since;
+    }
     let mut files: BTreeMap<&str, DifferingFile> = BTreeMap::new();
-    let (mut is_whole, mut last) = (true, first);
-    for (run, difference) in steps {
-        let known = difference.as_ref().filter(|difference| difference.since == *last);
-        is_whole &= known.is_some_and(|known| known.count == known.files.len() as u64);
-        for file in known.iter().flat_map(|known| &known.files) {
-            files.entry(&file.path).or_insert_with(|| file.clone()).after = file.after;
-        }
-        last = run;
+    for file in way.iter().rev().flat_map(|difference| &difference.files) {
+        files.entry(&file.path).or_insert_with(|| file.clone()).after = file.after;
     }
     (files.into_values().filter(|file| file.before != file.after).collect(), is_whole)
 }
@@ -72,11 +89,14 @@ mod tests {
     }
 
     fn step(number: u64, since: u64, count: u64, files: &[(&str, &str, &str)]) -> (RunId, Option<TreeDifference>) {
-        let digest = |text: &str| (!text.is_empty()).then(|| Digest::of(text.as_bytes()));
+        let state = |text: &str| {
+            let kind = if text.ends_with('x') { EntryKind::Executable } else { EntryKind::File };
+            (!text.is_empty()).then(|| TreeFile { kind, digest: Digest::of(text.trim_end_matches('x').as_bytes()) })
+        };
         let file = |(path, before, after): &(&str, &str, &str)| DifferingFile {
             path: (*path).to_owned(),
-            before: digest(before),
-            after: digest(after),
+            before: state(before),
+            after: state(after),
         };
         (run(number), Some(TreeDifference { since: run(since), count, files: files.iter().map(file).collect() }))
     }
@@ -91,10 +111,20 @@ mod tests {
             let files: Vec<String> = files.iter().map(|file| format!("{} {}", file.word(), file.path)).collect();
             (files.join(", "), is_whole)
         };
-        assert_eq!(words(join_differences(&run(2), &steps)), ("added b.py, removed c.py".to_owned(), true));
-        assert_eq!(words(join_differences(&run(1), &steps[1..])), (String::new(), false), "it names another run");
-        assert_eq!(words(join_differences(&run(2), &[step(3, 2, 9, &[("a.py", "1", "2")])])), ("changed a.py".to_owned(), false));
-        assert_eq!(words(join_differences(&run(2), &[(run(3), None)])), (String::new(), false));
-        assert_eq!(words(join_differences(&run(2), &[])), (String::new(), true));
+        let join = |first, last, steps: &[_]| words(join_differences(&run(first), &run(last), steps));
+        assert_eq!(join(2, 5, &steps), ("added b.py, removed c.py".to_owned(), true));
+        // A run of named checks stands beside the way.
+        assert_eq!(
+            join(2, 5, &[steps[0].clone(), (run(4), None), steps[1].clone()]),
+            ("added b.py, removed c.py".to_owned(), true)
+        );
+        assert_eq!(
+            join(4, 5, &steps),
+            ("added b.py, removed a.py, removed c.py".to_owned(), false),
+            "the way leads to another run"
+        );
+        assert_eq!(join(2, 3, &[step(3, 2, 9, &[("a.py", "1", "1x")])]), ("mode changed a.py".to_owned(), false));
+        assert_eq!(join(2, 3, &[(run(3), None)]), (String::new(), false));
+        assert_eq!(join(2, 2, &[]), (String::new(), true));
     }
 }

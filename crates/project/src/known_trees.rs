@@ -10,7 +10,7 @@ use crate::error::ProjectError;
 use crate::request::{ProjectScope, ProjectSettings};
 use proctor_evidence::Store;
 use proctor_index as store;
-use proctor_model::ProjectId;
+use proctor_model::{ProjectId, TreeDigest};
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
 use proctor_tree::{TreeHints, TreeIndex};
@@ -22,8 +22,8 @@ const WORTH_SAVING: u64 = 16;
 /// [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
-/// A tree with at most this many files is saved whenever its content changed, so that a run in another process can say in which files
-/// its tree differs from the last one. Writing it takes less than two milliseconds.
+/// A tree with at most this many files is saved whenever a run tested another content, so that a run in another process can say in which
+/// files its tree differs from the last one. Writing it takes less than two milliseconds.
 const SMALL: u64 = 5000;
 
 /// The most paths that are remembered for the next reading of ignored inputs; with more, all inputs are read. Where
@@ -47,6 +47,10 @@ struct KnownTree {
     unread_inputs: TreeHints,
     /// The index as it was last saved on disk. In memory it shares unchanged parts with `index`.
     saved: Option<TreeIndex>,
+    /// The tree of the last run by approved rules in this process.
+    tested: Option<TreeIndex>,
+    /// Whether `tested` is to be saved.
+    is_tested_unsaved: bool,
 }
 
 impl KnownTrees {
@@ -70,7 +74,16 @@ impl KnownTrees {
             let index = begin(saved.as_ref(), &scope.root, &matcher)?;
             let (project, settings) = (scope.project.clone(), settings.matcher.clone());
             let unread_inputs = TreeHints::Everything;
-            let known = KnownTree { project, settings, matcher, index: index.clone(), unread_inputs, saved };
+            let known = KnownTree {
+                project,
+                settings,
+                matcher,
+                index: index.clone(),
+                unread_inputs,
+                saved,
+                tested: None,
+                is_tested_unsaved: false,
+            };
             self.trees.insert(scope.root.clone(), known);
             return Ok(index);
         };
@@ -104,31 +117,44 @@ impl KnownTrees {
         known.map_or(TreeHints::Everything, |known| std::mem::replace(&mut known.unread_inputs, TreeHints::nothing()))
     }
 
-    /// Returns the tree of a project as it was last saved on disk.
-    pub(crate) fn saved_of(&self, scope: &ProjectScope) -> Option<&TreeIndex> {
-        self.trees.get(&scope.root).filter(|known| known.project == scope.project)?.saved.as_ref()
+    /// Remembers the tree that a run by approved rules tests, so that a later run can say in which files it differs.
+    pub fn keep_tested(&mut self, scope: &ProjectScope, index: &TreeIndex) {
+        if let Some(known) = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project) {
+            known.is_tested_unsaved = index.files() <= SMALL;
+            known.tested = Some(index.clone());
+        }
+    }
+
+    /// Returns a tree that the last run by approved rules tested, or that was saved on disk, by its digest.
+    pub(crate) fn tested_with(&self, scope: &ProjectScope, digest: TreeDigest) -> Option<&TreeIndex> {
+        let known = self.trees.get(&scope.root).filter(|known| known.project == scope.project)?;
+        [&known.tested, &known.saved].into_iter().flatten().find(|index| index.digest() == digest)
     }
 
     /// Saves every tree index with enough unsaved changes. Writing takes some milliseconds, so the caller does it in
     /// idle time and not between the save of a source file and its verdict.
     pub(crate) fn save(&mut self, store: &Store) {
         for known in self.trees.values_mut() {
-            let is_worth_it = match &known.saved {
-                Some(saved) if known.index.files() <= SMALL && saved.digest() != known.index.digest() => true,
-                Some(saved) => known.index.count_outdated(saved) >= WORTH_SAVING + known.index.files() / WORTH_SAVING_OF,
-                None => true,
-            };
-            if !is_worth_it {
-                continue;
-            }
+            let Some(index) = known.index_worth_saving().cloned() else { continue };
+            let path = store.tree_index_path(&known.project);
+            let written = store::write_tree_index(&path, &index.to_bytes());
             // The index counts as saved even if writing fails, so a failure is not repeated after every run. The next
             // start then reads the files instead.
-            known.saved = Some(known.index.clone());
-            let path = store.tree_index_path(&known.project);
-            if let Err(error) = store::write_tree_index(&path, &known.index.to_bytes()) {
+            (known.saved, known.is_tested_unsaved) = (Some(index), false);
+            if let Err(error) = written {
                 tracing::warn!("the tree's index was not saved: {error}");
             }
         }
+    }
+}
+
+impl KnownTree {
+    /// Returns the index that is to be saved now, if any.
+    fn index_worth_saving(&self) -> Option<&TreeIndex> {
+        let Some(saved) = &self.saved else { return Some(self.tested.as_ref().unwrap_or(&self.index)) };
+        let tested = self.tested.as_ref().filter(|tested| self.is_tested_unsaved && tested.digest() != saved.digest());
+        let many = WORTH_SAVING + self.index.files() / WORTH_SAVING_OF;
+        tested.or_else(|| (self.index.count_outdated(saved) >= many).then_some(&self.index))
     }
 }
 

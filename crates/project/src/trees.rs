@@ -11,7 +11,7 @@ use crate::specifications::Specifications;
 use proctor_evidence::Store;
 use proctor_index::{RunsJudgedBy, StoreIndex};
 use proctor_model::{
-    DifferingFile, Digest, EntryKind, KnownCheck, PlanNote, RunId, TaskId, TreeDifference, TreeDigest, TreePath,
+    DifferingFile, Digest, EntryKind, KnownCheck, PlanNote, RunId, TaskId, TreeDifference, TreeDigest, TreeFile, TreePath,
 };
 use proctor_tree::{self as tree, TreeHints, TreeIndex};
 
@@ -30,8 +30,6 @@ pub struct Trees {
     pub(crate) specifications: Specifications,
     tracked_outside: TrackedOutside,
     verdict: Option<VerdictTree>,
-    /// The trees that the last runs tested, by the root of their project.
-    tested: BTreeMap<PathBuf, TreeIndex>,
 }
 
 /// At most this many files are listed that differ from the tree of the last run.
@@ -84,11 +82,6 @@ impl Trees {
         Some(tree::changed_paths(&last.index, now))
     }
 
-    /// Remembers the tree that a run tested, so that the next run can say in which files it differs.
-    pub fn keep_tested_tree(&mut self, scope: &ProjectScope, tree: &TreeIndex) {
-        self.tested.insert(scope.root.clone(), tree.clone());
-    }
-
     /// Returns in which files a tree differs from the tree of an earlier run; `None` if the tree of that run is not known any more.
     pub fn difference_since(
         &self,
@@ -96,13 +89,13 @@ impl Trees {
         (since, tree): (RunId, TreeDigest),
         now: &TreeIndex,
     ) -> Option<TreeDifference> {
-        let known = [self.tested.get(&scope.root), self.known.saved_of(scope)];
-        let before = known.into_iter().flatten().find(|known| known.digest() == tree)?;
-        let digest_in = |index: &TreeIndex, path: &TreePath| {
-            index.lookup(path).filter(|entry| entry.kind != EntryKind::Directory).and_then(|entry| entry.digest)
+        let before = self.known.tested_with(scope, tree)?;
+        let file_in = |index: &TreeIndex, path: &TreePath| {
+            let entry = index.lookup(path).filter(|entry| entry.kind != EntryKind::Directory)?;
+            Some(TreeFile { kind: entry.kind, digest: entry.digest? })
         };
         let file = |path: &TreePath| {
-            let (before, after) = (digest_in(before, path), digest_in(now, path));
+            let (before, after) = (file_in(before, path), file_in(now, path));
             (before != after).then(|| DifferingFile { path: path.to_string(), before, after })
         };
         let mut files: Vec<DifferingFile> = tree::changed_paths(before, now).iter().filter_map(file).collect();

@@ -92,7 +92,9 @@ fn begin_and_carry_out(
     let selected = select(evidence, trees, request, &look)?;
     let changed_rules = approve(evidence, runner, last_runs, request, &look, &mut held.ledger, show)?;
     let context = context_of_run(evidence, trees, request, &held.ledger, &look, (tdd, changed_rules), selected)?;
-    trees.keep_tested_tree(request.scope, &look.index);
+    if context.changed_rules.is_none() {
+        trees.known.keep_tested(request.scope, &look.index);
+    }
     let run = begin(&evidence.store, runner, last_runs, context, look, &held.lock)?;
     Ok(carry_out(workspace, run, &mut held, show)?)
 }
@@ -188,7 +190,9 @@ fn context_of_run<'a>(
     };
     let before = look.index.digest();
     let on_this_tree = results_on_this_tree(&evidence.index, request, look.plan_digest, before, tdd.started)?;
-    let last = evidence.index.last_run(&request.scope.project, &request.plan.task, RunsJudgedBy::AnyRules);
+    // A run by rules that nobody approved leaves nothing to a run by approved ones, so these do not name it.
+    let judged_by = if changed_rules.is_some() { RunsJudgedBy::AnyRules } else { RunsJudgedBy::ApprovedRules };
+    let last = evidence.index.last_run(&request.scope.project, &request.plan.task, judged_by);
     let last = last.map_err(ProjectError::Index)?.and_then(|last| Some((last.run_id, last.tree_digest?)));
     let started = clock::now();
     Ok(RunContext {

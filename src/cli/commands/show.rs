@@ -4,8 +4,9 @@ use crate::cli::arguments::ShowOptions;
 use crate::cli::environment;
 use crate::cli::local_time::LocalTime;
 use crate::cli::render;
-use crate::cli::screen::{self, ActionLook};
+use crate::cli::screen::{self, ActionLook, FailuresShown};
 use crate::cli::shown_log::ShownLog;
+use crate::cli::style::Style;
 use crate::cli::terminal;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
@@ -107,8 +108,11 @@ fn show_log(
     let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
     let Some((owner, name)) = result.and_then(log_of) else {
-        let known: Vec<_> =
-            screen::results(&report).filter(|result| log_of(result).is_some()).map(|result| result.action_id.as_str()).collect();
+        let look = ActionLook::of(&report.test_specification.task_id, FailuresShown::None, Style::Plain);
+        let known: Vec<&str> = screen::results(&report)
+            .filter(|result| log_of(result).is_some())
+            .map(|result| if look.is_specified { result.action_id.as_str() } else { result.name.as_str() })
+            .collect();
         return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
             .hint(format!("it has logs of: {}", known.join(", "))));
     };

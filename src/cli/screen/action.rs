@@ -272,10 +272,11 @@ fn reason_lines(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
     lines
 }
 
-/// Returns the command that prints an action's log. A name that a shell would take apart gives way to the id.
+/// Returns the command that prints an action's log. A name that a shell would take apart, or that could be an option or an id, gives way to
+/// the id.
 pub(super) fn show_log_command(result: &ActionResultV2, look: ActionLook) -> String {
-    let is_word =
-        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:/".contains(&byte));
+    let has_plain_letters = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:/".contains(&byte));
+    let is_word = |name: &str| name.starts_with(|first: char| first.is_ascii_alphanumeric()) && has_plain_letters(name);
     let name = Some(result.name.as_str()).filter(|name| !look.is_specified && is_word(name));
     format!("proctor show --log {}", name.unwrap_or(result.action_id.as_str()))
 }

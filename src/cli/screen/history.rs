@@ -253,7 +253,7 @@ pub(crate) fn comparison_lines(comparison: &RunComparison, style: Style) -> Vec<
         lines.extend(shown(&comparison.changed_files, file).into_iter().map(Line::from));
     }
     if !comparison.are_all_files_known && comparison.equal_trees != Some(true) {
-        lines.push("  other files may differ: a run between the two does not name them".into());
+        lines.push("  other files may differ: the runs do not name them all".into());
     }
     lines
 }
@@ -272,7 +272,7 @@ fn changed_line(compared: &ComparedTest) -> String {
 fn shown<T>(values: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
     let mut lines: Vec<String> = values.iter().take(SHOWN).map(line).collect();
     if values.len() > SHOWN {
-        lines.push(format!("  {} more; `--json` has all", values.len() - SHOWN));
+        lines.push(format!("  {} more; `--json` has them", values.len() - SHOWN));
     }
     lines
 }

@@ -13,12 +13,12 @@ use proctor_model::testing;
 use proctor_model::{
     Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, CapturedOutput, CategoryCode,
     Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
-    DiagnosticSummary, DifferingFile, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
-    FurtherTestCounts, Interpretation, IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan,
-    PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType,
-    RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId,
-    TaskStatus, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
-    TreeDifference, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
+    DiagnosticSummary, DifferingFile, Digest, DurationMs, EndedAction, EntryKind, EvidenceFile, EvidenceKind, ExitCodeSource,
+    FindingLevel, FurtherTestCounts, Interpretation, IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus,
+    Phase, Plan, PlanNote, PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel,
+    ResultType, RouteDestination, RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor,
+    TaskId, TaskStatus, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison,
+    TreeDifference, TreeDigest, TreeFile, TreeFormat, TreeIssue, TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use proctor_model::{
     BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,
@@ -359,8 +359,8 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
                 count: 1,
                 files: vec![DifferingFile {
                     path: "quotes/quote.py".to_owned(),
-                    before: Some(Digest::of(b"before")),
-                    after: Some(Digest::of(b"after")),
+                    before: Some(TreeFile { kind: EntryKind::File, digest: Digest::of(b"before") }),
+                    after: Some(TreeFile { kind: EntryKind::File, digest: Digest::of(b"after") }),
                 }],
             }),
             issues: vec![TreeIssue {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::testing::{TestIndex, project, run_id, run_record, task};
 use proctor_model::{
-    DifferingFile, Digest, LedgerBody, OverallResult, OverallStatus, PruneReason, PruneRecord, PrunedRun, TreeDifference,
-    TreeDigest,
+    DifferingFile, Digest, EntryKind, LedgerBody, OverallResult, OverallStatus, PruneReason, PruneRecord, PrunedRun,
+    TreeDifference, TreeDigest, TreeFile,
 };
 use rusqlite::Connection;
 
@@ -48,7 +48,11 @@ fn run(sequence: u64, checks: Vec<SealedCheck>) -> SealedTests {
         tree: Some(TreeDigest(Digest::of(b"tree"))),
         counts: Some(TestCounts { passed: 2, failed: 0, skipped: 1 }),
     };
-    let file = DifferingFile { path: format!("src/{sequence}.py"), before: None, after: Some(Digest::of(b"x")) };
+    let file = DifferingFile {
+        path: format!("src/{sequence}.py"),
+        before: None,
+        after: Some(TreeFile { kind: EntryKind::File, digest: Digest::of(b"x") }),
+    };
     let since = run_id(sequence.saturating_sub(1));
     SealedTests { run, difference: Some(TreeDifference { since, count: 1, files: vec![file] }), checks }
 }

@@ -18,7 +18,9 @@ const NOISE: u32 = 10;
 /// Why two runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotComparable {
-    #[error("the tests of run {0} are not known: its evidence was not there when they were read")]
+    #[error(
+        "the tests of run {0} are not known: it was judged by rules that nobody approved, or its evidence was not there when they were read"
+    )]
     Unknown(RunId),
     #[error("run {0} is of task `{1}` and run {2} of task `{3}`: their checks are not the same ones")]
     OtherTask(RunId, proctor_model::TaskId, RunId, proctor_model::TaskId),
@@ -53,7 +55,7 @@ impl StoreReader {
     fn compare_known(&self, project: &ProjectId, from: &PastRun, to: &PastRun) -> Result<RunComparison, ProjectError> {
         let (before, after) = (self.results(project, from)?, self.results(project, to)?);
         let steps = self.index.tree_differences(project, &from.task, from.sequence, to.sequence).map_err(ProjectError::Index)?;
-        let (changed_files, are_all_files_known) = join_differences(&from.run_id, &steps);
+        let (changed_files, are_all_files_known) = join_differences(&from.run_id, &to.run_id, &steps);
         let mut comparison = RunComparison {
             from: from.run_id.clone(),
             to: to.run_id.clone(),

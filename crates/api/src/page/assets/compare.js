@@ -70,5 +70,5 @@ function Differences({ comparison, project }) {
     <${TestsOf} title="New" tests=${come} project=${project} />
     <${TestsOf} title="Gone" tests=${gone} project=${project} />
     ${changedFiles.length > 0 ? html`<section aria-label="Files that differ"><div class="section-head"><h2>Files that differ</h2></div><ul class="plain">${changedFiles.map((file) => html`<li>${file.before ? (file.after ? "changed" : "removed") : "added"} <${PathName} of=${file.path} /></li>`)}</ul></section>` : null}
-    ${comparison.areAllFilesKnown || comparison.equalTrees === true ? null : html`<p class="quiet">Other files may differ: a run between the two does not name them.</p>`}`;
+    ${comparison.areAllFilesKnown || comparison.equalTrees === true ? null : html`<p class="quiet">Other files may differ: the runs do not name them all.</p>`}`;
 }
