@@ -24,6 +24,12 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         );
         return Interpretation::plain(CategoryCode::Inconsistent, reason);
     }
+    if let (0, Some(failed)) = (code, totals.map(|totals| totals.failed).filter(|failed| *failed > 0)) {
+        let reason = format!(
+            "Exit code 0, but pytest printed that {failed} test(s) failed; look for what drops its exit code (`|| true`, a `-` before the line)"
+        );
+        return Interpretation::plain(CategoryCode::Inconsistent, reason);
+    }
     let examined = totals.map(|totals| Examined { what: ExaminedUnit::Tests, count: Some(totals.ran) });
     if code == 0 && exited.action.expected_exit_codes.contains(&code) && totals.is_some_and(|totals| totals.passed == 0) {
         let ran = totals.map_or(0, |totals| totals.ran);

@@ -10,7 +10,7 @@
 
 use crate::interpret::Exited;
 use crate::launchers::{PYTHON_VALUED, SCRIPT_RUNNERS, SHELLS, is_python, program_name, visit_programs};
-use crate::pytest::{PYTEST, is_end_of_session, sessions};
+use crate::pytest::{PYTEST, Sessions, is_end_of_session, sessions};
 use crate::shell::simple_commands;
 use proctor_model::has_word;
 
@@ -29,6 +29,7 @@ pub(super) enum PrintedTotals {
 pub(super) struct Totals {
     pub(super) ran: u64,
     pub(super) passed: u64,
+    pub(super) failed: u64,
 }
 
 /// Reads the totals that the command's runner printed.
@@ -47,8 +48,8 @@ pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
     }
 }
 
-// Returns whether a command only names what a text of the project runs.
-fn names_a_text(argv: &[String]) -> bool {
+/// Returns whether a command only names what a text of the project runs.
+pub(super) fn names_a_text(argv: &[String]) -> bool {
     let mut is_named = false;
     visit_programs(argv, &mut |call| is_named |= SCRIPT_RUNNERS.contains(&call[0].as_str()));
     is_named
@@ -59,9 +60,11 @@ fn names_a_text(argv: &[String]) -> bool {
 fn of_pytest(printed: &str) -> PrintedTotals {
     let begun = printed.lines().filter(|line| line.trim_matches('=') == " test session starts ").count();
     let ended = printed.lines().filter(|line| is_end_of_session(line)).count();
-    match sessions(printed) {
+    let Sessions { ran_and_passed, failed, .. } = sessions(printed);
+    match ran_and_passed {
         _ if begun > ended => PrintedTotals::Missing(PYTEST),
-        Some((ran, passed)) => PrintedTotals::Printed(Totals { ran, passed }),
+        Some((ran, passed)) => PrintedTotals::Printed(Totals { ran, passed, failed }),
+        None if failed > 0 => PrintedTotals::Printed(Totals { ran: failed, passed: 0, failed }),
         None => PrintedTotals::NoRunner,
     }
 }
@@ -77,7 +80,7 @@ fn of_unittest(printed: &str) -> Option<Totals> {
         "" => Some(0),
         counts => counts.strip_prefix('(')?.strip_suffix(')')?.split(", ").map(without_a_pass).sum(),
     };
-    Some(Totals { ran, passed: ran.saturating_sub(counts?) })
+    Some(Totals { ran, passed: ran.saturating_sub(counts?), failed: 0 })
 }
 
 // Reads `skipped=1`. Unexpected successes end with `FAILED`, so every count after `OK` is of tests that did not pass.
@@ -161,6 +164,27 @@ mod tests {
         ] {
             assert_eq!(category(command, stdout, ""), expected, "{command}: {stdout}");
         }
+    }
+
+    #[test]
+    fn a_failure_that_pytest_printed_behind_a_text_contradicts_exit_code_0() {
+        use CategoryCode::{ExpectedExit, Inconsistent, UnexpectedExit};
+        const START: &str = "===== test session starts =====\n";
+        let nested = format!("{START}{START}== 1 failed in 0.1s ==\n== 1 passed in 0.2s ==\n");
+        for (command, stdout, expected) in [
+            ("make test", "F.\n1 failed, 1 passed in 0.01s\n", Inconsistent),
+            ("make test", "== 1 failed, 1 passed in 0.1s ==\nmake: [Makefile:2: test] Error 1 (ignored)\n", Inconsistent),
+            ("make test", "1 failed in 0.01s\n2 passed in 0.01s\n", Inconsistent),
+            ("make test", "1 passed, 1 error in 0.01s\n", Inconsistent),
+            ("make test", "1 failed, 2 subtests passed in 0.01s\n", Inconsistent),
+            ("make test", "1 passed, 1 xfailed in 0.01s\n", ExpectedExit),
+            ("make test", nested.as_str(), ExpectedExit),
+            ("./check.sh", "1 failed, 1 passed in 0.01s\n", ExpectedExit),
+        ] {
+            assert_eq!(category(command, stdout, ""), expected, "{command}: {stdout}");
+        }
+        let failed = Returned::exited(Tool::Generic, "make test", 2).saying("1 failed, 1 passed in 0.01s\n", "");
+        assert_eq!(failed.interpret().category, UnexpectedExit);
     }
 
     #[test]

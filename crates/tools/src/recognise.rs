@@ -5,6 +5,7 @@
 use crate::launchers::{ends_with, locate, locate_in_script};
 use crate::package_json::script_name;
 use crate::project_files::ProjectFiles;
+use crate::shell::command_row;
 use crate::subcommands::has_option;
 use crate::table::row_of;
 use proctor_model::{CommandLine, Tool, ToolClass};
@@ -48,7 +49,10 @@ pub fn recognise_script(script_text: &str) -> Recognition {
     let located = locate_in_script(script_text);
     let found = Recognition { form: CommandForm::Wrapped, ..located.recognition };
     let has_own_format = has_option(&located.arguments, row_of(found.tool).own_format);
-    let hides_its_report = is_asked_by_argument(found.tool) && (has_own_format || !ends_with(script_text, found.tool));
+    // A loop may run the tests several times, and the report is that of the last time.
+    let may_run_again = found.class == ToolClass::Test && command_row(script_text).is_none();
+    let hides_its_report =
+        may_run_again || is_asked_by_argument(found.tool) && (has_own_format || !ends_with(script_text, found.tool));
     if hides_its_report { without_report(found) } else { found }
 }
 
@@ -246,6 +250,7 @@ mod tests {
             ("vitest run | tee log", Tool::Generic),
             ("cargo build && cargo test", Tool::CargoTest),
             ("NODE_ENV=test node --test", Tool::NodeTest),
+            ("for d in tests other; do pytest $d; done", Tool::Generic),
             ("(jest)", Tool::Generic),
             ("tsx --test src/*.test.ts", Tool::NodeTest),
             ("NODE_ENV=test ts-node node_modules/.bin/mocha", Tool::Mocha),

@@ -33,8 +33,6 @@ pub(super) struct TaskRunner {
     /// Returns the names of those that it runs where none is named, as the files of a directory say it; `None` where they do not say it
     /// plainly. A runner without this function runs none then.
     pub(super) default: Option<DefaultNames>,
-    /// Whether its commands get no variables from outside but those that its file names.
-    pub(super) clears_variables: bool,
     named_by: NamedBy,
     /// What it runs for a name that its files do not have.
     pub(super) otherwise: Option<&'static str>,
@@ -67,7 +65,6 @@ const RUNNER: TaskRunner = TaskRunner {
     call: &[],
     read: |_, _| Vec::new(),
     default: None,
-    clears_variables: false,
     named_by: NamedBy::Words,
     otherwise: None,
     directory: &[],
@@ -82,7 +79,6 @@ pub(super) const TASK_RUNNERS: &[TaskRunner] = &[
         call: &["tox", "-e"],
         read: tox,
         default: Some(default_of_tox),
-        clears_variables: true,
         named_by: NamedBy::ValueOf(&["-e"]),
         otherwise: Some(BASE),
         directory: &["--root"],
@@ -232,8 +228,8 @@ pub(super) fn value_of<'c>(words: &'c [String], at: usize, options: &[&str]) -> 
 }
 
 /// The names of makefiles, in the order in which GNU make looks for them.
-const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
-const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
+pub(super) const MAKEFILES: &[&str] = &["GNUmakefile", "makefile", "Makefile"];
+pub(super) const JUSTFILES: &[&str] = &["justfile", "Justfile", ".justfile"];
 const TASKFILES: &[&str] = &["Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml"];
 
 /// Returns the task runner with a program of this name.
@@ -246,7 +242,7 @@ pub(super) fn text_of(files: &dyn ProjectFiles, path: &str) -> Option<String> {
 }
 
 /// Returns the first of these files that a directory has.
-fn first_of(files: &dyn ProjectFiles, directory: &str, names: &[&str]) -> Option<(String, String)> {
+pub(super) fn first_of(files: &dyn ProjectFiles, directory: &str, names: &[&str]) -> Option<(String, String)> {
     let path = names.iter().map(|name| within(directory, name)).find(|path| files.exists(path))?;
     let text = text_of(files, &path)?;
     Some((path, text))

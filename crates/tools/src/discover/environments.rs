@@ -127,10 +127,19 @@ fn expand(name: &str, most: usize) -> Vec<String> {
 pub(super) fn default_of_nox(files: &dyn ProjectFiles, directory: &str) -> Option<Vec<String>> {
     let text = text_of(files, &within(directory, "noxfile.py"))?;
     let sessions = nox(files, directory);
-    let is_chosen_otherwise = ["options.keywords", "options.tags", "options.pythons"].iter().any(|word| text.contains(word));
-    let Some((_, value)) = text.split_once("options.sessions").filter(|_| !is_chosen_otherwise) else {
+    // Blanks decide nothing: `default = False` is `default=False`.
+    let dense: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let is_chosen_otherwise = ["options.keywords", "options.tags", "options.pythons"].iter().any(|word| dense.contains(word));
+    // The options may have another name: `opts = nox.options`.
+    let is_plain = dense.matches("nox.options").count() == dense.matches("nox.options.").count()
+        && dense.matches(".sessions").count() == dense.matches("nox.options.sessions=").count()
+        && !["importoptions", "setattr("].iter().any(|word| dense.contains(word));
+    if is_chosen_otherwise || !is_plain {
+        return None;
+    }
+    let Some((_, value)) = text.split_once("options.sessions") else {
         let all = sessions.into_iter().map(|session| session.name).collect();
-        return Some(all).filter(|_| !is_chosen_otherwise && !text.contains("default=False"));
+        return Some(all).filter(|_| !dense.replace("default=True", "").contains("default=") && !dense.contains(".sessions"));
     };
     let value = value.trim_start().strip_prefix('=')?.trim_start();
     let close = if value.starts_with('[') { ']' } else { ')' };
@@ -145,7 +154,7 @@ pub(super) fn default_of_nox(files: &dyn ProjectFiles, directory: &str) -> Optio
         };
         sessions.iter().filter(is_of).max_by_key(|session| session.name.len()).map(|session| session.name.clone())
     };
-    let has_one = text.matches("options.sessions").count() == 1;
+    let has_one = dense.matches("options.sessions").count() == 1;
     (is_plain && has_one).then(|| names.into_iter().filter_map(plain).collect())
 }
 

@@ -14,7 +14,6 @@ use crate::launchers::{NODES, SHELLS, is_python, only_starts_others, row_of_call
 use crate::package_json::{RUNNERS, scripts};
 use crate::project_files::{ProjectFiles, within};
 use crate::shell::simple_commands;
-use crate::table::row_of;
 use asked::{Asked, Certain, Member};
 pub(super) use checks::RunByChecks;
 use proctor_model::{Tool, ToolClass};
@@ -78,10 +77,10 @@ const LAUNCHERS_WITH_DIRECTORY: &[(&str, &[&str])] = &[
 ];
 
 /// Stands for a directory outside of the project. No path has this character, so nothing is found there.
-const OUTSIDE: &str = "\0";
+pub(super) const OUTSIDE: &str = "\0";
 
 /// Programs that run scripts of `package.json`, and whole commands, that their arguments name.
-const SCRIPT_LISTS: &[&str] = &["run-s", "run-p", "npm-run-all", "npm-run-all2", "concurrently"];
+pub(super) const SCRIPT_LISTS: &[&str] = &["run-s", "run-p", "npm-run-all", "npm-run-all2", "concurrently"];
 
 /// The most commands that are followed. A text that leads to more is not followed further.
 const MOST: usize = 400;
@@ -118,8 +117,6 @@ pub(super) struct Followed<'f> {
     /// Calls of package managers that lead to no script in the directory or member that they name, and the call at which following ended.
     unread: Vec<Call>,
     unclear: Unclear,
-    /// Whether something that it leads to gets no variables of the command, or runs on a condition.
-    is_apart: bool,
     /// At so many calls or named commands it ends.
     most: usize,
     scripts: BTreeMap<String, Rc<BTreeMap<String, String>>>,
@@ -135,7 +132,6 @@ impl<'f> Followed<'f> {
             calls: Vec::new(),
             unread: Vec::new(),
             unclear: Unclear::All,
-            is_apart: false,
             most: MOST,
             scripts: BTreeMap::new(),
             tasks: BTreeMap::new(),
@@ -179,7 +175,6 @@ impl<'f> Followed<'f> {
                 return self.follow_shell(words, &directory);
             }
             if let Some(inner) = in_container(program, words) {
-                self.is_apart = true;
                 return self.calls.extend(inner.into_iter().map(|call| (directory.clone(), call)));
             }
             let is_test = tool_of(&call).is_some_and(|tool| tool.class() == ToolClass::Test);
@@ -333,7 +328,6 @@ impl<'f> Followed<'f> {
         let chosen: Vec<&NamedCommand> = all.iter().filter(is_chosen).collect();
         for NamedCommand { file, name, lines } in &chosen {
             if self.entered.insert((file.clone(), name.clone())) {
-                self.is_apart |= runner.clears_variables || lines.iter().any(|line| is_conditional(line));
                 lines.iter().for_each(|line| self.follow_script(line, &directory));
             }
         }
@@ -344,17 +338,6 @@ impl<'f> Followed<'f> {
         !self.named(|class| class == ToolClass::Test).is_empty()
     }
 
-    /// Returns the one tool of tests that it calls, if that can be judged without an argument; `None` if it calls other tools too.
-    fn sole_runner(&self) -> Option<Tool> {
-        let mut tools: Vec<Tool> = self.calls.iter().filter_map(|(_, call)| tool_of(call)).collect();
-        if tools.iter().any(|tool| !tool.gives_way()) {
-            tools.retain(|tool| !tool.gives_way());
-        }
-        let [tool] = tools[..] else { return None };
-        let can_be_asked = tool.class() == ToolClass::Test && !row_of(tool).is_asked_by_argument_only;
-        (can_be_asked && self.unread.is_empty() && !self.is_apart).then_some(tool)
-    }
-
     /// Returns the known tools and test runners that it calls, of which `is_wanted`, each with its directory.
     fn named(&self, is_wanted: impl Fn(ToolClass) -> bool) -> BTreeSet<(String, String)> {
         let named = |(directory, call): &Call| Some((known_program(call)?, directory.clone()));
@@ -363,22 +346,8 @@ impl<'f> Followed<'f> {
     }
 }
 
-/// Returns the test runner that a command leads to through the project's own texts: scripts of `package.json`, targets, recipes and tasks.
-/// `None` if it leads to several tools, or to one that can only be asked for its report by an argument or in another environment.
-pub fn wrapped_runner(argv: &[String], files: &dyn ProjectFiles, directory: &str) -> Option<Tool> {
-    let mut followed = Followed { unclear: Unclear::Nothing, ..Followed::new(files) };
-    followed.follow(argv, directory);
-    followed.sole_runner()
-}
-
-/// Returns whether a line of a shell may leave out what it names.
-fn is_conditional(line: &str) -> bool {
-    let first = line.split_whitespace().next().unwrap_or_default();
-    line.contains("||") || matches!(first, "if" | "for" | "while" | "case" | "[" | "test")
-}
-
 /// Returns the directory to which `cd` leads.
-fn below(directory: &str, to: &str) -> String {
+pub(super) fn below(directory: &str, to: &str) -> String {
     if to.starts_with(['/', '~']) || directory == OUTSIDE {
         return OUTSIDE.to_owned();
     }
@@ -394,7 +363,7 @@ fn below(directory: &str, to: &str) -> String {
 }
 
 /// Returns the path in the project of a program that a word with a directory names; `None` if it is a program of an installed package.
-fn own_program(word: &str, directory: &str) -> Option<String> {
+pub(super) fn own_program(word: &str, directory: &str) -> Option<String> {
     let path = below(directory, word);
     let is_installed = |part: &str| part.starts_with('.') || matches!(part, "node_modules" | "venv" | "env" | OUTSIDE);
     (word.contains('/') && !path.split('/').any(is_installed)).then_some(path)
@@ -431,7 +400,7 @@ fn is_named(wanted: &str, name: &str) -> bool {
     }
 }
 
-fn tool_of(call: &[String]) -> Option<Tool> {
+pub(super) fn tool_of(call: &[String]) -> Option<Tool> {
     row_of_call(&call[0], &call[1..]).map(|row| row.tool)
 }
 

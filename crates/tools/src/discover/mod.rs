@@ -11,17 +11,19 @@ mod members;
 mod node_runner;
 mod proposals;
 mod python;
+mod sole;
 mod test_command;
 
 use crate::project_files::{ProjectFiles, within};
 use crate::table::row_of;
-pub use followed::{RunCommand, wrapped_runner};
+pub use followed::RunCommand;
 pub use found_before::FoundBefore;
 use members::members;
 pub(super) use node_runner::{NODE_RUNNER, NodeRunner};
 use proctor_model::{BlockOn, PlanNote, Tool, join_words};
 pub use proposals::{ProposedCheck, propose, uncovered};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
+pub use sole::wrapped_runner;
 pub use test_command::tests_not_run;
 
 /// A check that the project's files suggest, with the command that runs it.

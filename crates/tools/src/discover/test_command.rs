@@ -216,6 +216,10 @@ mod tests {
             ("noxfile.py", "nox.options.sessions = (\n    'lint', 'test'\n)\n", "nox", true),
             ("noxfile.py", "nox.options.sessions = NAMES\n", "nox", false),
             ("noxfile.py", "nox.options.tags = ['quick']\n", "nox", false),
+            ("noxfile.py", "opts = nox.options\nopts.sessions = [\"lint\"]\n", "nox", false),
+            ("noxfile.py", "nox.options . sessions = [\"lint\"]\n", "nox", false),
+            ("noxfile.py", "nox.options.sessions += [\"test\"]\n", "nox", false),
+            ("noxfile.py", "@nox.session(default = False)\ndef more(session):\n    session.run('ruff')\n", "nox", false),
             ("noxfile.py", "", "nox", true),
         ] {
             let text = format!("{head}{}", if file == "tox.ini" { TOX } else { NOX });

@@ -27,6 +27,7 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
+use crate::advise::advise_exit;
 use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
@@ -44,7 +45,7 @@ pub use rewriting::{
 };
 use seen::Seen;
 pub use seen::not_found;
-pub(super) use summary::{is_end_of_session, sessions};
+pub(super) use summary::{Sessions, is_end_of_session, sessions};
 use tally::Tally;
 pub(super) use written::written;
 
@@ -68,6 +69,9 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     }
     let (rule, reason) = rules::decide(&seen);
     let mut interpretation = Interpretation::plain(rule.category, reason);
+    if rule.category == CategoryCode::UnexpectedExit {
+        interpretation.advice = advise_exit(&exited.action.command.display, exited.code, "0", (&exited.stdout, &exited.stderr));
+    }
     interpretation.coverage = seen.coverage.value().or(seen.coverage_line);
     if let Some(tally) = seen.tally() {
         describe(tally, exited.place, &mut interpretation);

@@ -38,6 +38,36 @@ pub(super) fn decide(seen: &Seen) -> (&'static Rule, String) {
 /// All rules, in the order in which they are tried. The first rule that applies decides.
 pub(super) const RULES: &[Rule] = &[
     Rule {
+        name: "tests failed behind a text",
+        fits: |seen| {
+            let failed = |tally: &Tally| {
+                let is_whole = !tally.is_cut_short() && !tally.has_internal_error();
+                is_whole && tally.counts.failed > 0 && tally.collection_errors().next().is_none()
+            };
+            seen.has_code_of_text() && seen.tally().is_some_and(failed)
+        },
+        category: CategoryCode::TestsFailed,
+        reason: |seen| failed_reason(seen),
+    },
+    Rule {
+        name: "an exit code of a text",
+        fits: |seen| {
+            let nothing_failed = seen.tally().is_none_or(|tally| tally.counts.failed == 0);
+            seen.has_code_of_text() && nothing_failed && seen.conftest.is_none()
+        },
+        category: CategoryCode::UnexpectedExit,
+        reason: |seen| {
+            let report = seen.tally().map_or_else(|| "there is no report of pytest".to_owned(), counts);
+            let signal = signals::of_exit_code(seen.code).map_or_else(String::new, |signal| {
+                format!(" (by which a shell says that {} ended the program)", signals::describe(signal))
+            });
+            format!(
+                "The command ended with exit code {}{signal}, which is not pytest's own, and no test failed ({report}); see the end of its log",
+                seen.code
+            )
+        },
+    },
+    Rule {
         name: "a wrapper passed a signal on",
         fits: |seen| signals::of_exit_code(seen.code).is_some(),
         category: CategoryCode::Signalled,
@@ -210,6 +240,18 @@ pub(super) const RULES: &[Rule] = &[
             format!(
                 "The report says {counts}, but {printed}; look for a `conftest.py` or a test that starts pytest again and ends the \
                  process (`os._exit`)"
+            )
+        },
+    },
+    Rule {
+        name: "several sessions behind a text",
+        fits: |seen| seen.code == 0 && seen.sessions_of_text > 1 && seen.tally().is_some(),
+        category: CategoryCode::Inconsistent,
+        reason: |seen| {
+            format!(
+                "pytest printed the ends of {} sessions, and the report is only that of the last one ({}); let the check run one of them",
+                seen.sessions_of_text,
+                seen.tally().map(counts).unwrap_or_default()
             )
         },
     },

@@ -2,13 +2,14 @@
 
 use crate::interpret::{Exited, Input};
 use crate::launchers::locate;
+use crate::printed_tests::names_a_text;
 use crate::pytest::collected::selected;
 use crate::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
 use crate::pytest::failures::exception_lines;
 use crate::pytest::hung::ended_by_plugin;
 use crate::pytest::prepare::PYTEST_ARGUMENTS;
 use crate::pytest::sessions::{self, SessionProblem};
-use crate::pytest::summary::{Printed, printed};
+use crate::pytest::summary::{self, Printed, printed};
 use crate::pytest::tally::Tally;
 use crate::recognise::CommandForm;
 use crate::xml::XmlError;
@@ -44,6 +45,10 @@ pub(super) struct Seen {
     /// Whether another program started pytest. That program may have changed the exit code; make, for example, turns
     /// every failure into 2.
     pub(super) behind_wrapper: bool,
+    /// Whether the command only names a text of the project that starts pytest. Then only 0 and 1 are read as pytest's own codes.
+    pub(super) behind_text: bool,
+    /// How many sessions ended one after the other, if the command only names a text.
+    pub(super) sessions_of_text: usize,
     /// The report, or why no report could be read.
     pub(super) report: ReportState,
     /// The state of the coverage report that the check requires.
@@ -85,9 +90,12 @@ impl Seen {
             },
         };
         let behind_wrapper = channel == Some("inherited");
+        let behind_text = behind_wrapper && names_a_text(&exited.action.command.argv);
         Self {
             code: exited.code,
             behind_wrapper,
+            behind_text,
+            sessions_of_text: if behind_text { summary::sessions(&exited.stdout).ended } else { 0 },
             // A wrapper may start pytest several times, so the first output may belong to another run than the report.
             selected: (!behind_wrapper).then(|| selected(&exited.stdout)).flatten(),
             printed: (!behind_wrapper).then(|| printed(&exited.stdout)).flatten(),
@@ -138,6 +146,11 @@ impl Seen {
     /// Returns how the printed sessions contradict the report. A report without a passed test proves nothing anyway.
     pub(super) fn session_problem(&self) -> Option<SessionProblem> {
         self.sessions.filter(|_| self.tally().is_some_and(|tally| tally.counts.passed > 0))
+    }
+
+    /// Returns whether the exit code is that of a text of the project, and says nothing of pytest.
+    pub(super) fn has_code_of_text(&self) -> bool {
+        self.behind_text && !matches!(self.code, 0 | 1)
     }
 
     /// Returns how many times the report was written, if that is more than the one time at the end of a session.

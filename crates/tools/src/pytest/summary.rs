@@ -54,18 +54,38 @@ pub(crate) fn is_end_of_session(line: &str) -> bool {
     is_last_line(line) || line.starts_with("no tests ran in ")
 }
 
-/// Returns how many tests the sessions in an output had and how many of them passed, if each line that looks like the end of a session can
-/// be read; `None` without such a line.
-pub(crate) fn sessions(stdout: &str) -> Option<(u64, u64)> {
-    let lines = stdout.lines().map(|line| line.trim_matches(['=', ' '])).filter(|line| is_last_line(line));
-    let of_session = |line: &str| {
+/// What the sessions in an output said at their ends, those in the output of a test left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Sessions {
+    pub(crate) ended: usize,
+    /// How many tests there were and how many of them passed; `None` if there is no end, or one that cannot be read.
+    pub(crate) ran_and_passed: Option<(u64, u64)>,
+    /// How many tests failed, with errors, as far as it can be read.
+    pub(crate) failed: u64,
+}
+
+/// Reads the ends of all sessions in an output. A session that begins before another one has ended is inside of that one.
+pub(crate) fn sessions(stdout: &str) -> Sessions {
+    let (mut open, mut ends) = (0_usize, Vec::new());
+    for line in stdout.lines() {
+        if line.trim_matches('=') == " test session starts " {
+            open += 1;
+        } else if is_end_of_session(line) {
+            open = open.saturating_sub(1);
+            ends.extend(Some(line.trim_matches(['=', ' '])).filter(|_| open == 0));
+        }
+    }
+    let is_failed = |word: &str| matches!(word, "failed" | "error" | "errors" | "subtest failed" | "subtests failed");
+    let failed = ends.iter().flat_map(|line| counts(line)).filter(|(_, word)| is_failed(word)).map(|(count, _)| count).sum();
+    let of_session = |line: &&str| {
         let passed = counts_of(line)?.passed;
         let is_test =
             |(_, word): &(u64, &str)| !word.starts_with("warning") && !matches!(*word, "deselected" | "rerun" | "reruns");
         Some((counts(line).into_iter().filter(is_test).map(|(count, _)| count).sum::<u64>(), passed))
     };
-    let read: Vec<(u64, u64)> = lines.map(of_session).collect::<Option<_>>()?;
-    read.into_iter().reduce(|all, one| (all.0 + one.0, all.1 + one.1))
+    let read: Option<Vec<(u64, u64)>> = ends.iter().filter(|line| is_last_line(line)).map(of_session).collect();
+    let ran_and_passed = read.and_then(|read| read.into_iter().reduce(|all, one| (all.0 + one.0, all.1 + one.1)));
+    Sessions { ended: ends.len(), ran_and_passed, failed }
 }
 
 fn counts_of(line: &str) -> Option<Printed> {

@@ -65,11 +65,9 @@ const CALM: &[&str] = &[":", "echo", "export", "printf", "set", "true"];
 /// Commands of the shell that run a text, or let another text run later: what follows them cannot be read here.
 const STEERING: &[&str] = &["alias", "eval", "trap"];
 
-/// Commands that run a file in the same shell. It may change every option of the shell.
+/// Commands that run a file in the same shell. It may change every option of the shell. No path is trusted: what is in a file named
+/// `bin/activate` cannot be seen here.
 const SOURCING: &[&str] = &[".", "source"];
-
-/// The end of the path of the file by which a virtual environment of Python is entered. Python writes it, and it changes no option.
-const ACTIVATES: &str = "/bin/activate";
 
 /// Commands after which nothing else of the script runs.
 const ENDING: &[&str] = &["exec", "exit", "return"];
@@ -127,7 +125,6 @@ fn sources(part: &ScriptPart) -> bool {
         PartKind::Simple(simple) => {
             let mut words = without_launchers(&simple.words).iter().map(|word| word.text.as_str());
             words.next().is_some_and(|name| SOURCING.contains(&name))
-                && !words.next().is_some_and(|path| path.ends_with(ACTIVATES))
         }
         PartKind::AndOr(parts) => parts.iter().any(sources),
         // Each command of a pipe is in a shell of its own.
