@@ -132,7 +132,7 @@ fn a_program_that_is_not_there_is_a_result() {
            There is no program `no-such-linter` in /usr/bin:/bin:<home>/.local/bin:<home>/.cargo/bin; install it or correct the check's command
       ✗ b                    tool not found <time>
            There is no program `./scripts/check` in <project>/scripts; install it or correct the check's command
-    FAILED · 2 blocking · evidence/default/execution-report.json
+    FAILED · a and b failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -154,7 +154,7 @@ fn an_interpreter_that_is_not_there_is_a_result() {
            `<project>/check` is there, but `/nowhere/bin/python`, which its first line names, is not; install it or, where a virtual environment was moved or removed, create that anew
       ✗ b                    not started <time>
            `./plain` is there and may not be executed; run `chmod +x` on it or start it through its interpreter
-    FAILED · 2 blocking · evidence/default/execution-report.json
+    FAILED · a and b failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -172,7 +172,7 @@ fn a_directory_of_a_check_that_is_not_there_is_a_result() {
       ✗ a                    not started <time>
            The check's directory `<project>/web` does not exist; create it or correct `directory`
       note: a: the directory `web` is not there yet
-    FAILED · 1 blocking · evidence/default/execution-report.json
+    FAILED · a failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

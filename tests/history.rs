@@ -377,7 +377,7 @@ fn watch_shows_the_last_runs_of_each_check() {
     assert!(line.contains("▁▄▄") && line.contains("failing since ") && line.contains("flaky: 2 of the last 3"), "{line}");
     watch.interrupt();
     let mut watch = project.proctor(["watch"]).env("LC_ALL", "C").watch();
-    watch.wait_for_line("the row in ASCII", LATE, |line| line.starts_with("  unit  .~~~  "));
+    watch.wait_for_line("the row in ASCII", LATE, |line| line.starts_with("  unit  last 4 runs: .~~~  "));
     watch.interrupt();
 }
 

@@ -34,8 +34,8 @@ fn a_command_that_prints_nothing_for_too_long_is_stopped_and_the_report_says_whi
       ✗ check                no output for <time> <time>
            The command printed nothing for <time> and was stopped (SIGTERM); find out what it waits for, make it print while it works, or raise `idle_timeout`
            │ so far
-           all of its output: `proctor show --log STEP.1`
-    FAILED · 1 blocking · evidence/default/execution-report.json
+           all of its output: `proctor show --log check`
+    FAILED · check failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -74,8 +74,8 @@ fn a_command_that_prints_too_much_is_stopped_and_its_log_ends_at_the_limit() {
            │ line
            │ line
            │ l
-           its output up to the limit: `proctor show --log STEP.1`
-    FAILED · 1 blocking · evidence/default/execution-report.json
+           its output up to the limit: `proctor show --log check`
+    FAILED · check failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

@@ -25,7 +25,7 @@ impl Redactions {
 type Rule = fn(&str) -> Option<(usize, &'static str)>;
 
 /// The rules, in the order in which they are tried at the beginning of every word.
-const RULES: &[Rule] = &[run_id, date_and_time, time_of_day, process_id, digest, shortened_digest, duration];
+const RULES: &[Rule] = &[run_id, date_and_time, time_with_age, time_of_day, process_id, digest, shortened_digest, duration];
 const DURATION: &str = "<time>";
 
 /// Returns `text` with everything that differs from run to run replaced by a name in angle brackets.
@@ -98,6 +98,15 @@ fn date_and_time(text: &str) -> Option<(usize, &'static str)> {
     let day = shaped(text, "dddd-dd-ddT").or_else(|| shaped(text, "dddd-dd-dd "))?;
     let time = day + clock(&text[day..])?;
     Some((time + count(&text[time..], |byte| byte == b'Z'), "<date>"))
+}
+
+/// A time on a screen and how long ago it was, such as `15:26, 3 min ago`.
+fn time_with_age(text: &str) -> Option<(usize, &'static str)> {
+    let time = shaped(text, "dd:dd, ")?;
+    let number = count(&text[time..], |byte| byte.is_ascii_digit());
+    let unit = &text[time + number..];
+    let ended = [" s ago", " min ago", " h ago"].into_iter().find(|words| number > 0 && unit.starts_with(words))?;
+    Some((time + number + ended.len(), "<age>"))
 }
 
 fn time_of_day(text: &str) -> Option<(usize, &'static str)> {

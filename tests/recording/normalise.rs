@@ -14,6 +14,8 @@ static SHAPES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         // A run's id is its time and its number in the ledger. The number stays.
         (r"exec-\d{8}T\d{6}\.\d{3}Z-(\d{6})", "exec-<time>-$1"),
         (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?", "<time>"),
+        // A time on a screen, and how long ago it was.
+        (r"\b\d\d:\d\d, \d+ (s|min|h) ago", "<age>"),
         // A duration on a screen. The padding before it depends on its width.
         (r" *\b\d+(\.\d+)? (ms|s|min|h)\b( \d+ s\b)?", " <duration>"),
         // A process, in a message of the program.

@@ -55,7 +55,6 @@ fn something_else_in_its_place_is_left_alone() {
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     `evidence` in the project is something else and was left alone: `proctor show` finds the evidence without a link
-    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(fs::read_dir(project.path().join("evidence")).unwrap().count(), 1);
     project.proctor(["show"]).success();

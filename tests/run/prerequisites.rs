@@ -91,12 +91,12 @@ fn a_failing_one_keeps_the_checks_from_running_and_not_the_clean_up() {
     proctor 0.1.0 · project · tree <digest>
       ✗ database             exit 2 <time>
            │ port 5432 is in use
-           all of its output: `proctor show --log PREREQ.1`
+           all of its output: `proctor show --log database`
       - packages             skipped: a prerequisite failed
       - a                    skipped: a prerequisite failed
       - b                    skipped: a prerequisite failed
       ✓ tidy up              done <time>
-    FAILED · 1 blocking · evidence/default/execution-report.json
+    FAILED · database failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

@@ -92,7 +92,7 @@ fn a_failing_test_is_named_with_its_place() {
            run it alone: .venv/bin/python -m pytest tests/test_cart.py::test_total
       note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
       log of pytest: evidence/default/STEP.1-pytest.log, evidence/default/STEP.1-junit.xml
-    FAILED · 1 blocking · evidence/default/execution-report.json
+    FAILED · pytest failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -189,7 +189,7 @@ fn coverage_below_the_tools_own_target_fails_the_check() {
     proctor 0.1.0 · project · tree <digest>
       ✗ tests                coverage below target <time>
            All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
-    FAILED · 1 blocking · evidence/default/execution-report.json
+    FAILED · tests failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -216,7 +216,7 @@ fn coverage_below_the_checks_target_fails_it_and_above_it_does_not() {
       ✗ tests                coverage below target <time>
            All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
       snapshot: the checks wrote 1 thing, which never reaches the project: coverage.json (1739B); to keep: writes = ["coverage.json"]
-    FAILED · 1 blocking · evidence/default/execution-report.json
+    FAILED · tests failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

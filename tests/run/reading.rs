@@ -22,8 +22,8 @@ fn runs_are_listed_newest_first() {
     insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
     exit status: 0
     --- stdout
-    <run>  PASSED       tree <digest> <time>
-    <run>  FAILED       tree <digest>  1 blocking <time> failed: a
+    <run>  PASSED       tree <digest> <time> <age>
+    <run>  FAILED       tree <digest> <time> failed: a  <age>
     ");
     assert_eq!(project.proctor(["log", "--limit", "1"]).success().stdout.lines().count(), 1);
 }
@@ -55,7 +55,7 @@ fn a_run_is_shown_as_it_was() {
     insta::assert_snapshot!(project.proctor(["show"]).success().snapshot(), @"
     exit status: 0
     --- stdout
-    run <run> · task default · <date>
+    run 4 · <age> · <run>
     proctor 0.1.0 · project · tree <digest>
       - packages             unchanged
       ✓ a                    done <time>
@@ -70,15 +70,14 @@ fn a_run_is_shown_as_it_was() {
             insta::assert_snapshot!(project.proctor(["show", wanted]).success().snapshot(), @"
             exit status: 0
             --- stdout
-            run <run> · task default · <date>
+            run 2 · <age> · <run>
             proctor 0.1.0 · project · tree <digest>
               ✓ packages             done <time>
               ✗ a                    exit 1 <time>
                    │ first
-                   all of its output: `proctor show --log STEP.1`
+                   all of its output: `proctor show --log a`
               ✓ b                    done <time>
-            debt: 1 item (1 HIGH), 1 for the sprint · technical-debt-data.json
-            FAILED · 1 blocking · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            FAILED · a failed · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
             ");
         }
     }

@@ -73,6 +73,7 @@ fn a_new_project_begins_a_history_of_its_own() {
     PASSED · evidence/default/execution-report.json
     --- stderr
     registered `<root>/moved` as <project-id>; what was approved for <project-id> (`<project>`) holds here too
+    evidence in `evidence`
     "#);
     let link = project.root().join("moved/evidence");
     assert_eq!(
@@ -167,7 +168,7 @@ fn a_command_below_a_project_finds_the_project_above() {
     let output = project.proctor(["run"]).directory("src/deep").success();
     assert!(output.stderr.contains(&format!("project: {}", project.path().display())), "{}", output.snapshot());
     let shown = project.proctor(["show"]).directory("src/deep").success();
-    assert!(shown.stdout.contains("STEP.1    one"), "{}", shown.snapshot());
+    assert!(shown.stdout.contains("✓ one "), "{}", shown.snapshot());
     // A directory that is named on the command line is itself the project. The directories above it are not searched.
     let named = project.proctor(["run", "../deep"]).directory("src/deep").status(4);
     assert!(named.stderr.contains("no checks"), "{}", named.snapshot());

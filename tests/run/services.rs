@@ -155,9 +155,9 @@ fn one_that_ends_before_it_is_ready_fails_the_run_whatever_its_exit_code() {
           ✗ server               ended with exit 3 <time>
                The service ended by itself before it was ready: exit status 3; the last it said: no database
                │ no database
-               all of its output: `proctor show --log PREREQ.1`
+               all of its output: `proctor show --log server`
           - never                skipped: a prerequisite failed
-        FAILED · 1 blocking · evidence/default/execution-report.json
+        FAILED · server failed · evidence/default/execution-report.json
         --- stderr
         registered `<project>` as <project-id>; its rules are approved by that
         evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -190,9 +190,9 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
           ✗ server               ended with exit 3 <time>
                The service ended by itself while it was needed: exit status 3; the last it said: out of memory
                │ out of memory
-               all of its output: `proctor show --log PREREQ.1`
+               all of its output: `proctor show --log server`
           ✓ tidy up              done <time>
-        FAILED · 2 blocking · evidence/default/execution-report.json
+        FAILED · server and server failed · evidence/default/execution-report.json
         --- stderr
         registered `<project>` as <project-id>; its rules are approved by that
         evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

@@ -25,9 +25,9 @@ fn a_check_that_takes_too_long_is_stopped_with_everything_it_started() {
       ✗ slow                 timed out after <time> <time>
            The command was still running after <time> and was stopped (SIGKILL); make it faster or raise `timeout`
            │ so far
-           all of its output: `proctor show --log STEP.1`
+           all of its output: `proctor show --log slow`
       ✓ quick                done <time>
-    FAILED · 1 blocking · evidence/default/execution-report.json
+    FAILED · slow failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

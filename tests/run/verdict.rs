@@ -59,14 +59,14 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
            │ ok 1
            │ ok 2
            │ not ok 3 - rounds half up
-           all of its output: `proctor show --log STEP.1`
+           all of its output: `proctor show --log generic`
       ✗ types                2 errors <time>
            src/cart.ts:14:7  TS2322  Type 'string' is not assignable to type 'number'.
            src/cart.ts:20:3  TS2304  Cannot find name 'totl'.
       ! style                1 error <time> allowed by policy
       ! house                1 error <time> allowed by policy
       log of types: evidence/default/STEP.2-typescript-compilation.log
-    FAILED · 2 blocking · evidence/default/execution-report.json
+    FAILED · generic and types failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -99,8 +99,8 @@ fn a_check_that_dies_of_a_signal_is_named_with_it() {
       ✗ dies                 SIGABRT <time>
            SIGABRT (a crash in native code) ended the command, and proctor did not send it; see the end of its log
            │ about to fall
-           all of its output: `proctor show --log STEP.1`
-    FAILED · 1 blocking · evidence/default/execution-report.json
+           all of its output: `proctor show --log dies`
+    FAILED · dies failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -160,8 +160,8 @@ fn a_project_elsewhere_is_run_by_its_path() {
     proctor 0.1.0 · project · tree <digest>
       ✗ a                    exit 1 <time>
            │ here
-           all of its output: `proctor show --log STEP.1`
-    FAILED · 1 blocking · evidence/default/execution-report.json
+           all of its output: `proctor show --log a`
+    FAILED · a failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

@@ -24,7 +24,7 @@ fn a_cycle_goes_from_red_through_green_and_refactor_to_its_end() {
     assert_eq!(routed(&red), json!(["N4", "routed", "RED", "GREEN", 0]));
     project.proctor(["wait", "--fresh", "--timeout", "0"]).success();
     let still_failing = run(&project, FAILING, 1);
-    insta::assert_snapshot!(last_line(&still_failing), @"FAILED · 1 blocking · GREEN → N3 back to implementation");
+    insta::assert_snapshot!(last_line(&still_failing), @"FAILED · tests failed · GREEN → N3 back to implementation");
     assert_eq!(routed(&still_failing), json!(["N3", "routed", "GREEN", "GREEN", 1]));
     let green = run(&project, PASSING, 0);
     insta::assert_snapshot!(last_line(&green), @"PASSED · GREEN → NEXT_PHASE");
@@ -86,7 +86,7 @@ fn a_phase_on_the_command_line_is_a_question_that_changes_nothing() {
         project.save("test_it.py", FAILING);
         project.proctor(["run", "--phase", "RED"]).failure()
     };
-    insta::assert_snapshot!(last_line(&red), @"FAILED · 1 blocking");
+    insta::assert_snapshot!(last_line(&red), @"FAILED · tests failed");
     let route = "RED → N4 valid RED, implement: Valid RED state - tests failing as expected; asked only, so nothing moves";
     assert!(red.stdout.lines().any(|line| line == route), "{}", red.stdout);
     assert_eq!(routed(&red), json!(["N4", "routed", "GREEN", "GREEN", 0]));
@@ -110,7 +110,7 @@ fn a_phase_on_the_command_line_is_a_question_that_changes_nothing() {
 fn outside_a_cycle_the_screen_shows_neither_phase_nor_node_and_the_report_does() {
     let project = project("");
     let failing = run(&project, FAILING, 1);
-    assert_eq!(last_line(&failing), "FAILED · 1 blocking");
+    assert_eq!(last_line(&failing), "FAILED · tests failed");
     assert_eq!(routed(&failing), json!(["N3", "routed", "GREEN", "GREEN", 0]));
     for word in ["GREEN", "N3", "→"] {
         assert!(!failing.stdout.contains(word), "{word}: {}", failing.stdout);

@@ -12,11 +12,11 @@ fn the_third_run_without_tests_in_a_row_waits_for_a_person() {
     tdd(&project, &["start", "--phase", "GREEN"]);
     for attempt in 1..=2 {
         let scaffold = run(&project, EMPTY, 1);
-        assert_eq!(last_line(&scaffold), "FAILED · 1 blocking · GREEN → N2 re-scaffold the tests");
+        assert_eq!(last_line(&scaffold), "FAILED · tests failed · GREEN → N2 re-scaffold the tests");
         assert_eq!(routed(&scaffold), json!(["N2", "routed", "GREEN", "GREEN", attempt]));
     }
     let third = run(&project, EMPTY, 3);
-    insta::assert_snapshot!(last_line(&third), @"FAILED · 1 blocking · GREEN → HUMAN_REVIEW a person decides");
+    insta::assert_snapshot!(last_line(&third), @"FAILED · tests failed · GREEN → HUMAN_REVIEW a person decides");
     assert_eq!(routed(&third), json!(["HUMAN_REVIEW", "retry-limit", "GREEN", "GREEN", 3]));
     let report = third.report();
     assert_eq!(report["route"]["reason"], "Scaffold retry limit (3) exceeded");
@@ -81,7 +81,7 @@ fn a_missing_module_that_is_expected_is_a_valid_red_and_shown_as_an_override() {
     let project = project("[routing]\ncollection_error = \"red-if-missing\"\n[tdd]\nexpected_missing = [\"subject\"]\n");
     tdd(&project, &["start"]);
     let missing = run(&project, MISSING, 0);
-    insta::assert_snapshot!(last_line(&missing), @"FAILED · 1 blocking · RED → N4 valid RED, implement");
+    insta::assert_snapshot!(last_line(&missing), @"FAILED · tests failed · RED → N4 valid RED, implement");
     assert_eq!(routed(&missing), json!(["N4", "collection-error-policy", "RED", "GREEN", 0]));
     let route = &missing.report()["route"];
     assert_eq!((&route["overrideOf"], &route["exitCode"]), (&json!("HUMAN_REVIEW"), &json!(2)));

@@ -25,7 +25,7 @@ fn a_save_gets_the_results_of_the_checks_it_triggers_and_what_is_known_of_the_ot
     let report = report_of(&project, &verdict);
     assert_eq!(report["stepExecution"]["results"][1]["disposition"], "REUSED");
     // What triggers the other check is no proof of what it reads, so its result says nothing about this tree.
-    watch.wait_for_line("a verdict", LATE, |line| line.starts_with("FAILED · 1 blocking · 1 of 2 checks · evidence"));
+    watch.wait_for_line("a verdict", LATE, |line| line.starts_with("FAILED · a failed · 1 of 2 checks · evidence"));
     wait_until_it_watches(&mut watch);
     project.save("a.txt", "ok\n");
     let verdict = wait_for_verdict_on_the_tree(&project, &mut watch);
