@@ -81,7 +81,7 @@ fn it_can_be_named_or_turned_off() {
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
-    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
+    evidence in the store, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(fs::read_dir(off.path()).unwrap().count(), 1);
     let named = project(&(check("a", &[]) + "[evidence]\nlink = \"proofs\"\n"));

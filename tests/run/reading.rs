@@ -96,7 +96,7 @@ fn logs_are_shown_by_id_or_name_of_any_run() {
     exit status: 2
     --- stderr
     error: run <run> has no log of `STEP.9`
-      hint: it has logs of: STEP.1, STEP.2
+      hint: it has logs of: a, b
     ");
 }
 

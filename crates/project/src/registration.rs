@@ -113,11 +113,11 @@ impl Workspace {
         let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
         let linked = make_link(&evidence.store, &scope, settings);
         if linked.is_empty() {
-            let place = settings.link.as_deref().unwrap_or("the store");
+            let place = settings.link.as_ref().map_or_else(|| "the store".to_owned(), |link| format!("`{link}`"));
             let kept =
                 format!("kept for ever: `max_bytes = \"{PROPOSED_MAX_BYTES}\"` in `[evidence]` of proctor.toml limits its size");
             let is_endless = is_first_of_store && settings.limits.bytes.is_none();
-            notes.push(if is_endless { format!("evidence in `{place}`, {kept}") } else { format!("evidence in `{place}`") });
+            notes.push(if is_endless { format!("evidence in {place}, {kept}") } else { format!("evidence in {place}") });
         }
         notes.extend(linked);
         Ok(Registration::New { scope, notes })

@@ -71,7 +71,7 @@ mod tests {
         let files = FakeFiles::of(&[
             (
                 "Makefile",
-                "PYTHON ?= python3\ntest: build\n\t$(PYTHON) -m pytest -q\nbuild:\n\tcc a.c\nevery: lint test\nlint:\n\truff check .\n\
+                "PYTHON ?= python3\ntest:\n\t$(PYTHON) -m pytest -q\nbuild:\n\tcc a.c\nevery: lint test\nlint:\n\truff check .\n\
                  maybe:\n\tpytest || true\nonly:\n\tif [ -d tests ]; then pytest; fi\nfar:\n\tdocker run image pytest\n\
                  js:\n\tnpx jest\nrust:\n\tcargo test\n",
             ),
