@@ -20,14 +20,14 @@ LIMITS = {
     "git": 1_910,
     "govern": 2_370,
     "index": 3_300,
-    "model": 7_220,
+    "model": 7_240,
     "plan": 15_090,
-    "proctor": 11_140,
-    "project": 11_870,
+    "proctor": 11_180,
+    "project": 11_930,
     "run": 10_230,
     "sandbox": 11_440,
     "service": 8_870,
-    "tools": 16_700,
+    "tools": 17_100,
     "tree": 6_200,
 }
 

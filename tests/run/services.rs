@@ -192,7 +192,7 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
                │ out of memory
                all of its output: `proctor show --log server`
           ✓ tidy up              done <time>
-        FAILED · server and server failed · evidence/default/execution-report.json
+        FAILED · server and crashes it failed · evidence/default/execution-report.json
         --- stderr
         registered `<project>` as <project-id>; its rules are approved by that
         evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
@@ -350,10 +350,10 @@ fn a_save_stops_the_checks_and_the_service_and_starts_both_anew() {
         &(WRITES_MARKS.to_owned() + &serving(&port) + "[[check]]\nname = \"asks\"\ncommand = [\"./asks\"]\n"),
     );
     let mut watch = project.watch(["."; 0]);
-    watch.wait_for_line("the service", LATE, |line| line.contains("PREREQ.1") && line.contains("ready"));
+    watch.wait_for_line("the service", LATE, |line| line.contains("✓ ") && line.contains("ready"));
     project.save("new.txt", "");
     watch.wait_for_line("the notice", LATE, |line| line.starts_with("new.txt was saved: stopping the checks"));
-    watch.wait_for_line("the service again", LATE, |line| line.contains("PREREQ.1") && line.contains("ready"));
+    watch.wait_for_line("the service again", LATE, |line| line.contains("✓ ") && line.contains("ready"));
     fs::remove_file(&hold).unwrap();
     watch.wait_for_line("the verdict", LATE, |line| line.starts_with("PASSED"));
     watch.interrupt();
