@@ -407,6 +407,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test writes the configuration of a project, which is no evidence")]
     fn each_question_about_an_approval_is_told_once_on_the_desktop_by_the_project_s_name() {
         let directory = tempfile::tempdir().expect("a directory");
         fs::write(directory.path().join("proctor.toml"), "[project]\nname = \"shop\"\n").expect("it is ours");

@@ -53,7 +53,7 @@ fn the_action_under_way_has_a_line_that_its_result_replaces() {
     let drawn = terminal.wait_for("  … check", LATE);
     assert!(!drawn.contains('✓'), "{drawn:?}");
     release(&project);
-    let drawn = terminal.wait_for("✓ check", LATE);
+    let drawn = terminal.wait_for("done  ", LATE);
     assert!(drawn.contains("\r\x1b[2K\r") && drawn.contains('✓'), "the live line is wiped before its result: {drawn:?}");
     terminal.wait_for(KEYS, LATE);
     terminal.press("q");
