@@ -94,7 +94,11 @@ fn c52_the_debt_file_is_evidence_that_the_report_names_and_the_task_leads_to() {
     let beside_latest = project.path().join("evidence/default").join(NAME);
     assert_eq!(beside_latest.canonicalize().expect("a link"), output.run_directory().join(NAME));
     let shown = project.proctor(["show"]).success();
-    assert!(!shown.stdout.contains("debt"), "the project's own checks have failures, and no words of a specification: {}", shown.stdout);
+    assert!(
+        !shown.stdout.contains("debt"),
+        "the project's own checks have failures, and no words of a specification: {}",
+        shown.stdout
+    );
 }
 
 #[test]
