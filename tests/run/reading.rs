@@ -104,7 +104,7 @@ fn logs_are_shown_by_id_or_name_of_any_run() {
 fn deleting_the_index_loses_nothing() {
     let project = with_two_runs();
     project.proctor(["tdd", "start", "--phase", "GREEN"]).success();
-    let listed = project.proctor(["log"]).success().stdout;
+    let listed = project.proctor(["log"]).success().snapshot();
     let cycle = project.proctor(["tdd", "show", "--json"]).success().stdout;
     let shown = project.proctor(["show", "--json"]).success().stdout;
     let forget = || {
@@ -115,7 +115,7 @@ fn deleting_the_index_loses_nothing() {
         assert!(removed > 0, "there was an index");
     };
     forget();
-    assert_eq!(project.proctor(["log"]).success().stdout, listed);
+    assert_eq!(project.proctor(["log"]).success().snapshot(), listed);
     forget();
     assert_eq!(project.proctor(["tdd", "show", "--json"]).success().stdout, cycle);
     forget();
