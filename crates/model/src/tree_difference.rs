@@ -64,7 +64,9 @@ pub fn join_differences(first: &RunId, last: &RunId, steps: &[(RunId, Option<Tre
     let (mut at, mut is_whole) = (last, true);
     while at != first {
         let step = steps.iter().find(|(run, _)| run == at).and_then(|(_, difference)| difference.as_ref());
-        let Some(difference) = step.filter(|difference| difference.since < *at) else {
+        // A way that leads past the first run says nothing about it.
+        let is_between = |run: &RunId| (first.number()..at.number()).contains(&run.number());
+        let Some(difference) = step.filter(|difference| is_between(&difference.since)) else {
             is_whole = false;
             break;
         };
@@ -118,11 +120,7 @@ mod tests {
             join(2, 5, &[steps[0].clone(), (run(4), None), steps[1].clone()]),
             ("added b.py, removed c.py".to_owned(), true)
         );
-        assert_eq!(
-            join(4, 5, &steps),
-            ("added b.py, removed a.py, removed c.py".to_owned(), false),
-            "the way leads to another run"
-        );
+        assert_eq!(join(4, 5, &steps), (String::new(), false), "the way leads to another run");
         assert_eq!(join(2, 3, &[step(3, 2, 9, &[("a.py", "1", "1x")])]), ("mode changed a.py".to_owned(), false));
         assert_eq!(join(2, 3, &[(run(3), None)]), (String::new(), false));
         assert_eq!(join(2, 2, &[]), (String::new(), true));
