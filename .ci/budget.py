@@ -20,14 +20,14 @@ LIMITS = {
     "git": 1_910,
     "govern": 2_370,
     "index": 3_300,
-    "model": 7_240,
+    "model": 7_210,
     "plan": 15_090,
     "proctor": 11_180,
     "project": 11_930,
     "run": 10_230,
     "sandbox": 11_440,
     "service": 8_870,
-    "tools": 17_100,
+    "tools": 17_080,
     "tree": 6_200,
 }
 

@@ -1,14 +1,8 @@
 //! What `proctor gate` asks of a commit, and what is claimed of the runs on the commit's tree.
-//!
-//! The record of an agent's claim that the verdict contradicts.
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::{
-    Blocking, CommandExit, Digest, IsolationLevel, OverallResult, RunConditions, RunId, TaskId, Timestamp, TreeDigest, World,
-};
+use crate::{Blocking, CommandExit, Digest, IsolationLevel, OverallResult, RunConditions, RunId, TaskId, Timestamp, World};
 
 /// `[gate]`: which results a commit needs to count as proved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,23 +175,4 @@ pub enum ClaimSigner {
         /// The key's id.
         key: String,
     },
-}
-
-/// An agent said that the tests pass, and the verdict for the same tree says that they fail. Of the agent's message only the words of the
-/// claim are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ClaimRecord {
-    /// The agent's word on the command line, such as `codex`.
-    pub agent: String,
-    /// The words of the claim, at most 120 characters.
-    pub phrase: String,
-    /// SHA-256 of the whole message.
-    pub message: Digest,
-    pub task: TaskId,
-    /// The run whose verdict contradicts the claim.
-    pub run_id: RunId,
-    /// The digest of the tree that the run tested and that the agent left.
-    pub tree_digest: TreeDigest,
 }

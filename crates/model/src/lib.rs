@@ -8,6 +8,7 @@ mod action_kind;
 mod action_type;
 mod approval;
 mod check_record;
+mod claim;
 mod client_call;
 mod criteria;
 mod cycle;
@@ -16,6 +17,7 @@ mod digest;
 mod errno;
 mod evidence;
 mod exit_code;
+mod export_format;
 mod finding;
 mod freshness;
 mod further_test_counts;
@@ -26,6 +28,7 @@ mod ids;
 mod interpretation;
 mod isolation;
 mod key_record;
+mod large_report;
 mod ledger;
 mod mounts;
 mod observation;
@@ -35,10 +38,12 @@ mod path;
 mod person_asked;
 mod plan;
 mod policy;
+mod post;
 mod problem;
 mod process;
 mod protection;
 mod quote;
+mod repetition;
 mod report_file;
 mod retention;
 mod route;
@@ -47,6 +52,7 @@ mod sandbox_settings;
 mod service;
 mod shown;
 mod size;
+mod task_list;
 mod test_body;
 mod test_history;
 mod test_progress;
@@ -58,6 +64,7 @@ mod tool_row;
 mod tree;
 mod tree_difference;
 mod watch;
+mod words;
 
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
@@ -72,6 +79,7 @@ pub use check_record::{
     CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, CheckStanding, CheckState, FailingRow, FailureName,
     FailurePast, KnownCheck, LastCheckResult, checks_sentence, newest_fresh_failure,
 };
+pub use claim::ClaimRecord;
 pub use client_call::{
     BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
     SqlPart, sql_parts,
@@ -81,14 +89,12 @@ pub use criteria::{
     JudgedFailure, NoScalarError, TaskCompletion, TaskCondition, TaskCriteria,
 };
 pub use cycle::CycleRequest;
-pub use debt::{
-    DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, TaskListRecord, ViolationKind,
-    ViolationRecord, WorkType,
-};
+pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError, IdentityWriter};
 pub use errno::errno_name;
-pub use evidence::{EvidenceFile, EvidenceKind, ExportFormat, LargeReport, LargeReportReader};
+pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
+pub use export_format::ExportFormat;
 pub use finding::{
     CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
     TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
@@ -99,7 +105,7 @@ pub use freshness::{
 };
 pub use further_test_counts::FurtherTestCounts;
 pub use gate_policy::{
-    ClaimOrigin, ClaimRecord, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, WeakenedChanges,
+    ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, WeakenedChanges,
 };
 pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};
@@ -111,6 +117,7 @@ pub use isolation::{
     SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
+pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, ProgramEnding, ProgramRecord,
     RegistrationRecord, RetestRecord, RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
@@ -131,13 +138,15 @@ pub use plan::{
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, ToolPolicy};
-pub use problem::{Advice, BrokenRule, ChangeEffect, Gravity, Problem, SpecificationChange, TextPosition};
+pub use post::Post;
+pub use problem::{Advice, BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
     ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, HelperDeath, LimitEnforcement, LimitKind, ResourceLimits,
     SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
+pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
 pub use retention::{
     ArchiveRecord, PROPOSED_MAX_BYTES, PackedRun, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits,
@@ -152,11 +161,9 @@ pub use run_conditions::{
 };
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
-pub use shown::{
-    escaped_character, has_hidden_characters, has_word, is_assignment, is_hidden_character, is_variable_name, join_words,
-    quote_word, shown_json, shown_line, shown_lines, split_words,
-};
+pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::{ByteSize, decode_percent, encode_percent};
+pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{
     CheckCost, CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, MatrixTest, NamedTest,
@@ -172,6 +179,5 @@ pub use tool_row::{
 };
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 pub use tree_difference::{DifferingFile, TreeDifference, TreeFile, join_differences};
-pub use watch::{
-    AfterMovedRun, GitOperation, OnDisk, PollReason, Post, Repetitions, SyncId, WatchHint, WatchProblem, is_covered,
-};
+pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};
+pub use words::{has_word, is_assignment, is_variable_name, join_words, quote_word, split_words};

@@ -97,7 +97,7 @@ pub use pytest::{
     hiding_module, interpret_control, judge_hidden, may_be_replaced, may_have_control, modules_named, named_plugins, not_found,
     prepare_control, settings_may_rewrite_otherwise,
 };
-pub use recognise::{CommandForm, Recognition, calls_tool_the_same_way, recognise, recognise_script, remark, replaced_name};
+pub use recognise::{CommandForm, Recognition, recognise, recognise_script, remark};
 pub use reports::FILE_MARK;
 pub use server_signs::is_asked_behind;
 pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};

@@ -41,7 +41,8 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         render::line(&screen::header(name, &tree.before, style));
     }
     screen::specification_errors(&report).iter().for_each(render::line);
-    let look = ActionLook::of(&report.test_specification.task_id, options.failures, style);
+    let run_to_name = options.run.as_ref().map(|_| run.run_id.number());
+    let look = ActionLook { run: run_to_name, ..ActionLook::of(&report.test_specification.task_id, options.failures, style) };
     for result in screen::results(&report) {
         screen::action(result, look).iter().for_each(render::line);
     }
@@ -54,7 +55,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         RunForm::Archive => place,
     };
     let path = path.display().to_string();
-    screen::logs(&report, (run.form == RunForm::Directory).then_some(&path)).iter().for_each(render::line);
+    screen::logs(&report, (run.form == RunForm::Directory).then_some(&path), run_to_name).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     if run.form == RunForm::Archive {
         render::note(&screen::archived_hint(&run.run_id));

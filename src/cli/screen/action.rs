@@ -18,12 +18,14 @@ pub(crate) struct ActionLook {
     /// Whether each action has its id, such as `STEP.1`, in front of its name, and a blocking one its severity. A specification speaks of
     /// both; the project's own checks have names.
     pub(crate) is_specified: bool,
+    /// The number of the run that a command for its log has to name; `None` where that run is the newest.
+    pub(crate) run: Option<u64>,
 }
 
 impl ActionLook {
     /// Returns how the actions of a task look.
     pub(crate) fn of(task: &TaskId, failures: FailuresShown, style: Style) -> Self {
-        Self { failures, style, is_specified: *task != TaskId::default_task() }
+        Self { failures, style, is_specified: *task != TaskId::default_task(), run: None }
     }
 }
 
@@ -278,7 +280,8 @@ pub(super) fn show_log_command(result: &ActionResultV2, look: ActionLook) -> Str
     let has_plain_letters = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:/".contains(&byte));
     let is_word = |name: &str| name.starts_with(|first: char| first.is_ascii_alphanumeric()) && has_plain_letters(name);
     let name = Some(result.name.as_str()).filter(|name| !look.is_specified && is_word(name));
-    format!("proctor show --log {}", name.unwrap_or(result.action_id.as_str()))
+    let run = look.run.map(|run| format!("{run} ")).unwrap_or_default();
+    format!("proctor show {run}--log {}", name.unwrap_or(result.action_id.as_str()))
 }
 
 fn warnings(result: &ActionResultV2) -> Vec<String> {

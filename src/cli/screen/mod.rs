@@ -120,9 +120,10 @@ fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
 
 /// Returns one line for each blocking action with failed tests or findings: the places of its log and of its tool's report. Other
 /// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie; it is
-/// `None` for a run that is packed in an archive.
-pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>) -> Vec<String> {
-    let look = ActionLook::of(&report.test_specification.task_id, FailuresShown::None, Style::Plain);
+/// `None` for a run that is packed in an archive. `run` is the number that a command for the log has to name.
+pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>, run: Option<u64>) -> Vec<String> {
+    let task = &report.test_specification.task_id;
+    let look = ActionLook { run, ..ActionLook::of(task, FailuresShown::None, Style::Plain) };
     let directory = shown_path.and_then(|path| Path::new(path).parent());
     let blocking = results(report).filter(|result| result.blocking == Some(true) && failures::has_failures(result));
     let lines = blocking.filter_map(|result| {

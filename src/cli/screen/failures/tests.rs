@@ -51,7 +51,7 @@ fn findings(tool: &str, findings: Vec<Value>) -> ActionResultV2 {
 
 /// Returns the screen of an action, without its first line.
 fn screen(result: &ActionResultV2, shown: FailuresShown) -> String {
-    action(result, ActionLook { failures: shown, style: Style::Plain, is_specified: true })
+    action(result, ActionLook { failures: shown, style: Style::Plain, is_specified: true, run: None })
         .iter()
         .skip(1)
         .map(|line| format!("{line}\n"))
