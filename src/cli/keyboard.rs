@@ -38,7 +38,7 @@ impl OpenQuestion {
 }
 
 impl Keyboard {
-    /// Switches the mode; `None` if standard input is not a terminal, or its mode cannot be switched.
+    /// Switches the terminal so that each key is read at once and not shown; `None` if standard input is no terminal, or cannot be switched.
     pub(crate) fn enter() -> Option<Self> {
         let input = std::io::stdin();
         let before = terminal::is_input_terminal().then(|| tcgetattr(input.as_fd()).ok())??;

@@ -1,4 +1,4 @@
-//! Opens the page from a watch, at the run that its screen shows.
+//! Opens the page in a browser from `proctor watch`, at the run that its screen shows.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -248,7 +248,7 @@ pub struct SpecificationSource {
     pub file: String,
     pub schema_version: String,
     pub task_title: String,
-    /// The sprint that the specification belongs to.
+    /// The specification's own word for when its task is to be done. It is only shown.
     pub sprint_id: String,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,

@@ -35,7 +35,7 @@ const NOT_TAKEN: &str = "inputs";
 /// The longest file that is read for the paths that it names, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// The most files and directories that are looked at, so that a chain of them ends.
+/// The most files and directories that are looked at: files that name each other could be followed for ever.
 const MOST_LOOKED_AT: usize = 4_096;
 
 /// Directories of installed packages. What lies in one is of the environment, which has a digest of its own.

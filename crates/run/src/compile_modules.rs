@@ -116,7 +116,7 @@ struct ModuleSource {
     bytes: Vec<u8>,
 }
 
-/// What one process of the interpreter did.
+/// The modules that one process of the Python interpreter compiled.
 struct CompiledBatch {
     tag: CacheTag,
     /// The compiled modules in the order in which they were asked for; `None` for a source that cannot be compiled.

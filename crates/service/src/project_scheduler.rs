@@ -98,8 +98,8 @@ impl ProjectScheduler {
         self.perform_at(now, effects)
     }
 
-    /// Handles a report of the worker about a run or about changed settings. Reports about status checks, errands and openings
-    /// are left to the host.
+    /// Handles what the worker's thread reports of a run or of changed settings. What it reports of other work (how a project stands, the
+    /// opening of a project, what a person or an agent asked for between runs) is handled by the service's loop.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { index, .. }) => {

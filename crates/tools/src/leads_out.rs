@@ -42,7 +42,7 @@ pub enum ManifestPlace {
     Beside,
 }
 
-/// Returns whether a file is read for the paths that it names, by its name.
+/// Decides by a file's name whether its content may name paths outside of the tree, and so has to be read.
 pub fn may_lead_out(name: &str) -> bool {
     MANIFESTS.split(' ').any(|pattern| fits_pattern(pattern, name)) || (configures_a_tool(name) && !name.ends_with(".py"))
 }

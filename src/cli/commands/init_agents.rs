@@ -24,7 +24,8 @@ struct PlannedFile {
     added: Vec<String>,
 }
 
-/// Writes the section into each of the files that is there. Everything is looked at before anything is written.
+/// Writes the section about proctor into each file with instructions for agents that is there, such as `AGENTS.md`. All of them are read
+/// before the first is written.
 pub(super) fn write_sections(root: &Path, asks: Asking) -> Result<CommandExit, CommandError> {
     let mut planned = Vec::new();
     for name in files(root) {

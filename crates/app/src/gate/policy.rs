@@ -20,7 +20,8 @@ use proctor_tree::CommitRefusal;
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// What is said of a commit whose `[gate]` is weaker than proctor's defaults, where nothing trusted is known.
+/// Said where there is no trusted commit to compare with, so that only proctor's defaults are, and the commit's `[gate]` is weaker than
+/// they are.
 pub(super) const WEAKER_THAN_DEFAULTS: &str = "its [gate] accepts more than proctor's defaults, and nothing trusted is known";
 
 /// The side that a policy comes from.
@@ -62,7 +63,7 @@ pub enum TrustedBecause {
     NotTheCopy,
     /// The push goes there.
     Target,
-    /// The push makes something that the remote repository is not known to have, and this is its default branch.
+    /// The push creates a branch or a tag that the remote repository is not known to have: its default branch is trusted instead.
     NewTarget,
 }
 
@@ -133,7 +134,7 @@ impl Trusted {
         matches!(self, Self::Commit { why: TrustedBecause::Named, .. })
     }
 
-    /// Returns the trusted commit, if the policy comes from one.
+    /// Returns the commit that the gate's policy comes from; `None` if it comes from a file or from proctor's defaults.
     pub(super) fn commit(&self) -> Option<ObjectId> {
         match self {
             Self::Commit { commit, .. } => Some(*commit),

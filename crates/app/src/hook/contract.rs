@@ -126,9 +126,9 @@ const fn end(name: &'static str, what: HookEvent, block: BlockForm, person: Pers
     EventRow { message, ..event(name, what, block, ContextForm::Never, person) }
 }
 
-/// The time-out of an event at which proctor may wait for a verdict, in seconds. `hook_wait` is at most 40 seconds.
+/// The time-out of a hook's event at which proctor may wait for a verdict, in seconds. `hook_wait` is at most 40 seconds.
 const TURN_TIMEOUT: u64 = 60;
-/// The time-out of an event at which proctor only reads, in seconds.
+/// The time-out of a hook's event at which proctor only reads, such as the start of a session, in seconds.
 const START_TIMEOUT: u64 = 10;
 
 /// The most directories of one agent that are looked at.

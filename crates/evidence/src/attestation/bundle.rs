@@ -64,7 +64,7 @@ pub fn parse_attestation_bundle(bytes: &[u8]) -> Result<Vec<u8>, BundleError> {
 
 // Signs attestations with the store's key.
 
-/// Signs with the key that the store uses now.
+/// Signs attestations with the key that the store uses now.
 #[derive(Debug)]
 pub struct Attestor {
     signer: Signer,

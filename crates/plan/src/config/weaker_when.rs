@@ -5,9 +5,9 @@ use proctor_model::SettingValue;
 /// The change of a setting for which a person may have to be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeakerWhen {
-    /// The number becomes lower. No limit, which is written as `off`, is higher than every number.
+    /// The number becomes lower. `off` means that there is no limit, and counts as higher than every number.
     Lower,
-    /// The number becomes higher. No limit, which is written as `off`, is higher than every number.
+    /// The number becomes higher. `off` means that there is no limit, and counts as higher than every number.
     Higher,
     /// The list gets entries.
     Added,

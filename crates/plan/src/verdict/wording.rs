@@ -121,7 +121,7 @@ pub(in crate::verdict) enum AgentWord {
     ImplementFix,
     /// Add tests, or enable existing ones.
     AddTests,
-    /// Make the action faster, or raise its time limit.
+    /// The action was ended at its time limit: make it faster, or raise the limit.
     OptimizeOrRaiseTimeout,
     /// Ask a person, who must find or remove the cause.
     AskHuman,

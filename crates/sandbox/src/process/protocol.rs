@@ -40,7 +40,7 @@ pub(super) enum DescriptorRole {
 /// namespaces. The reason follows.
 pub(crate) const NO_OWN_NETWORK: &str = "no network of the run's own can be made: ";
 
-/// A child that is to be started.
+/// What the launcher needs to start a child process.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchedChild {
     /// The absolute path of the program, from [`crate::process::resolve_program`].

@@ -117,8 +117,8 @@ impl OpenedStore {
     }
 }
 
-/// Where this process finds the layers of the run. Layers in memory are attached over the store's empty directory of layers,
-/// because the action's own `/dev/shm` covers their path.
+/// Where this process finds the overlay layers of the run. Layers that lie in `/dev/shm` cannot be reached there, because the action has a
+/// `/dev/shm` of its own: they are mounted on the store's directory of layers, which is empty then.
 struct PlaceOfLayers<'s> {
     memory: Option<&'s Path>,
     attached: PathBuf,

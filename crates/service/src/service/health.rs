@@ -24,7 +24,7 @@ pub(super) struct ProjectHealth {
 #[derive(Debug)]
 struct Trouble {
     health: ServiceTrouble,
-    /// The pause before the attempt after the next one.
+    /// How long is waited after the next attempt, if it fails too. The next attempt itself is made at `again`.
     pause: Duration,
     again: Moment,
     owed: BTreeSet<TaskId>,

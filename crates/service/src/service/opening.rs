@@ -26,7 +26,7 @@ use proctor_tree::watch::{WatchError, WatchHub, Watcher};
 pub(crate) enum OpeningReason {
     /// The ledger lists the project as served.
     Served(ProjectId),
-    /// A client adds the project.
+    /// A command or program that is connected to the service has asked it to watch the project.
     Added(Asker),
 }
 

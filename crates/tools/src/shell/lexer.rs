@@ -53,7 +53,7 @@ const OPERATORS: &[(&str, &str)] = &[
 /// The operators after which a file, a descriptor or a text is named.
 const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", "&>", ">&", ">>", ">|", "<&", "<>", ">", "<"];
 
-/// The tokens of a script, and what else was found while it was split.
+/// A script that was split into tokens.
 #[derive(Debug, Default)]
 pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
