@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
 use crate::config::policy::read_override;
-use crate::config::sandbox::NETWORK;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
@@ -15,8 +14,8 @@ use crate::config::values::{
 };
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
-    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, ParallelChecks, ReportFile, ReportFormat, Reuse,
-    SkipWhileUnchanged, Tool,
+    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, NetworkAccess, OnSurvivors, ParallelChecks, ReportFile,
+    ReportFormat, Reuse, SkipWhileUnchanged, Tool,
 };
 
 /// The tools that `tool` can name.
@@ -158,7 +157,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
     let policy = read_override(&section.table(document, "policy"), document);
-    let network = section.optional(document, "network", choice(NETWORK)).map(|network| network.value);
+    let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
     let action = ActionSettings { network, ..action? };
     let policy = WrittenValue { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
     let after = after.unwrap_or_else(|| WrittenValue { value: Vec::new(), place: None });
@@ -191,7 +190,7 @@ fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, default
         creates: creates.map(|placed| placed.value).unwrap_or_default(),
     };
     let service = read_service(section, document);
-    let network = section.optional(document, "network", choice(NETWORK)).map(|network| network.value);
+    let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
     Some(Prerequisite { action: ActionSettings { network, ..action? }, once, service })
 }
 
