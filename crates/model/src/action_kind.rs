@@ -190,17 +190,10 @@ impl ActionKind {
     }
 }
 
-impl FileCheck {
+words! {
     /// Returns the name of the requirement in a specification.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Exists => "EXISTS",
-            Self::ContentMatch { .. } => "CONTENT_MATCH",
-            Self::SchemaValid { .. } => "SCHEMA_VALID",
-            Self::HashMatch { .. } => "HASH_MATCH",
-            Self::SizeCheck { .. } => "SIZE_CHECK",
-        }
-    }
+    pub fn FileCheck::word(&self): Exists "EXISTS", ContentMatch "CONTENT_MATCH", SchemaValid "SCHEMA_VALID",
+        HashMatch "HASH_MATCH", SizeCheck "SIZE_CHECK"
 }
 
 words! {

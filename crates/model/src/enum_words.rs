@@ -2,13 +2,21 @@
 
 /// Gives each variant of an enum its word, by a method with the name and the documentation that stand before the rows. `ALL` adds the
 /// list of all variants, `WORDS` the list of all words with their variants, both in the order of the rows. A variant without a row does not
-/// compile.
+/// compile. `(&self)` after the name is for an enum that is not copied.
 #[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $vis:vis fn $enum:ident::$method:ident: $($variant:ident $word:literal),+) => {
         impl $enum {
             $(#[$doc])*
             $vis const fn $method(self) -> &'static str {
+                match self { $(Self::$variant { .. } => $word),+ }
+            }
+        }
+    };
+    ($(#[$doc:meta])* $vis:vis fn $enum:ident::$method:ident(&self): $($variant:ident $word:literal),+) => {
+        impl $enum {
+            $(#[$doc])*
+            $vis const fn $method(&self) -> &'static str {
                 match self { $(Self::$variant { .. } => $word),+ }
             }
         }

@@ -1,6 +1,7 @@
 //! Reads `[[check]]`, `[[prerequisite]]`, `[[cleanup]]`, and the defaults of all actions.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::config::command::{Shell, command};
@@ -19,26 +20,8 @@ use proctor_model::{
 };
 
 /// The tools that `tool` can name.
-const TOOLS: &[(&str, Tool)] = &{
-    const COUNT: usize = {
-        let (mut count, mut place) = (0, 0);
-        while place < Tool::ALL.len() {
-            count += !Tool::ALL[place].is_of_report() as usize;
-            place += 1;
-        }
-        count
-    };
-    let mut words = [("", Tool::ALL[0]); COUNT];
-    let (mut count, mut place) = (0, 0);
-    while place < Tool::ALL.len() {
-        if !Tool::ALL[place].is_of_report() {
-            words[count] = (Tool::ALL[place].word(), Tool::ALL[place]);
-            count += 1;
-        }
-        place += 1;
-    }
-    words
-};
+static TOOLS: LazyLock<Vec<(&str, Tool)>> =
+    LazyLock::new(|| Tool::ALL.into_iter().filter(|tool| !tool.is_of_report()).map(|tool| (tool.word(), tool)).collect());
 
 const FORMATS: &[(&str, ReportFormat)] = &[
     ("junit", ReportFormat::Junit),
@@ -140,7 +123,7 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
 }
 
 fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
-    let tool = section.optional(document, "tool", choice(TOOLS));
+    let tool = section.optional(document, "tool", choice(&TOOLS));
     // A misspelt value of `tool` is reported already. The missing command is only a consequence, so it is not reported
     // as a second problem.
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
