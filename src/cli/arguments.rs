@@ -102,7 +102,7 @@ pub(crate) struct RunOptions {
     #[arg(long = "check", value_name = "NAME")]
     pub(crate) checks: Vec<String>,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
-    #[arg(long, value_parser = one_of(PHASES), ignore_case = true)]
+    #[arg(long, value_parser = one_of(&Phase::WORDS), ignore_case = true)]
     pub(crate) phase: Option<Phase>,
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
@@ -226,13 +226,13 @@ pub(crate) enum TddVerb {
         #[arg(default_value = "default", value_name = "TASK")]
         task: String,
         /// The phase to begin in
-        #[arg(long, value_parser = one_of(PHASES), ignore_case = true, default_value = "RED")]
+        #[arg(long, value_parser = one_of(&Phase::WORDS), ignore_case = true, default_value = "RED")]
         phase: Phase,
     },
     /// Set the phase of a started cycle
     Phase {
         /// The phase
-        #[arg(value_parser = one_of(PHASES), ignore_case = true)]
+        #[arg(value_parser = one_of(&Phase::WORDS), ignore_case = true)]
         phase: Phase,
         /// The task
         #[arg(default_value = "default", value_name = "TASK")]
@@ -310,9 +310,6 @@ pub(crate) struct WhyOptions {
     #[arg(long)]
     pub(crate) json: bool,
 }
-
-/// The phases that the command line takes.
-const PHASES: &[(&str, Phase)] = &[("RED", Phase::Red), ("GREEN", Phase::Green), ("REFACTOR", Phase::Refactor)];
 
 /// The nodes to which a person may send a task that waits at HUMAN_REVIEW. HUMAN_REVIEW itself is no choice.
 const NODES: &[(&str, NextNode)] =

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::run::RunOutcomeV1;
-use crate::status::HealthV1;
-use proctor_model::{ActionId, EndedTest, ProjectId, ResultType, RunId, TaskId, TestProgress, TriggerKind};
+use proctor_model::{
+    ActionId, EndedTest, ProjectId, ResultType, RunId, ServiceTrouble, TaskId, TestProgress, TriggerKind, words,
+};
 
 /// An event of the service. Its `kind` is also the name in the `event:` line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +63,7 @@ pub enum EventV1 {
     Health {
         project: ProjectId,
         /// The problem; `None` if the service judges the project again.
-        health: Option<HealthV1>,
+        health: Option<ServiceTrouble>,
     },
     /// The service began to watch a project.
     Added {
@@ -89,23 +90,11 @@ pub enum EndReasonV1 {
     Stopping,
 }
 
-impl EventV1 {
+words! {
     /// Returns the name that stands in the `event:` line of the event stream.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::RunStarted { .. } => "runStarted",
-            Self::ActionStarted { .. } => "actionStarted",
-            Self::ActionProgress { .. } => "actionProgress",
-            Self::ActionEnded { .. } => "actionEnded",
-            Self::RunFinished { .. } => "runFinished",
-            Self::Changed { .. } => "changed",
-            Self::Health { .. } => "health",
-            Self::Added { .. } => "added",
-            Self::Removed { .. } => "removed",
-            Self::Missed => "missed",
-            Self::End { .. } => "end",
-        }
-    }
+    pub fn EventV1::name(&self): RunStarted "runStarted", ActionStarted "actionStarted",
+        ActionProgress "actionProgress", ActionEnded "actionEnded", RunFinished "runFinished", Changed "changed",
+        Health "health", Added "added", Removed "removed", Missed "missed", End "end"
 }
 
 #[cfg(test)]

@@ -32,6 +32,4 @@ pub use project::{
 };
 pub use routes::{MethodV1, ParameterV1, PastRoute, ROUTES, Route, RouteName, routes_page};
 pub use run::{RunAnswerV1, RunOutcomeV1, RunRequestV1, VariableV1};
-pub use status::{
-    AnswerV1, CountedV1, HealthV1, InTimeV1, ProjectStatusV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1,
-};
+pub use status::{AnswerV1, CountedV1, InTimeV1, ProjectStatusV1, ServiceV1, StateV1, StatusV1, TaskStatusV1, VerdictV1};

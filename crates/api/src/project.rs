@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::status::{HealthV1, VerdictV1, clock_problem};
+use crate::status::{VerdictV1, clock_problem};
 use proctor_model::{PersonAsked, ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, TddState, Timestamp, VerdictStatus};
 
 /// The answer of `GET /v1/projects`.
@@ -47,7 +47,7 @@ pub struct ListedV1 {
     pub problems: Vec<String>,
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub health: Option<HealthV1>,
+    pub health: Option<ServiceTrouble>,
 }
 
 /// A task in a list of projects.
@@ -104,7 +104,7 @@ impl ListedV1 {
         let listed =
             |task: &VerdictStatus| ListedTaskV1 { task: task.task.clone(), verdict: task.verdict.as_ref().map(VerdictV1::from) };
         let tasks = standing.tasks.iter().filter(|_| is_known).map(listed).collect();
-        let health = clock_problem(standing, now).as_ref().map(HealthV1::from);
+        let health = clock_problem(standing, now);
         let person = standing.tasks.iter().find_map(|task| task.person.clone());
         Self { watching, doing, verdict, tasks, person, problems: standing.problems.clone(), health }
     }
@@ -118,7 +118,7 @@ impl ListedV1 {
 
     /// Names what keeps the service from judging the project, if anything does.
     pub fn with_health(self, health: Option<&ServiceTrouble>) -> Self {
-        Self { health: health.map(HealthV1::from).or(self.health), ..self }
+        Self { health: health.cloned().or(self.health), ..self }
     }
 }
 

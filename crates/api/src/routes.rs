@@ -1,5 +1,7 @@
 //! The table of all routes. The router, the page of `proctor generate api` and their tests are made from this table.
 
+use proctor_model::words;
+
 /// A route of the control socket: its method and path, and the texts about it on the page that `proctor generate api` prints.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
@@ -91,56 +93,48 @@ pub struct ParameterV1 {
     pub default: &'static str,
 }
 
+/// A route that only reads, without parameters.
+const fn get(name: RouteName, path: &'static str) -> Route {
+    Route { name, method: MethodV1::Get, path, parameters: &[], summary: "", body: "" }
+}
+
+const fn post(name: RouteName, path: &'static str) -> Route {
+    Route { method: MethodV1::Post, ..get(name, path) }
+}
+
+const fn delete(name: RouteName, path: &'static str) -> Route {
+    Route { method: MethodV1::Delete, ..get(name, path) }
+}
+
 /// Every route of the control socket. The service answers these, and `proctor generate api` describes them.
 pub const ROUTES: &[Route] = &[
     Route {
-        name: RouteName::Status,
-        method: MethodV1::Get,
-        path: "/v1/status",
-        parameters: &[],
         summary: "How the verdicts of all served projects stand to their trees as they are now, by a look at what the watchers heard of. \
                   A write that makes no event (through a mapping, or by a name outside of the tree) is in it after the next sweep; \
                   …/verdict looks at the whole tree.",
-        body: "",
+        ..get(RouteName::Status, "/v1/status")
     },
     Route {
-        name: RouteName::Projects,
-        method: MethodV1::Get,
-        path: "/v1/projects",
-        parameters: &[],
         summary: "Every registered project: whether the service watches it and how, what goes on, and the last verdict by the ledger. \
                   No tree is looked at.",
-        body: "",
+        ..get(RouteName::Projects, "/v1/projects")
     },
     Route {
-        name: RouteName::Add,
-        method: MethodV1::Post,
-        path: "/v1/projects",
-        parameters: &[],
         summary: "Watch a registered project from here on, also after a restart. A directory that is not registered is refused (409): \
                   registering approves a plan, and a request proves nothing about who asks. `proctor service add` registers.",
         body: r#"{"root": "/home/me/shop"}"#,
+        ..post(RouteName::Add, "/v1/projects")
     },
     Route {
-        name: RouteName::Remove,
-        method: MethodV1::Delete,
-        path: "/v1/projects/{id}",
-        parameters: &[],
         summary: "Leave a project alone from here on. Its evidence and its id stay.",
-        body: "",
+        ..delete(RouteName::Remove, "/v1/projects/{id}")
     },
     Route {
-        name: RouteName::Run,
-        method: MethodV1::Post,
-        path: "/v1/projects/{id}/runs",
-        parameters: &[],
         summary: "Run the checks, or those that are named. Answered when the run is over; one under way is waited for first.",
         body: r#"{"task": "default", "checks": ["pytest"]}"#,
+        ..post(RouteName::Run, "/v1/projects/{id}/runs")
     },
     Route {
-        name: RouteName::Verdict,
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/verdict",
         parameters: &[
             ParameterV1 { name: "task", values: "a task's id", default: "default" },
             ParameterV1 { name: "wait", values: "fresh, none", default: "none" },
@@ -149,30 +143,20 @@ pub const ROUTES: &[Route] = &[
         summary: "How a project stands, the task that is asked about first. With wait=fresh: answered when that has a verdict for \
                   the tree as it is now; a run is started where none is under way. `failures` of a task says what failed in the run of its \
                   last verdict.",
-        body: "",
+        ..get(RouteName::Verdict, "/v1/projects/{id}/verdict")
     },
     Route {
-        name: RouteName::Phase,
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/phase",
         parameters: &[ParameterV1 { name: "task", values: "a task's id", default: "default" }],
         summary: "How the red, green, refactor cycle of a task stands.",
-        body: "",
+        ..get(RouteName::Phase, "/v1/projects/{id}/phase")
     },
     Route {
-        name: RouteName::SetPhase,
-        method: MethodV1::Post,
-        path: "/v1/projects/{id}/phase",
-        parameters: &[],
         summary: "Change the cycle: verb start or phase (with phase RED, GREEN or REFACTOR), reset, resolve (with to and reason). What \
                   only a person may decide is refused (409) unless the process that asks has a terminal as its standard input.",
         body: r#"{"verb": "start", "task": "default", "phase": "RED"}"#,
+        ..post(RouteName::SetPhase, "/v1/projects/{id}/phase")
     },
     Route {
-        name: RouteName::Requests,
-        method: MethodV1::Post,
-        path: "/v1/projects/{id}/requests",
-        parameters: &[],
         summary: "What an agent asks. REQUEST_STATUS_UPDATE (with status): what the task amounts to, computed from the sealed report \
                   of the run that is a verdict for the tree as it is now (`restsOnKeptCaches` where a check found a tool's cache of an \
                   earlier run). REQUEST_RETEST: runs the checks; refused (409) where \
@@ -181,32 +165,23 @@ pub const ROUTES: &[Route] = &[
                   what a person is asked before anything runs (`person`); with the text of another one (`specification`) or its file \
                   (`path`) about that.",
         body: r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#,
+        ..post(RouteName::Requests, "/v1/projects/{id}/requests")
     },
     Route {
-        name: RouteName::Approval,
-        method: MethodV1::Post,
-        path: "/v1/projects/{id}/approval",
-        parameters: &[],
         summary: "Always refused (409): no request can approve a plan. A person registers a project at a terminal, which approves its \
                   plan: proctor service add, proctor run.",
-        body: "",
+        ..post(RouteName::Approval, "/v1/projects/{id}/approval")
     },
     Route {
-        name: RouteName::Heard,
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/heard",
         parameters: &[ParameterV1 {
             name: "path",
             values: "a path in the project, percent-encoded",
             default: "none: it is needed",
         }],
         summary: "What was heard of a path last, whether it belonged to the tree then, and which rule decided.",
-        body: "",
+        ..get(RouteName::Heard, "/v1/projects/{id}/heard")
     },
     Route {
-        name: RouteName::Past(PastRoute::Runs),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/runs",
         parameters: &[
             ParameterV1 { name: "limit", values: "20, a number up to 10000", default: "20" },
             ParameterV1 { name: "task", values: "a task's id", default: "none: runs of every task" },
@@ -217,60 +192,40 @@ pub const ROUTES: &[Route] = &[
         summary: "The runs, newest first, as `proctor log --json` prints them: verdict, tree, duration, how the tests ended, what failed, \
                   whether a failure is flaky, and whether the evidence is kept. With failed=yes only runs that did not pass; with a test \
                   only runs that had it, and with both only those in which it failed.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::Runs), "/v1/projects/{id}/runs")
     },
     Route {
-        name: RouteName::Past(PastRoute::RunDetails),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/runs/{run}",
-        parameters: &[],
         summary: "One run, by id or number, and the names of the files that it was sealed with.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::RunDetails), "/v1/projects/{id}/runs/{run}")
     },
     Route {
-        name: RouteName::Past(PastRoute::RunFile),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/runs/{run}/files/{name}",
-        parameters: &[],
         summary: "A file of a run, byte for byte, after it was compared with its sealed hash: execution-report.json, a log, a record. With \
                   the header `range` (one range of bytes) a part of it (206); a part has 16 MiB at most.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::RunFile), "/v1/projects/{id}/runs/{run}/files/{name}")
     },
     Route {
-        name: RouteName::Past(PastRoute::Tests),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/tests",
         parameters: &[
             ParameterV1 { name: "task", values: "a task's id", default: "none: tests of every task" },
             ParameterV1 { name: "limit", values: "1000, a number up to 10000", default: "1000" },
             ParameterV1 { name: "skip", values: "0, a number", default: "0" },
         ],
         summary: "The known tests, sorted by task, check and id, each with its key.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::Tests), "/v1/projects/{id}/tests")
     },
     Route {
-        name: RouteName::Past(PastRoute::TestPast),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/tests/{test}",
         parameters: &[ParameterV1 { name: "limit", values: "20, a number up to 10000", default: "20" }],
         summary: "The past of a test, by its key, as `proctor history --json` prints it.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::TestPast), "/v1/projects/{id}/tests/{test}")
     },
     Route {
-        name: RouteName::Past(PastRoute::Compare),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/compare",
         parameters: &[
             ParameterV1 { name: "from", values: "a run's id or number", default: "none: it is needed" },
             ParameterV1 { name: "to", values: "a run's id or number", default: "none: it is needed" },
         ],
         summary: "How two runs of a task differ, as `proctor history diff --json` prints it.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::Compare), "/v1/projects/{id}/compare")
     },
     Route {
-        name: RouteName::Past(PastRoute::Matrix),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/matrix",
         parameters: &[
             ParameterV1 { name: "task", values: "a task's id", default: "default" },
             ParameterV1 { name: "runs", values: "60, a number up to 500", default: "60" },
@@ -279,67 +234,44 @@ pub const ROUTES: &[Route] = &[
         summary: "How the tests of a task ended in its last runs. `cells` of a test has a letter for each run, in the order of `runs`: p \
                   passed, f failed, e error, s skipped, x both passed and failed in one run, . not in that run. Tests that passed and \
                   failed on equal trees come first, then those that fail now.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::Matrix), "/v1/projects/{id}/matrix")
     },
     Route {
-        name: RouteName::Past(PastRoute::Trends),
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/trends",
         parameters: &[
             ParameterV1 { name: "task", values: "a task's id", default: "none: runs of every task" },
             ParameterV1 { name: "runs", values: "200, a number up to 2000", default: "200" },
         ],
         summary: "How long the last runs and their checks took, how their tests ended, and how long a task stayed red: from the end of \
                   the first run that failed to the end of the next that passed.",
-        body: "",
+        ..get(RouteName::Past(PastRoute::Trends), "/v1/projects/{id}/trends")
     },
     Route {
-        name: RouteName::Verification,
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/runs/{run}/verification",
-        parameters: &[],
         summary: "Verifies the evidence of a run: hashes, signatures and the ledger. As `proctor verify RUN --json` prints it.",
-        body: "",
+        ..get(RouteName::Verification, "/v1/projects/{id}/runs/{run}/verification")
     },
     Route {
-        name: RouteName::Gate,
-        method: MethodV1::Get,
-        path: "/v1/projects/{id}/gate",
         parameters: &[ParameterV1 { name: "commit", values: "a commit as git names it, percent-encoded", default: "HEAD" }],
         summary: "Whether a commit is proved by the runs that there are, as `proctor gate --json` prints it. Nothing is run or recorded.",
-        body: "",
+        ..get(RouteName::Gate, "/v1/projects/{id}/gate")
     },
     Route {
-        name: RouteName::Page,
-        method: MethodV1::Post,
-        path: "/v1/page",
-        parameters: &[],
         summary: "Opens the page for a browser of this machine: the service listens on loopback from then on, and answers the routes that \
                   only read to whoever has a token. `ticket` is exchanged for one once, within a minute; `file` is a file of this user \
                   that sends a browser there. `proctor open` asks for it.",
         body: r#"{"to": "/"}"#,
+        ..post(RouteName::Page, "/v1/page")
     },
     Route {
-        name: RouteName::Events,
-        method: MethodV1::Get,
-        path: "/v1/events",
-        parameters: &[],
         summary: "Server-sent events: runStarted, actionStarted, actionProgress, actionEnded, runFinished, changed, health, added, removed, and end when \
                   nothing follows. Each has an id. With the header `last-event-id` the events since then are sent first; where they are not \
                   kept any more (128 are), or the service was started anew, the first event is missed.",
-        body: "",
+        ..get(RouteName::Events, "/v1/events")
     },
 ];
 
-impl MethodV1 {
+words! {
     /// Returns the method's name in HTTP.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Delete => "DELETE",
-        }
-    }
+    pub fn MethodV1::word: Get "GET", Post "POST", Delete "DELETE"
 }
 
 impl Route {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use proctor_model::{Digest, ProjectId, RunId, TaskId};
+use proctor_model::{Digest, ProjectId, RunId, TaskId, words};
 
 /// The body of `POST /v1/projects/{id}/runs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,23 +73,11 @@ pub enum RunOutcomeV1 {
     Failed,
 }
 
-impl RunOutcomeV1 {
+words! {
     /// Returns the word that stands for this outcome in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Judged => "judged",
-            Self::Moved => "moved",
-            Self::Interrupted => "interrupted",
-            Self::Superseded => "superseded",
-            Self::Unchanged => "unchanged",
-            Self::Untriggered => "untriggered",
-            Self::NeedsHuman => "needsHuman",
-            Self::Waits => "waits",
-            Self::NotApproved => "notApproved",
-            Self::ConfigurationWrong => "configurationWrong",
-            Self::Failed => "failed",
-        }
-    }
+    pub fn RunOutcomeV1::word: Judged "judged", Moved "moved", Interrupted "interrupted", Superseded "superseded",
+        Unchanged "unchanged", Untriggered "untriggered", NeedsHuman "needsHuman", Waits "waits",
+        NotApproved "notApproved", ConfigurationWrong "configurationWrong", Failed "failed"
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::FailuresV1;
 use proctor_model::{
-    CheckStanding, CommandExit, Digest, FewerTests, Freshness, HealthProblem, IsolationLevel, LastVerdict, OverallResult,
-    OverallStatus, PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId,
-    TddState, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    CheckStanding, CommandExit, Digest, FewerTests, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus,
+    PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TddState,
+    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -70,7 +70,7 @@ pub struct ProjectStatusV1 {
     pub problems: Vec<String>,
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub health: Option<HealthV1>,
+    pub health: Option<ServiceTrouble>,
 }
 
 /// A task and the state of its verdict.
@@ -217,13 +217,13 @@ impl ProjectStatusV1 {
             serving,
             tasks: standing.tasks.iter().map(TaskStatusV1::from).collect(),
             problems: standing.problems.clone(),
-            health: health.as_ref().map(HealthV1::from),
+            health,
         }
     }
 
     /// Names what keeps the service from judging the project, if anything does.
     pub fn with_health(self, health: Option<&ServiceTrouble>) -> Self {
-        Self { health: health.map(HealthV1::from).or(self.health), ..self }
+        Self { health: health.cloned().or(self.health), ..self }
     }
 
     /// Returns the exit code for a command that asks about a task: the task's own. For a task that the project does not
@@ -311,44 +311,5 @@ impl From<&LastVerdict> for VerdictV1 {
             isolation: verdict.isolation,
             report: verdict.report.display().to_string(),
         }
-    }
-}
-
-// What keeps the service from judging a project although nothing is wrong with the project.
-
-/// A problem that keeps the service from judging a project, for example a full disk. The service tries again by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HealthV1 {
-    /// The name of the problem, for programs.
-    pub problem: HealthProblem,
-    /// The problem and the error message with its causes, for people.
-    pub message: String,
-    /// What a person can do about it.
-    pub mend: String,
-    /// When the problem was first noticed.
-    pub since: Timestamp,
-}
-
-impl From<&ServiceTrouble> for HealthV1 {
-    fn from(health: &ServiceTrouble) -> Self {
-        let message = format!("{}: {}", health.problem.words(), health.cause);
-        Self { problem: health.problem, message, mend: health.mend.clone(), since: health.since }
-    }
-}
-
-impl HealthV1 {
-    /// Returns the same lines for a command that tried it itself, without the service.
-    pub fn lines_without_service(&self) -> [String; 2] {
-        [format!("cannot judge: {}", self.message), format!("hint: {}; then run the command again", self.mend)]
-    }
-
-    /// Returns the lines that tell a person of the problem and of the mend.
-    pub fn lines(&self) -> [String; 2] {
-        [
-            format!("cannot judge since {}: {}", self.since, self.message),
-            format!("hint: {}; a running service tries again by itself", self.mend),
-        ]
     }
 }

@@ -41,7 +41,8 @@ pub fn health_behind(error: &(dyn Error + 'static), since: Timestamp) -> Option<
 /// Returns the problem with its mend. If the table of problems has no mend, the error's own `hint` is the mend.
 pub fn health(problem: HealthProblem, cause: String, hint: Option<String>, since: Timestamp) -> ServiceTrouble {
     let mend = problem.mend().map(str::to_owned).or(hint);
-    ServiceTrouble { problem, cause, mend: mend.unwrap_or_else(|| "see the service's log".to_owned()), since }
+    let message = problem.message(&cause);
+    ServiceTrouble { problem, message, mend: mend.unwrap_or_else(|| "see the service's log".to_owned()), since }
 }
 
 /// Returns the problem behind an error of the project.

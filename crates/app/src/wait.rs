@@ -15,7 +15,7 @@ use crate::project::specification_files::{self, EVERY_TASK};
 use crate::serving::{self, MARGIN, ServedProject};
 use crate::status;
 use crate::work_trees::register_linked_work_tree;
-use proctor_api::{AnswerV1, HealthV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
+use proctor_api::{AnswerV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use proctor_evidence::LockError;
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Freshness, ProjectStatus, ServiceTrouble, Serving, StopReason, TaskId, TriggerKind, WaitStep};
@@ -193,7 +193,7 @@ fn without_run(environment: &Environment, (root, task): (&Path, &TaskId), error:
         }
         // The same problem keeps the state from being read.
         Err(_) => {
-            let [what, mend] = HealthV1::from(&trouble).lines_without_service();
+            let [what, mend] = trouble.lines_without_service();
             let error = CommandError::new(CommandExit::NoFreshVerdict, what);
             Err(error.hint(mend.strip_prefix("hint: ").unwrap_or(&mend).to_owned()))
         }

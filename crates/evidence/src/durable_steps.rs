@@ -1,5 +1,7 @@
 //! The steps that bring a run safely to disk, in their order.
 
+use proctor_model::words;
+
 /// A step in making a run durable. The step is reported to a `DurableStepObserver` when it is done.
 ///
 /// A process may die between any two steps. Before [`DurableStep::LedgerCommitted`] the run becomes INTERRUPTED. After
@@ -33,36 +35,10 @@ pub enum DurableStep {
 /// A function that is called after each step. A test may end the process in it, to see what recovery does.
 pub type DurableStepObserver<'a> = &'a dyn Fn(DurableStep);
 
-impl DurableStep {
-    /// All steps, in the order in which a run takes them.
-    pub const ALL: [Self; 11] = [
-        Self::RunRecordWritten,
-        Self::RunRecordSynced,
-        Self::FilesSynced,
-        Self::ReportWritten,
-        Self::SignaturesWritten,
-        Self::ManifestWritten,
-        Self::DirectorySynced,
-        Self::LedgerCommitted,
-        Self::IndexUpdated,
-        Self::LatestLinked,
-        Self::Published,
-    ];
-
+words! {
     /// Returns the name by which tests select the step.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RunRecordWritten => "run-record-written",
-            Self::RunRecordSynced => "run-record-synced",
-            Self::FilesSynced => "files-synced",
-            Self::ReportWritten => "report-written",
-            Self::SignaturesWritten => "signatures-written",
-            Self::ManifestWritten => "manifest-written",
-            Self::DirectorySynced => "directory-synced",
-            Self::LedgerCommitted => "ledger-committed",
-            Self::IndexUpdated => "index-updated",
-            Self::LatestLinked => "latest-linked",
-            Self::Published => "published",
-        }
-    }
+    pub fn DurableStep::name, ALL: RunRecordWritten "run-record-written", RunRecordSynced "run-record-synced",
+        FilesSynced "files-synced", ReportWritten "report-written", SignaturesWritten "signatures-written",
+        ManifestWritten "manifest-written", DirectorySynced "directory-synced", LedgerCommitted "ledger-committed",
+        IndexUpdated "index-updated", LatestLinked "latest-linked", Published "published"
 }

@@ -98,17 +98,10 @@ pub mod testing;
 mod tests;
 
 pub use activity::{StoreActivity, read_store_activity};
-pub use anchor::{
-    ATTESTATIONS, Anchor, AnchorFileError, AnchorRefusal, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange,
-    add_attestations, read_anchor, read_attestation_notes, write_anchor,
-};
+pub use anchor::*;
 pub use archive::{ArchiveProblem, is_archived};
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
-pub use attestation::{
-    AcceptedChanges, AcceptedOf, AttestationReader, AttestationRefusal, Attestor, BundleError, ClaimedFlip, CommitClaim,
-    NamedTests, ReadAttestation, VerificationSummary, named_tests, parse_attestation_bundle, remove_attestation_bundle,
-    write_attestation_bundle,
-};
+pub use attestation::*;
 pub use background_thread::{BackgroundJob, BackgroundThread};
 pub use disk_room::{UsedReserve, remove_half_of_run};
 pub use durable_steps::{DurableStep, DurableStepObserver};
@@ -119,9 +112,7 @@ pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
 pub use git::{ExcludeOutcome, exclude_link};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
-pub use keys::{
-    AcceptedKeys, AcceptedKeysError, Endorsement, KeyProblem, KeyRing, KnownKey, can_endorse, read_key_ring, rotate_key,
-};
+pub use keys::*;
 pub use ledger::Ledger;
 pub use ledger_file::{CompressedLines, compress_old_lines, has_old_lines};
 pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};
@@ -142,10 +133,7 @@ pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{InterruptedFile, InterruptedRun, recover};
 pub use regular_file::{open_regular_file, read_regular_file, read_regular_text};
 pub use report_watch::ReportWatch;
-pub use retention::{
-    KeptRun, KeptRunResult, PruneOutcome, PurgePlan, RetentionSurvey, RunForm, RunSignificance, Sizes, plan_prune, plan_purge,
-    prune_runs, purge_runs, remove_pruned_leftovers, survey_runs,
-};
+pub use retention::*;
 pub use run_directory::{RUN_SCHEMA, RunDirectory, ScratchDirectory};
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use sealed_files::{SealedFileProblem, SealedFiles};
@@ -154,12 +142,6 @@ pub use signing::{APPROVAL_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, S
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::{Store, agents_directory, evidence_directory};
 pub use trail::{TrailDirectory, TrailError};
-pub use transparency::{
-    InclusionProof, LedgerLog, LogCheckpoint, LogCheckpointError, ProofError, SignedCheckpoint, read_log, verifier_key,
-};
-pub use verification::{
-    EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, VerificationResult, VerificationScope, VerifiedKeys, check_anchor,
-    check_store_entries, is_ahead, ledger_file, line_from_the_future, name_links, names_a_key, sort_by_cause, verify_copy,
-    verify_keys, verify_project, verify_steadily,
-};
+pub use transparency::*;
+pub use verification::*;
 pub use verification_targets::{find_registered_project, known_runs, projects_with_evidence};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha1::{Digest as _, Sha1};
 
-use proctor_model::EntryKind;
+use proctor_model::{EntryKind, words};
 
 /// The length of an object's hash in bytes.
 pub(super) const ID_BYTES: usize = 20;
@@ -92,18 +92,9 @@ impl fmt::Debug for ObjectId {
     }
 }
 
-impl ObjectKind {
-    const ALL: [Self; 4] = [Self::Blob, Self::Tree, Self::Commit, Self::Tag];
-
+words! {
     /// Returns the kind's name, as git writes it in objects.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Blob => "blob",
-            Self::Tree => "tree",
-            Self::Commit => "commit",
-            Self::Tag => "tag",
-        }
-    }
+    pub fn ObjectKind::word, ALL: Blob "blob", Tree "tree", Commit "commit", Tag "tag"
 }
 
 impl GitObject {

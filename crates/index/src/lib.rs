@@ -60,8 +60,5 @@ pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::{IndexedRun, RunsJudgedBy, SealedHashes};
 pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
-pub use test_history::{
-    CheckRun, FormerName, IndexedCheck, LARGEST, ListedTest, ListedTests, NewestTests, NotPassed, PastRun, ProvedRun, Roster,
-    RunChecks, SealedCheck, SealedTests, TestIdentity,
-};
+pub use test_history::*;
 pub use tree_index::{read_tree_index, remove_tree_index, write_tree_index};

@@ -190,34 +190,16 @@ impl ActionKind {
     }
 }
 
-impl FileCheck {
+words! {
     /// Returns the name of the requirement in a specification.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Exists => "EXISTS",
-            Self::ContentMatch { .. } => "CONTENT_MATCH",
-            Self::SchemaValid { .. } => "SCHEMA_VALID",
-            Self::HashMatch { .. } => "HASH_MATCH",
-            Self::SizeCheck { .. } => "SIZE_CHECK",
-        }
-    }
+    pub fn FileCheck::word(&self): Exists "EXISTS", ContentMatch "CONTENT_MATCH", SchemaValid "SCHEMA_VALID",
+        HashMatch "HASH_MATCH", SizeCheck "SIZE_CHECK"
 }
 
-impl HttpMethod {
-    pub const ALL: [Self; 7] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Head, Self::Options];
-
+words! {
     /// Returns the method's name in capital letters, as it is sent.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-            Self::Head => "HEAD",
-            Self::Options => "OPTIONS",
-        }
-    }
+    pub fn HttpMethod::word, ALL: Get "GET", Post "POST", Put "PUT", Patch "PATCH", Delete "DELETE", Head "HEAD",
+        Options "OPTIONS"
 }
 
 impl HttpRequest {

@@ -46,34 +46,16 @@ pub enum ActionType {
 }
 
 impl ActionType {
-    pub const ALL: [Self; 8] = [
-        Self::TerminalCommand,
-        Self::FileValidation,
-        Self::HttpRequest,
-        Self::CustomScript,
-        Self::Review,
-        Self::DockerCommand,
-        Self::DatabaseQuery,
-        Self::McpBrowserCommand,
-    ];
-
     /// The types that start a program whose output is kept.
     pub const WITH_OUTPUT: [Self; 5] =
         [Self::TerminalCommand, Self::CustomScript, Self::DockerCommand, Self::DatabaseQuery, Self::McpBrowserCommand];
+}
 
+words! {
     /// Returns the type's word in a specification, for example `TERMINAL_COMMAND`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::TerminalCommand => "TERMINAL_COMMAND",
-            Self::FileValidation => "FILE_VALIDATION",
-            Self::HttpRequest => "HTTP_REQUEST",
-            Self::CustomScript => "CUSTOM_SCRIPT",
-            Self::Review => "REVIEW",
-            Self::DockerCommand => "DOCKER_COMMAND",
-            Self::DatabaseQuery => "DATABASE_QUERY",
-            Self::McpBrowserCommand => "MCP_BROWSER_COMMAND",
-        }
-    }
+    pub fn ActionType::word, ALL: TerminalCommand "TERMINAL_COMMAND", FileValidation "FILE_VALIDATION",
+        HttpRequest "HTTP_REQUEST", CustomScript "CUSTOM_SCRIPT", Review "REVIEW", DockerCommand "DOCKER_COMMAND",
+        DatabaseQuery "DATABASE_QUERY", McpBrowserCommand "MCP_BROWSER_COMMAND"
 }
 
 impl fmt::Display for ActionType {

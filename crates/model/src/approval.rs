@@ -290,15 +290,10 @@ pub enum AsksFor {
     MoreAtFirst,
 }
 
-impl AsksFor {
+words! {
     /// Returns the verb with its objects, after a plan's name.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::OtherRules => "has other rules than were approved",
-            Self::More => "asks for more than was approved",
-            Self::MoreAtFirst => "asks for more than a project may without an approval",
-        }
-    }
+    pub fn AsksFor::words: OtherRules "has other rules than were approved", More "asks for more than was approved",
+        MoreAtFirst "asks for more than a project may without an approval"
 }
 
 /// In which way a person can approve a plan.

@@ -153,19 +153,15 @@ impl ClientCall {
         }
     }
 
-    /// Returns the name by which reports call what judges the action.
-    pub fn report_name(&self) -> &'static str {
-        match self {
-            Self::Query(_) => "database",
-            Self::Container(_) => "container",
-            Self::Browser(_) => "browser",
-        }
-    }
-
     /// Returns whether the action leaves a picture of a page.
     pub fn leaves_screenshot(&self) -> bool {
         matches!(self, Self::Browser(session) if session.takes_screenshot)
     }
+}
+
+words! {
+    /// Returns the name by which reports call what judges the action.
+    pub fn ClientCall::report_name(&self): Query "database", Container "container", Browser "browser"
 }
 
 /// A part of an SQL text that may say what a statement does.

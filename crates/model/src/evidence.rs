@@ -34,24 +34,12 @@ pub enum EvidenceKind {
     Export,
 }
 
-impl EvidenceKind {
+words! {
     /// Returns the kind's name in reports, for example `api-responses`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::TestExecutionLog => "test-execution-log",
-            Self::TerminalOutput => "terminal-output",
-            Self::Screenshots => "screenshots",
-            Self::ApiResponses => "api-responses",
-            Self::ErrorLogs => "error-logs",
-            Self::PerformanceMetrics => "performance-metrics",
-            Self::Frames => "frames",
-            Self::ActionRecord => "action-record",
-            Self::Diagnostics => "diagnostics",
-            Self::ToolReport => "tool-report",
-            Self::TechnicalDebt => "technical-debt",
-            Self::Export => "export",
-        }
-    }
+    pub fn EvidenceKind::word: TestExecutionLog "test-execution-log", TerminalOutput "terminal-output",
+        Screenshots "screenshots", ApiResponses "api-responses", ErrorLogs "error-logs",
+        PerformanceMetrics "performance-metrics", Frames "frames", ActionRecord "action-record",
+        Diagnostics "diagnostics", ToolReport "tool-report", TechnicalDebt "technical-debt", Export "export"
 }
 
 /// A file in a run's directory, with the digest that was computed while the file was written.

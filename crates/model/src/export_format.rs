@@ -18,9 +18,6 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// All formats, in the order in which people are shown them.
-    pub const ALL: [Self; 6] = [Self::Junit, Self::Ctrf, Self::Sarif, Self::Github, Self::Markdown, Self::Html];
-
     /// The name of each format on the command line and in `also` of `[evidence]`.
     pub const WORDS: [(&'static str, Self); 6] = [
         ("junit", Self::Junit),
@@ -30,18 +27,12 @@ impl ExportFormat {
         ("markdown", Self::Markdown),
         ("html", Self::Html),
     ];
+}
 
+words! {
     /// Returns the name of the file in a run's directory. No file of an action has such a name, because those begin with the action's id.
-    pub const fn file_name(self) -> &'static str {
-        match self {
-            Self::Junit => "export.junit.xml",
-            Self::Ctrf => "export.ctrf.json",
-            Self::Sarif => "export.sarif",
-            Self::Github => "export.github.txt",
-            Self::Markdown => "export.md",
-            Self::Html => "export.html",
-        }
-    }
+    pub fn ExportFormat::file_name, ALL: Junit "export.junit.xml", Ctrf "export.ctrf.json", Sarif "export.sarif",
+        Github "export.github.txt", Markdown "export.md", Html "export.html"
 }
 
 #[cfg(test)]

@@ -46,17 +46,9 @@ pub enum FlakyTests {
     Refuse,
 }
 
-impl FlakyTests {
-    /// The words of the setting `flaky` of `[gate]`, the stricter first.
-    pub const WORDS: [(&'static str, Self); 2] = [("refuse", Self::Refuse), ("say", Self::Say)];
-
-    /// Returns its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Say => "say",
-            Self::Refuse => "refuse",
-        }
-    }
+words! {
+    /// Returns its word in the setting `flaky` of `[gate]`. The stricter stands first.
+    pub fn FlakyTests::word, WORDS: Refuse "refuse", Say "say"
 }
 
 /// Which changes beside the trusted commit somebody has to accept: tests that are gone or skipped, commands, settings, suppressions. The
@@ -71,18 +63,9 @@ pub enum WeakenedChanges {
     AskAll,
 }
 
-impl WeakenedChanges {
-    /// The words of the setting `weakened` of `[gate]`, the strictest first.
-    pub const WORDS: [(&'static str, Self); 3] = [("ask-all", Self::AskAll), ("ask", Self::Ask), ("say", Self::Say)];
-
-    /// Returns its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Say => "say",
-            Self::Ask => "ask",
-            Self::AskAll => "ask-all",
-        }
-    }
+words! {
+    /// Returns its word in the setting `weakened` of `[gate]`. The strictest stands first.
+    pub fn WeakenedChanges::word, WORDS: AskAll "ask-all", Ask "ask", Say "say"
 }
 
 impl GatePolicy {

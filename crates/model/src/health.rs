@@ -32,12 +32,15 @@ pub enum HealthProblem {
     Other,
 }
 
-/// A problem that keeps the service from judging a project, as people and programs are told of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A problem that keeps the service from judging a project, for example a full disk. The service tries again by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(rename = "HealthV1"))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceTrouble {
+    /// The name of the problem, for programs.
     pub problem: HealthProblem,
-    /// The error message, with its causes.
-    pub cause: String,
+    /// The problem and the error message with its causes, for people.
+    pub message: String,
     /// What a person can do about it.
     pub mend: String,
     /// When the problem was first noticed.
@@ -125,6 +128,11 @@ impl HealthProblem {
         self.row().words
     }
 
+    /// Returns the problem with the error message that tells of it, for people.
+    pub fn message(self, cause: &str) -> String {
+        format!("{}: {cause}", self.words())
+    }
+
     /// Returns what a person can do about the problem; `None` if only the error itself can say it.
     pub fn mend(self) -> Option<&'static str> {
         Some(self.row().mend).filter(|mend| !mend.is_empty())
@@ -143,10 +151,23 @@ impl ServiceTrouble {
         let tolerance = i64::try_from(CLOCK_TOLERANCE.as_millis()).unwrap_or(i64::MAX);
         (ended.as_millis().saturating_sub(now.as_millis()) > tolerance).then(|| Self {
             problem: HealthProblem::ClockFarOff,
-            cause: format!("it shows {now}, and the last run ended at {ended}"),
+            message: HealthProblem::ClockFarOff.message(&format!("it shows {now}, and the last run ended at {ended}")),
             mend: HealthProblem::ClockFarOff.row().mend.to_owned(),
             since: now,
         })
+    }
+
+    /// Returns the same lines for a command that tried it itself, without the service.
+    pub fn lines_without_service(&self) -> [String; 2] {
+        [format!("cannot judge: {}", self.message), format!("hint: {}; then run the command again", self.mend)]
+    }
+
+    /// Returns the lines that tell a person of the problem and of the mend.
+    pub fn lines(&self) -> [String; 2] {
+        [
+            format!("cannot judge since {}: {}", self.since, self.message),
+            format!("hint: {}; a running service tries again by itself", self.mend),
+        ]
     }
 }
 

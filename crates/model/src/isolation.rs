@@ -117,49 +117,27 @@ pub const OPEN_WORLD: &str = "open world";
 /// How the names of open channels begin by which an action reads certain files that no verdict names.
 pub const UNNAMED_FILES: &str = "files that no digest names: ";
 
-impl LimitSetting {
+words! {
     /// Returns the key's name in `[sandbox]`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Processes => "processes",
-        }
-    }
+    pub fn LimitSetting::key: Memory "memory", Processes "processes"
 }
 
 impl NetworkAccess {
-    /// Returns the word of the settings.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Loopback => "loopback",
-            Self::Open => "open",
-        }
-    }
-
     /// Returns whether this is the machine's network, and not one of the run's own.
     pub fn is_open(&self) -> bool {
         *self == Self::Open
     }
 }
 
-impl IsolationLevel {
-    /// All levels, strongest first.
-    pub const ALL: [Self; 4] = [Self::Namespace, Self::Cgroup, Self::Landlock, Self::ProcessGroup];
+words! {
+    /// Returns the word of the settings.
+    pub fn NetworkAccess::word, WORDS: Open "open", Loopback "loopback", Off "off"
+}
 
+impl IsolationLevel {
     /// Returns whether this level is weaker than the strongest one.
     pub fn is_weaker(self) -> bool {
         self > Self::Namespace
-    }
-
-    /// Returns the level's name, as reports write it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Namespace => "namespace",
-            Self::Cgroup => "cgroup",
-            Self::Landlock => "landlock",
-            Self::ProcessGroup => "process-group",
-        }
     }
 
     /// Returns the words that stand beside a verdict if this level is weaker than the strongest one.
@@ -175,6 +153,11 @@ impl IsolationLevel {
             Self::Landlock | Self::ProcessGroup => KilledBy::ProcSearch,
         }
     }
+}
+
+words! {
+    /// Returns the level's name, as reports and settings write it. The strongest stands first.
+    pub fn IsolationLevel::word, ALL, WORDS: Namespace "namespace", Cgroup "cgroup", Landlock "landlock", ProcessGroup "process-group"
 }
 
 /// An action's view of the file system. Everything that is not named here is visible and read-only.

@@ -4,6 +4,9 @@
 //! lines. It does no I/O and reads no clock. A constructor refuses a value of the wrong shape, such as a malformed id,
 //! and checks nothing else. The JSON form of the report belongs to `report/`.
 
+#[macro_use]
+mod enum_words;
+
 mod action_kind;
 mod action_type;
 mod approval;

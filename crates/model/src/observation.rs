@@ -231,14 +231,9 @@ pub enum ExaminedUnit {
     Tests,
 }
 
-impl ExaminedUnit {
+words! {
     /// Returns the unit's name in the plural: `files` or `tests`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Files => "files",
-            Self::Tests => "tests",
-        }
-    }
+    pub fn ExaminedUnit::word: Files "files", Tests "tests"
 }
 
 /// The result of a check's control: the check's command ran tests that must fail.

@@ -307,19 +307,6 @@ pub enum CompletionStatus {
 }
 
 impl ResultType {
-    /// Returns the result type as it is written in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Success => "SUCCESS",
-            Self::TestFailure => "TEST_FAILURE",
-            Self::ExecutionError => "EXECUTION_ERROR",
-            Self::ValidationFailure => "VALIDATION_FAILURE",
-            Self::Timeout => "TIMEOUT",
-            Self::PrerequisiteFailure => "PREREQUISITE_FAILURE",
-            Self::SpecificationError => "SPECIFICATION_ERROR",
-        }
-    }
-
     /// Returns whether the action was executed. An action with a wrong specification has a result although it was not
     /// executed (C62).
     pub fn was_executed(self) -> bool {
@@ -335,26 +322,21 @@ impl ResultType {
     }
 }
 
-impl CompletionStatus {
-    /// Returns the status as it is written in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Complete => "COMPLETE",
-            Self::Incomplete => "INCOMPLETE",
-        }
-    }
+words! {
+    /// Returns the result type as it is written in JSON.
+    pub fn ResultType::word: Success "SUCCESS", TestFailure "TEST_FAILURE", ExecutionError "EXECUTION_ERROR",
+        ValidationFailure "VALIDATION_FAILURE", Timeout "TIMEOUT", PrerequisiteFailure "PREREQUISITE_FAILURE",
+        SpecificationError "SPECIFICATION_ERROR"
 }
 
-impl Severity {
+words! {
+    /// Returns the status as it is written in JSON.
+    pub fn CompletionStatus::word: Complete "COMPLETE", Incomplete "INCOMPLETE"
+}
+
+words! {
     /// Returns the severity as it is written in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Low => "LOW",
-            Self::Medium => "MEDIUM",
-            Self::High => "HIGH",
-            Self::Critical => "CRITICAL",
-        }
-    }
+    pub fn Severity::word: Low "LOW", Medium "MEDIUM", High "HIGH", Critical "CRITICAL"
 }
 
 impl OverallStatus {

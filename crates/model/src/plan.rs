@@ -360,15 +360,9 @@ impl Reuse {
     }
 }
 
-impl ActionPhase {
+words! {
     /// Returns the prefix of the action ids in this phase.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Self::Prerequisite => "PREREQ",
-            Self::Step => "STEP",
-            Self::Cleanup => "CLEANUP",
-        }
-    }
+    pub fn ActionPhase::prefix: Prerequisite "PREREQ", Step "STEP", Cleanup "CLEANUP"
 }
 
 impl Action {

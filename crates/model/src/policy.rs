@@ -63,17 +63,16 @@ pub struct ToolPolicy {
     pub error_on_rules: Vec<String>,
 }
 
-impl BlockOn {
+words! {
+    /// Returns the strategy's word in `proctor.toml`.
+    pub fn BlockOn::word, WORDS: ErrorsAlways "errors-always", ErrorsOnly "errors-only",
+        ErrorsAndWarnings "errors-and-warnings", WarnOnly "warn-only", Never "never"
+}
+
+words! {
     /// Returns the strategy's name in reports, for example `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY` or `NEVER`.
-    pub fn strategy(self) -> &'static str {
-        match self {
-            Self::ErrorsAlways => "BLOCK_ON_ERRORS_ALWAYS",
-            Self::ErrorsOnly => "BLOCK_ON_ERRORS_ONLY",
-            Self::ErrorsAndWarnings => "BLOCK_ON_ERRORS_AND_WARNINGS",
-            Self::WarnOnly => "WARN_ONLY",
-            Self::Never => "NEVER",
-        }
-    }
+    pub fn BlockOn::strategy: ErrorsAlways "BLOCK_ON_ERRORS_ALWAYS", ErrorsOnly "BLOCK_ON_ERRORS_ONLY",
+        ErrorsAndWarnings "BLOCK_ON_ERRORS_AND_WARNINGS", WarnOnly "WARN_ONLY", Never "NEVER"
 }
 
 impl ToolPolicy {
@@ -190,13 +189,7 @@ impl Prompt {
     }
 }
 
-impl ReviewVerdict {
+words! {
     /// Returns the verdict's word in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Approved => "APPROVED",
-            Self::Rejected => "REJECTED",
-            Self::Indeterminate => "INDETERMINATE",
-        }
-    }
+    pub fn ReviewVerdict::word: Approved "APPROVED", Rejected "REJECTED", Indeterminate "INDETERMINATE"
 }

@@ -363,29 +363,16 @@ fn push_decoded(text: &mut String, bytes: &[u8]) {
     }
 }
 
-impl StopStage {
-    pub fn signal_name(self) -> &'static str {
-        match self {
-            Self::Sigint => "SIGINT",
-            Self::Sigabrt => "SIGABRT",
-            Self::Sigterm => "SIGTERM",
-            Self::Sigkill => "SIGKILL",
-        }
-    }
+words! {
+    pub fn StopStage::signal_name: Sigint "SIGINT", Sigabrt "SIGABRT", Sigterm "SIGTERM", Sigkill "SIGKILL"
 }
 
-impl StopReason {
+words! {
     /// Returns the reason as a clause for messages, to be put after the word "because".
-    pub fn why(self) -> &'static str {
-        match self {
-            Self::ServiceEnded => "a service it needs has ended",
-            Self::ChecksOver => "the checks were over",
-            Self::HelperDied => "a helper process of proctor ended during another action of this run",
-            Self::Superseded => "a newer save made this run pointless",
-            Self::Interrupted => "proctor was interrupted",
-            Self::Terminated => "proctor was asked to end",
-        }
-    }
+    pub fn StopReason::why: ServiceEnded "a service it needs has ended", ChecksOver "the checks were over",
+        HelperDied "a helper process of proctor ended during another action of this run",
+        Superseded "a newer save made this run pointless", Interrupted "proctor was interrupted",
+        Terminated "proctor was asked to end"
 }
 
 impl fmt::Display for SpawnFailure {

@@ -72,17 +72,10 @@ impl ReportFormat {
     pub const fn has_findings(self) -> bool {
         matches!(self, Self::Sarif | Self::Checkstyle)
     }
+}
 
+words! {
     /// Returns the word for the format in `proctor.toml`; empty if the content shows it.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Tests => "",
-            Self::Junit => "junit",
-            Self::Tap => "tap",
-            Self::Ctrf => "ctrf",
-            Self::Trx => "trx",
-            Self::Sarif => "sarif",
-            Self::Checkstyle => "checkstyle",
-        }
-    }
+    pub fn ReportFormat::word: Tests "", Junit "junit", Tap "tap", Ctrf "ctrf", Trx "trx", Sarif "sarif",
+        Checkstyle "checkstyle"
 }

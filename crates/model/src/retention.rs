@@ -109,16 +109,6 @@ impl RetentionLimits {
 }
 
 impl PruneReason {
-    /// Returns the name of the limit in `proctor.toml`, or the command that removed the run.
-    pub fn setting(self) -> &'static str {
-        match self {
-            Self::Days => "keep_days",
-            Self::Runs => "keep_runs",
-            Self::Bytes => "max_bytes",
-            Self::Purged => "remove --purge",
-        }
-    }
-
     /// Returns the reason in words that follow "because".
     pub fn because(self) -> String {
         match self {
@@ -126,4 +116,9 @@ impl PruneReason {
             Self::Purged => "a person removed the project with its evidence (`proctor service remove --purge`)".to_owned(),
         }
     }
+}
+
+words! {
+    /// Returns the name of the limit in `proctor.toml`, or the command that removed the run.
+    pub fn PruneReason::setting: Days "keep_days", Runs "keep_runs", Bytes "max_bytes", Purged "remove --purge"
 }

@@ -229,24 +229,10 @@ impl Default for TddState {
     }
 }
 
-impl Phase {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Red => "RED",
-            Self::Green => "GREEN",
-            Self::Refactor => "REFACTOR",
-        }
-    }
+words! {
+    pub fn Phase::name, WORDS: Red "RED", Green "GREEN", Refactor "REFACTOR"
 }
 
-impl NextNode {
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::N2 => "N2",
-            Self::N3 => "N3",
-            Self::N4 => "N4",
-            Self::NextPhase => "NEXT_PHASE",
-            Self::HumanReview => "HUMAN_REVIEW",
-        }
-    }
+words! {
+    pub fn NextNode::label: N2 "N2", N3 "N3", N4 "N4", NextPhase "NEXT_PHASE", HumanReview "HUMAN_REVIEW"
 }

@@ -66,14 +66,9 @@ pub enum World {
     Open,
 }
 
-impl World {
+words! {
     /// Returns the word of the settings.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-        }
-    }
+    pub fn World::word, WORDS: Closed "closed", Open "open"
 }
 
 /// What happens when an action writes to HOME.

@@ -255,15 +255,7 @@ pub enum OneTest {
     RunPattern,
 }
 
-impl PolicyCategory {
-    pub const ALL: [Self; 3] = [Self::Linting, Self::TypeChecking, Self::Compilation];
-
+words! {
     /// Returns the category's key below `[policy]` in `proctor.toml`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Linting => "linting",
-            Self::TypeChecking => "type_checking",
-            Self::Compilation => "compilation",
-        }
-    }
+    pub fn PolicyCategory::key, ALL: Linting "linting", TypeChecking "type_checking", Compilation "compilation"
 }

@@ -149,16 +149,8 @@ pub enum GitOperation {
     Revert,
 }
 
-impl GitOperation {
+words! {
     /// Returns the operation's name for messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Index => "a git command",
-            Self::Rebase => "a rebase",
-            Self::Apply => "git am",
-            Self::Merge => "a merge",
-            Self::CherryPick => "a cherry-pick",
-            Self::Revert => "a revert",
-        }
-    }
+    pub fn GitOperation::name: Index "a git command", Rebase "a rebase", Apply "git am", Merge "a merge",
+        CherryPick "a cherry-pick", Revert "a revert"
 }

@@ -259,70 +259,64 @@ impl ProjectError {
     /// Returns advice on what to do next.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Lock(error) => error.hint().to_owned(),
-            Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait".to_owned(),
-            Self::Queue { .. } => {
-                "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`".to_owned()
-            }
+            Self::Lock(error) => error.hint(),
+            Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait",
+            Self::Queue { .. } => "run the command again when they are done, or raise `max_parallel` or `wait` in `[queue]`",
             Self::RunEvidence { run_id, is_gone: true, .. } => {
-                format!("put its directory back from a backup or an export; `proctor verify {run_id}` says what else is missing")
+                return Some(format!(
+                    "put its directory back from a backup or an export; `proctor verify {run_id}` says what else is missing"
+                ));
             }
             Self::Evidence(EvidenceError::NotAsSealed { run_id, .. })
             | Self::RunEvidence { source: EvidenceError::NotAsSealed { run_id, .. }, .. } => {
-                format!("`proctor verify {run_id}` says what else was changed; put the file back from a backup or an export")
+                return Some(format!(
+                    "`proctor verify {run_id}` says what else was changed; put the file back from a backup or an export"
+                ));
             }
-            Self::Evidence(error) | Self::RunEvidence { source: error, .. } => error.hint().to_owned(),
-            Self::Index(error) => error.hint().to_owned(),
-            Self::Tree(error) => error.hint(),
-            Self::Sandbox(error) => error.hint().to_owned(),
-            Self::Snapshot(error) if error.is_disk_full() => "free some space there and run the command again".to_owned(),
+            Self::Evidence(error) | Self::RunEvidence { source: error, .. } => error.hint(),
+            Self::Index(error) => error.hint(),
+            Self::Tree(error) => return Some(error.hint()),
+            Self::Sandbox(error) => error.hint(),
+            Self::Snapshot(error) if error.is_disk_full() => "free some space there and run the command again",
             Self::Snapshot(_) | Self::WrittenLayer { .. } => {
-                "see whether the project can be read and the disk has space, then run the command again".to_owned()
+                "see whether the project can be read and the disk has space, then run the command again"
             }
             Self::SnapshotRequired { .. } => {
-                "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then".to_owned()
+                "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then"
             }
-            Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
-            Self::HelperDied { .. } => HelperDeath::HINT.to_owned(),
-            Self::ServiceStuck { .. } => {
-                "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()
-            }
+            Self::Supervise { .. } => "see whether the disk is full, then run the command again",
+            Self::HelperDied { .. } => HelperDeath::HINT,
+            Self::ServiceStuck { .. } => "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)",
             Self::ServiceThread { .. } | Self::LaneThread { .. } | Self::WorkerThread { .. } | Self::Control(_) => {
-                "check the limits on processes and open files (`ulimit -u -n`)".to_owned()
+                "check the limits on processes and open files (`ulimit -u -n`)"
             }
-            Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again".to_owned(),
-            Self::Project { .. } => "check that the directory exists and that you may read it".to_owned(),
-            Self::ProtectedTooMany { .. } => {
-                "name fewer in `protect` of `[approval]`: the tests, and what runs beside them".to_owned()
-            }
+            Self::Descriptor { .. } => "check the limit on open files (`ulimit -n`), then run the command again",
+            Self::Project { .. } => "check that the directory exists and that you may read it",
+            Self::ProtectedTooMany { .. } => "name fewer in `protect` of `[approval]`: the tests, and what runs beside them",
             Self::ReportInTree { .. } => {
-                "let git ignore it and remove it, or let the command write it to the directory of `PROCTOR_OUT`".to_owned()
+                "let git ignore it and remove it, or let the command write it to the directory of `PROCTOR_OUT`"
             }
-            Self::Patterns(_) => "patterns are written as in .gitignore".to_owned(),
-            Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere".to_owned(),
-            Self::Report { .. } => "the store was changed from outside: compare it with a backup".to_owned(),
+            Self::Patterns(_) => "patterns are written as in .gitignore",
+            Self::OldReport { .. } => "remove the file, or let the command write its report elsewhere",
+            Self::Report { .. } => "the store was changed from outside: compare it with a backup",
             Self::Pruned { why, .. } => {
-                format!("its files are gone because {}; `proctor log` lists what is there", why.because())
+                return Some(format!("its files are gone because {}; `proctor log` lists what is there", why.because()));
             }
-            Self::Launcher(_) => {
-                "check the limit on processes (`ulimit -u`) and that proctor's program file still exists".to_owned()
-            }
-            Self::Specification { .. } => {
-                "`proctor check` names the specifications of the project and what is wrong with them".to_owned()
-            }
-            Self::Retest(refusal) => refusal.hint().to_owned(),
-            Self::PersonNeeded { .. } => "run the command yourself on a terminal".to_owned(),
-            Self::ApprovalNeedsPerson { task } => format!("run `{}` yourself on a terminal", approve_command(task)),
+            Self::Launcher(_) => "check the limit on processes (`ulimit -u`) and that proctor's program file still exists",
+            Self::Specification { .. } => "`proctor check` names the specifications of the project and what is wrong with them",
+            Self::Retest(refusal) => refusal.hint(),
+            Self::PersonNeeded { .. } => "run the command yourself on a terminal",
+            Self::ApprovalNeedsPerson { task } => return Some(format!("run `{}` yourself on a terminal", approve_command(task))),
             Self::ApprovalNeedsSignature { task } | Self::ApprovalSignature { task } => {
                 let approve = approve_command(task);
-                format!(
+                return Some(format!(
                     "sign what `{approve} --print` prints now (`ssh-keygen -Y sign -n proctor-approval -f KEY FILE`), then \
                      `{approve} --signature FILE.sig`"
-                )
+                ));
             }
-            Self::ApprovedMeanwhile { task } => format!("run `{}` again", approve_command(task)),
-            Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands".to_owned(),
+            Self::ApprovedMeanwhile { task } => return Some(format!("run `{}` again", approve_command(task))),
+            Self::Cycle(_) => "`proctor tdd show` tells where the cycle stands",
         };
-        Some(hint)
+        Some(hint.to_owned())
     }
 }

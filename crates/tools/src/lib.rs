@@ -69,10 +69,7 @@ pub use advise::advise_file;
 pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use configured_outputs::{configured_outputs, may_name_outputs};
-pub use discover::{
-    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, RunCommand, command_text, find_checks, policy_of_command,
-    policy_of_script, propose, tests_not_run, uncovered, wrapped_runner, written_files,
-};
+pub use discover::*;
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
@@ -82,9 +79,7 @@ pub use leads_out::{
     ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
     members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
-pub use linter::{
-    ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,
-};
+pub use linter::*;
 pub use mending::{is_lock_file, judge_mended, runs_linter};
 pub use npm_settings::{deciding_npm_setting, judge_npm_setting};
 pub use output_so_far::OutputSoFar;
@@ -92,11 +87,7 @@ pub use package_json::{script_name, scripts};
 pub use places::add_source_lines;
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;
-pub use pytest::{
-    ControlPreparation, PYTEST_CODE, PYTEST_REWRITER, PYTEST_SETTINGS_FILES, SessionCode, command_may_rewrite_otherwise,
-    hiding_module, interpret_control, judge_hidden, may_be_replaced, may_have_control, modules_named, named_plugins, not_found,
-    prepare_control, settings_may_rewrite_otherwise,
-};
+pub use pytest::*;
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script, remark};
 pub use reports::FILE_MARK;
 pub use server_signs::is_asked_behind;

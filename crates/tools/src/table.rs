@@ -211,7 +211,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: counting::is_check_of_types,
         no_work: counting::NO_WORK_OF_TY,
         own_format: counting::FORMATS_OF_TY,
-        find: Some(counting::find_ty),
+        find: Some(|files, package, findings| counting::find(Tool::Ty, files, package, findings)),
         triggers: triggers::PYTHON_SOURCES,
         ..counted(Tool::Ty, &["ty"])
     },
@@ -219,7 +219,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: counting::is_check_of_types,
         no_work: counting::NO_WORK_OF_PYREFLY,
         own_format: counting::FORMATS_OF_PYREFLY,
-        find: Some(counting::find_pyrefly),
+        find: Some(|files, package, findings| counting::find(Tool::Pyrefly, files, package, findings)),
         triggers: triggers::PYTHON_SOURCES,
         ..counted(Tool::Pyrefly, &["pyrefly"])
     },
@@ -227,7 +227,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: counting::NO_WORK_OF_PYRIGHT,
         is_asked_by_argument_only: true,
         own_format: counting::FORMATS_OF_PYRIGHT,
-        find: Some(counting::find_pyright),
+        find: Some(|files, package, findings| counting::find(Tool::Pyright, files, package, findings)),
         triggers: triggers::PYTHON_SOURCES,
         ..counted(Tool::Pyright, &["pyright", "basedpyright"])
     },
@@ -235,7 +235,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: counting::NO_WORK_OF_OXLINT,
         is_asked_by_argument_only: true,
         own_format: counting::FORMATS_OF_OXLINT,
-        find: Some(counting::find_oxlint),
+        find: Some(|files, package, findings| counting::find(Tool::Oxlint, files, package, findings)),
         triggers: triggers::SCRIPT_SOURCES,
         ..counted(Tool::Oxlint, &["oxlint"])
     },
@@ -244,7 +244,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: counting::NO_WORK_OF_BIOME,
         is_asked_by_argument_only: true,
         own_format: counting::FORMATS_OF_BIOME,
-        find: Some(counting::find_biome),
+        find: Some(|files, package, findings| counting::find(Tool::Biome, files, package, findings)),
         triggers: triggers::SCRIPT_SOURCES,
         ..counted(Tool::Biome, &["biome"])
     },

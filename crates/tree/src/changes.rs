@@ -4,7 +4,6 @@
 //! Compares single files on disk with an index, for a save during a run: a save that leaves the content as it was concerns no
 //! run.
 
-use std::cmp::Ordering;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use std::sync::Arc;
 use crate::content::{BUFFER_BYTES, read_file, read_link};
 use crate::index::TreeIndex;
 use crate::listing::{open_below, open_root, stat_entry, to_c_name};
-use crate::node::{Content, Directory, LeafKind, Node};
+use crate::node::{Content, Directory, LeafKind, Node, pairs};
 use proctor_model::{Digest, EntryKind, Timestamp, TreePath};
 
 /// One step by which a copy of the earlier tree becomes a copy of the later tree.
@@ -44,16 +43,7 @@ fn compare_directories(
         return;
     }
     let known = before.map_or(&[][..], |before| &before.nodes);
-    let (mut old, mut new) = (known.iter().peekable(), after.nodes.iter().peekable());
-    loop {
-        let order = match (old.peek(), new.peek()) {
-            (None, None) => return,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(old), Some(new)) => old.name.cmp(&new.name),
-        };
-        let gone = if order.is_le() { old.next() } else { None };
-        let come = if order.is_ge() { new.next() } else { None };
+    for (gone, come) in pairs(known, &after.nodes) {
         compare_nodes(gone, come, path, changes);
     }
 }

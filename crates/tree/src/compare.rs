@@ -1,11 +1,10 @@
 //! Compares two indexes of a tree and returns the paths that changed between them (S6).
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::index::TreeIndex;
 use crate::inputs::add_differences;
-use crate::node::{Content, Directory, Node};
+use crate::node::{Content, Directory, Node, pairs};
 use proctor_model::{TreeComparison, TreePath};
 
 /// What counts as a difference.
@@ -57,17 +56,8 @@ fn compare_directories(
     if counts == Differences::ContentAndPlace && is_of_the_tree && before.is_replaced_by(after) {
         found.push(path.clone());
     }
-    let (mut old, mut new) = (before.nodes.iter().peekable(), after.nodes.iter().peekable());
-    loop {
-        let order = match (old.peek(), new.peek()) {
-            (None, None) => return,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(old), Some(new)) => old.name.cmp(&new.name),
-        };
-        let gone = if order.is_le() { old.next() } else { None };
-        let come = if order.is_ge() { new.next() } else { None };
-        compare_nodes((gone, come), path, counts, found);
+    for nodes in pairs(&before.nodes, &after.nodes) {
+        compare_nodes(nodes, path, counts, found);
     }
 }
 

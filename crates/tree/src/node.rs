@@ -2,6 +2,7 @@
 //!
 //! There is a node for every entry of a tree, so nodes are small: they contain no paths, and times take 64 bits.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::digest::{DigestedEntry, compute_directory_digest};
@@ -163,27 +164,8 @@ impl Directory {
         if self.stamp.is_some_and(|known| known.mode == stamp.mode && !known.entry.is_replaced_by(stamp.entry)) {
             return Arc::clone(self);
         }
-        let nodes = nodes.into_boxed_slice();
-        let (digest, files, bytes, issues) = (self.digest, self.files, self.bytes, self.issues);
-        let (aside, stamp, is_passed_throughout) = (self.aside.clone(), Some(stamp), self.is_passed_throughout);
-        let (holds_rules, names) = (self.holds_rules, SearchedNames::default());
-        let (is_environment, holds_environment) = (false, self.holds_environment);
-        Arc::new(Self {
-            nodes,
-            rules,
-            aside,
-            stamp,
-            digest,
-            files,
-            bytes,
-            issues,
-            is_passed,
-            is_passed_throughout,
-            is_environment,
-            holds_environment,
-            holds_rules,
-            names,
-        })
+        let (nodes, aside, names) = (nodes.into_boxed_slice(), self.aside.clone(), SearchedNames::default());
+        Arc::new(Self { nodes, rules, aside, stamp: Some(stamp), names, ..**self })
     }
 
     /// Returns whether this directory was replaced or renamed before the other index was made.
@@ -211,6 +193,22 @@ impl Directory {
 fn find<'nodes>(nodes: &'nodes [Node], name: &[u8]) -> Option<&'nodes Node> {
     let found = nodes.binary_search_by(|node| node.name[..].cmp(name));
     found.ok().map(|position| &nodes[position])
+}
+
+/// Returns the nodes of two directories in the order of their names. Nodes of one name come together; where only one directory has a
+/// name, it comes alone.
+pub(super) fn pairs<'n>(old: &'n [Node], new: &'n [Node]) -> impl Iterator<Item = (Option<&'n Node>, Option<&'n Node>)> {
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return None,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.name.cmp(&new.name),
+        };
+        let gone = if order.is_le() { old.next() } else { None };
+        Some((gone, if order.is_ge() { new.next() } else { None }))
+    })
 }
 
 impl Node {

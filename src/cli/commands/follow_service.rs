@@ -12,12 +12,12 @@ use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
-use proctor_api::{EventV1, HealthV1, RunAnswerV1, RunOutcomeV1};
+use proctor_api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use proctor_app::client::EventsStopper;
 use proctor_app::project::{LoadedProject, opening};
 use proctor_app::serving;
 use proctor_app::{CommandError, Environment};
-use proctor_model::{CommandExit, ProjectId, RunId, TaskId};
+use proctor_model::{CommandExit, ProjectId, RunId, ServiceTrouble, TaskId};
 use proctor_service::{Key, Typed};
 
 /// Shows the runs that the service makes of the project, until the service stops or this process is interrupted. Returns
@@ -167,7 +167,7 @@ fn say_without_report(task: &TaskId, outcome: RunOutcomeV1) {
     }
 }
 
-fn say_health(health: Option<&HealthV1>) {
+fn say_health(health: Option<&ServiceTrouble>) {
     match health {
         Some(health) => health.lines().iter().for_each(render::note),
         None => render::note("the project is judged again"),

@@ -18,7 +18,7 @@ use proctor_app::gate::{AskedFor, GateQuestion, no_repository, open_repository};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
 use proctor_git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
-use proctor_model::CommandExit;
+use proctor_model::{CommandExit, words};
 use proctor_plan::verdict::worst_state;
 use proctor_project::ProjectRepository;
 
@@ -50,12 +50,8 @@ struct HooksDirectory {
     is_shared: bool,
 }
 
-impl GateHook {
-    fn file_name(self) -> &'static str {
-        match self {
-            Self::PrePush => "pre-push",
-        }
-    }
+words! {
+    fn GateHook::file_name: PrePush "pre-push"
 }
 
 /// Writes the hook.

@@ -11,7 +11,7 @@ use proctor_app::hook::{AgentRow, SettingsProblem};
 use proctor_app::turn::replace_file;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_file;
-use proctor_model::CommandExit;
+use proctor_model::{CommandExit, words};
 
 /// The largest settings file that is edited, in bytes.
 const LONGEST_SETTINGS: u64 = 4 << 20;
@@ -34,13 +34,8 @@ pub(super) enum SettingsScope {
     User,
 }
 
-impl SettingsScope {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::User => "user",
-        }
-    }
+words! {
+    pub(super) fn SettingsScope::word: Project "project", User "user"
 }
 
 impl SettingsPlace {

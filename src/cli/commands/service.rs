@@ -20,11 +20,11 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Line, Style, Tone};
-use proctor_api::{DoingV1, HealthV1, MethodV1, ServiceV1, StatusV1};
+use proctor_api::{DoingV1, MethodV1, ServiceV1, StatusV1};
 use proctor_app::serving;
 use proctor_app::serving::AT_ONCE;
 use proctor_app::{CommandError, Environment};
-use proctor_model::{CommandExit, Serving};
+use proctor_model::{CommandExit, ServiceTrouble, Serving};
 use proctor_project::StoreReader;
 use proctor_sandbox::process::clock;
 
@@ -73,7 +73,7 @@ struct Document<'f> {
 #[serde(rename_all = "camelCase")]
 struct TroubledV1<'f> {
     root: &'f str,
-    health: &'f HealthV1,
+    health: &'f ServiceTrouble,
 }
 
 #[derive(Debug, Serialize)]
@@ -380,7 +380,7 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
     lines
 }
 
-fn troubled(facts: &InstallationFacts) -> impl Iterator<Item = (&String, &HealthV1)> {
+fn troubled(facts: &InstallationFacts) -> impl Iterator<Item = (&String, &ServiceTrouble)> {
     facts.running.iter().flat_map(|running| running.troubled.iter().map(|(root, health)| (root, health)))
 }
 

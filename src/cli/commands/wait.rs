@@ -4,7 +4,7 @@ use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::service_arguments::WaitOptions;
-use proctor_api::{AnswerV1, HealthV1, ProjectStatusV1};
+use proctor_api::{AnswerV1, ProjectStatusV1};
 use proctor_app::project::setup;
 use proctor_app::wait::{Patience, Waited, wait};
 use proctor_app::{CommandError, Environment, indented};
@@ -31,13 +31,12 @@ fn show(answer: &AnswerV1, trouble: Option<&ServiceTrouble>, json: bool, environ
         return CommandExit::from_code(answer.exit_code);
     }
     let style = environment::style(environment);
-    let health = trouble.map(HealthV1::from);
     // A service says that it tries again by itself; this process does not.
     let project =
-        ProjectStatusV1 { health: answer.project.health.clone().filter(|_| health.is_none()), ..answer.project.clone() };
+        ProjectStatusV1 { health: answer.project.health.clone().filter(|_| trouble.is_none()), ..answer.project.clone() };
     screen::project_status(&project, style).iter().for_each(render::line);
     project.tasks.iter().flat_map(|task| screen::task_failures(task, style)).for_each(|line| render::line(&line));
-    let lines = health.iter().flat_map(HealthV1::lines_without_service);
+    let lines = trouble.into_iter().flat_map(ServiceTrouble::lines_without_service);
     lines.flat_map(|line| indented(&line)).for_each(|line| render::line(&line));
     CommandExit::from_code(answer.exit_code)
 }

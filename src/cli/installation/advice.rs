@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::cli::installation::manager::UnitStates;
 use crate::cli::installation::unit_file::Ownership;
-use proctor_api::HealthV1;
+use proctor_model::ServiceTrouble;
 
 /// The oldest version of systemd with which the unit files were tested.
 const OLDEST_TRIED: u32 = 252;
@@ -42,7 +42,7 @@ pub(crate) struct AnsweringService {
     /// Whether the file of the program at [`InstallationFacts::program`] is another one than the service was started from.
     pub(crate) is_another_program: bool,
     /// The projects that cannot be judged, each with its root and the reason.
-    pub(crate) troubled: Vec<(String, HealthV1)>,
+    pub(crate) troubled: Vec<(String, ServiceTrouble)>,
 }
 
 /// The facts about the user's service manager.
@@ -230,9 +230,9 @@ mod tests {
         AnsweringService { version: "0.1.0".to_owned(), is_another_program: false, troubled: Vec::new() }
     }
 
-    fn trouble() -> HealthV1 {
+    fn trouble() -> ServiceTrouble {
         let (message, mend) = ("the disk is full: x".to_owned(), "free some space".to_owned());
-        HealthV1 { problem: HealthProblem::DiskFull, message, mend, since: Timestamp::from_millis(0) }
+        ServiceTrouble { problem: HealthProblem::DiskFull, message, mend, since: Timestamp::from_millis(0) }
     }
 
     fn managed(change: impl FnOnce(&mut ManagerFacts)) -> InstallationFacts {

@@ -2,11 +2,11 @@
 
 use crate::cli::screen::{changed_rules, tests_not_run};
 use crate::cli::style::{Line, Style, Tone};
-use proctor_api::{DoingV1, HealthV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
+use proctor_api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use proctor_app::indented;
 use proctor_model::{
-    CheckStanding, CheckState, CommandExit, Digest, IsolationLevel, OverallResult, PersonAsked, Phase, RouteKind, Serving,
-    StaleReason, TaskId, TreeDigest, approve_command, checks_sentence,
+    CheckStanding, CheckState, CommandExit, Digest, IsolationLevel, OverallResult, PersonAsked, Phase, RouteKind, ServiceTrouble,
+    Serving, StaleReason, TaskId, TreeDigest, approve_command, checks_sentence,
 };
 
 /// At most this many changed paths are shown.
@@ -34,7 +34,7 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
             .chain(problems)
             .collect::<Vec<_>>()
     };
-    let health = project.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)).map(Line::from);
+    let health = project.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)).map(Line::from);
     project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
         }
         lines.extend(standing.tasks.iter().map(|task| format!("  {} · {}", task.task, last(task.verdict.as_ref()))));
         lines.extend(standing.person.iter().flat_map(|person| indented(&person.sentence())));
-        lines.extend(standing.health.iter().flat_map(HealthV1::lines).flat_map(|line| indented(&line)));
+        lines.extend(standing.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)));
         lines.extend(standing.problems.iter().flat_map(|problem| indented(problem)));
     }
     lines

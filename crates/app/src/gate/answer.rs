@@ -162,63 +162,53 @@ impl GateAnswer {
 
     /// Returns what a person types or changes so that this reason goes away; `None` where only the code can be mended.
     fn command_for(&self, reason: &GateReason) -> Option<String> {
-        Some(match reason {
+        let text = match reason {
             GateReason::Failed { .. } | GateReason::OnPlatform { .. } => return None,
-            GateReason::PersonNeeded { .. } => "`proctor status` says what the task waits for".to_owned(),
+            GateReason::PersonNeeded { .. } => "`proctor status` says what the task waits for",
             GateReason::Weaker { .. } => {
-                "`proctor doctor` says how commands can be isolated better here; then run the checks again".to_owned()
+                "`proctor doctor` says how commands can be isolated better here; then run the checks again"
             }
             GateReason::KeptCaches { .. } => {
                 "`proctor gate --run` runs the checks once more without caches; so does `proctor run --fresh-caches`, where checks that work in the \
                  project itself need its caches and outputs removed first"
-                    .to_owned()
             }
             GateReason::ToolchainNotHashed { .. } | GateReason::ToolchainChanged { .. } => {
                 "`proctor run --fresh-caches` waits until they are hashed, and compares every file; `proctor gate --run` does that too"
-                    .to_owned()
             }
             GateReason::OtherProgram { .. } => {
                 "run the checks with the search path that leads to the approved programs; or let a person approve the others: `proctor approve`"
-                    .to_owned()
             }
             GateReason::ChangedRules { .. } => {
-                "take the rules back and run the checks again; or let a person approve them: `proctor approve`".to_owned()
+                "take the rules back and run the checks again; or let a person approve them: `proctor approve`"
             }
             GateReason::TestsNotRun { .. } => {
                 "write a `[[check]]` that runs them (`proctor init` proposes it), or in `[project]` why there are none: `tests = { none = \"…\" }`"
-                    .to_owned()
             }
             GateReason::UntrackedInputs { .. } => {
                 "`proctor gate --run` runs the checks without these files, and `ignored_inputs` of the trusted `[gate]` accepts some; \
                  or commit them"
-                    .to_owned()
             }
-            GateReason::NewlyIgnored { .. } => "`proctor gate --run` runs the checks without these files; or commit them".to_owned(),
+            GateReason::NewlyIgnored { .. } => "`proctor gate --run` runs the checks without these files; or commit them",
             GateReason::TreeRewritten { .. } => {
                 "`proctor show` names the step; let it work on a copy of the files (`$TMPDIR`), name what it makes in `writes`, or commit that"
-                    .to_owned()
             }
             GateReason::OpenWorld { .. } => {
                 "run the checks where files can be hidden (`proctor doctor` says how) and without `world = \"open\"` in `[sandbox]`, or let the trusted \
                  commit accept it: `world = \"open\"` in `[gate]`"
-                    .to_owned()
             }
             GateReason::Flaky { .. } => {
                 "`proctor gate --run` runs the check as often as it has to pass; or let somebody accept it whom the trusted commit names: \
                  `proctor attest --accept-changes`"
-                    .to_owned()
             }
             GateReason::UntrustedSigner { .. } => {
-                "let whoever keeps the trusted branch name the key in the file of `signers`, or run the checks here".to_owned()
+                "let whoever keeps the trusted branch name the key in the file of `signers`, or run the checks here"
             }
             GateReason::NotRun | GateReason::ChecksNotRun(_) if self.converts_line_endings => {
                 "`git config core.autocrlf input` and a new checkout give the files the commit's line endings; then `proctor run`"
-                    .to_owned()
             }
             GateReason::NotRun if self.was_run => {
                 "the run on a checkout says nothing of the commit's content: where a prerequisite changes tracked files, commit what it makes, or \
                  let it write to ignored files; what else happened stands above"
-                    .to_owned()
             }
             GateReason::NotRun
             | GateReason::ChecksNotRun(_)
@@ -227,8 +217,9 @@ impl GateAnswer {
             | GateReason::UnknownInputs { .. }
             | GateReason::OtherPlan { .. }
             | GateReason::UnknownSuccess { .. }
-            | GateReason::UnknownOrigin { .. } => self.run_command(),
-        })
+            | GateReason::UnknownOrigin { .. } => return Some(self.run_command()),
+        };
+        Some(text.to_owned())
     }
 
     fn run_command(&self) -> String {

@@ -19,9 +19,7 @@ mod git;
 use std::path::PathBuf;
 
 pub use file::{AnchorFileError, read_anchor, write_anchor};
-pub use git::{
-    ATTESTATIONS, AttestationNote, FETCHED_ATTESTATIONS, GitAnchorError, NoteChange, add_attestations, read_attestation_notes,
-};
+pub use git::*;
 
 use crate::{LedgerLog, LogCheckpoint, LogCheckpointError, SignedCheckpoint};
 

@@ -6,7 +6,7 @@ use std::fmt;
 use crate::attestation::summary::VERIFICATION_SUMMARY;
 use crate::attestation::{AcceptedChanges, CommitClaim};
 use crate::signing::{Envelope, PublicKey};
-use proctor_model::Digest;
+use proctor_model::{Digest, words};
 
 /// The longest line that is read, in bytes. A claim may have a mebibyte of tests' names, which base64 makes longer by a third.
 const LONGEST_LINE: usize = 4 << 20;
@@ -52,20 +52,6 @@ pub enum AttestationRefusal {
 }
 
 impl AttestationRefusal {
-    /// Returns the word for documents that programs read.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Foreign { .. } => "foreign",
-            Self::Tampered { .. } => "tampered",
-            Self::UnknownFormat => "unknown-format",
-            Self::TooLarge => "too-large",
-            Self::Damaged => "damaged",
-            Self::AnotherTree => "another-tree",
-            Self::FutureDated => "future-dated",
-            Self::Retired { .. } => "retired",
-        }
-    }
-
     /// Returns whether somebody said something of the content that does not count. Anything else than an envelope says nothing of it,
     /// such as a line that whoever can push notes wrote.
     pub fn is_of_an_envelope(&self) -> bool {
@@ -74,6 +60,13 @@ impl AttestationRefusal {
             Self::UnknownFormat | Self::TooLarge | Self::Damaged => false,
         }
     }
+}
+
+words! {
+    /// Returns the word for documents that programs read.
+    pub fn AttestationRefusal::word(&self): Foreign "foreign", Tampered "tampered", UnknownFormat "unknown-format",
+        TooLarge "too-large", Damaged "damaged", AnotherTree "another-tree", FutureDated "future-dated",
+        Retired "retired"
 }
 
 impl fmt::Display for AttestationRefusal {

@@ -46,10 +46,7 @@ pub use facts::{
     ActionRecordFacts, CompletionFacts, InvalidFacts, RecoveryFacts, RefusalFacts, RefusedAction, RouteFacts, RunFacts,
     RunStartFacts, TreeFacts,
 };
-pub use failed::{
-    FailureCause, FailureSource, ReportedFailure, cut_line, last_output, readable_output, reported_failures, rerun_command,
-    shortened_output, unlisted_failures,
-};
+pub use failed::*;
 pub use file_names::{
     ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,
 };
@@ -65,22 +62,7 @@ pub use refused::{refused_report, refused_start};
 pub use sums::count_checks;
 pub use task_list::{TaskListUpdate, TaskLists, TaskState, TaskVerdict, build_task_lists, plan_task_list_update};
 pub use unrun::interrupted_report;
-pub use wire::{
-    ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2,
-    AgentInstructionsV1, AttemptV2, AuthenticityV2, BodyV1, ByteRangeV2, CachesV2, CleanupExecutionV2, CompletionV2,
-    ConfigurationChangeV2, ConnectionDiagnosticsV2, ContentionV2, ContextV1, CustodyV2, DebtAuthenticityV1, DebtClassificationV1,
-    DebtDestinationsV2, DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1,
-    DiagnosticsRecordV1, DiagnosticsV2, DispositionV2, EarlierItemV1, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2,
-    ErrorDetailsV1, ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1,
-    FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2, HttpTraceV1, ImpactV2,
-    ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, MetCountsV2, OriginalErrorV1, OutputV1, PortCheckV2,
-    PortProcessV2, PrerequisiteExecutionV2, PrerequisiteImpactV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1,
-    RequiredEvidenceV2, ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1,
-    SchemaValidationV2, SeenByV1, ShownV2, SkipReason, SnapshotV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2,
-    SuccessConditionV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2, TechnicalDebtV1, TestCountsChangeV2, TestCountsV2,
-    TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TestsModifiedV2, TextV2,
-    TreeIssueV2, TreeV2, UnenforcedLimitV2, ValidationCriteriaV2, WrittenV2,
-};
+pub use wire::*;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod samples;

@@ -1,5 +1,5 @@
-//! All kinds of faults that verification reports. A table gives each its word in JSON, a description, and what to do
-//! next.
+//! All kinds of faults that verification reports. A table gives each its word in JSON, how far it is from a
+//! cause, a description, and what to do next.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct EvidenceFault<K = FaultKind> {
 }
 
 macro_rules! fault_kinds {
-    ($($(#[$doc:meta])* $name:ident $word:literal $what:literal $next:ident;)*) => {
+    ($($name:ident $word:literal $distance:literal $what:literal $next:ident;)*) => {
         /// The kinds of faults, one for each row of the table below.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FaultKind {
@@ -29,6 +29,12 @@ macro_rules! fault_kinds {
             /// Returns the word for the kind in `--json`.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
+            }
+
+            /// Returns how near a fault is to a cause: 0 for links and for the keys that everything else is checked with, then the ledger,
+            /// then files of runs, then what only follows from these, such as links and the index.
+            fn distance_from_cause(self) -> u8 {
+                match self { $(Self::$name => $distance,)* }
             }
 
             /// Returns a description of the fault that follows the file's name in a sentence.
@@ -66,153 +72,77 @@ const PROOF: &str = "ask for the run again: `proctor export RUN --anchor FILE` p
 const INDEX: &str = "delete `state.db`: it is rebuilt from the ledgers";
 
 fault_kinds! {
-    FileChanged "fileChanged" "its bytes are not those that were sealed" COMPARE;
-    FileMissing "fileMissing" "it was sealed, but is missing now" BACKUP;
-    FileUnlisted "fileUnlisted" "it was not there when the run was sealed" REMOVE;
-    FileUnreadable "fileUnreadable" "it cannot be read" PERMIT;
-    NotAFile "notAFile" "it is no regular file" REMOVE;
-    SecondName "secondName" "it has a second name (hard link), through which it can be changed" COMPARE;
-    WrongMode "wrongMode" "its permissions are not those it was given" PERMIT;
-    WrongOwner "wrongOwner" "it belongs to another user" PERMIT;
-    ManifestMissing "manifestMissing" "the run has no manifest" BACKUP;
-    ManifestMalformed "manifestMalformed" "it is no manifest as proctor writes it" COMPARE;
-    ManifestChanged "manifestChanged" "it is not the manifest that the ledger names" COMPARE;
-    ReportUnreadable "reportUnreadable" "it is no report as proctor writes it" COMPARE;
-    ReportHash "reportHash" "its content does not have the hash it says" COMPARE;
-    ReportDisagrees "reportDisagrees" "it says something else than the ledger" COMPARE;
-    FilesDisagree "filesDisagree" "the report gives another size or hash for a file than the file has" COMPARE;
-    RecordUnreadable "recordUnreadable" "it is no record as proctor writes it" COMPARE;
-    RecordDisagrees "recordDisagrees" "it is the record of something else" COMPARE;
-    SignatureMissing "signatureMissing" "the run was signed, but the signature is missing" BACKUP;
-    SignatureWrong "signatureWrong" "it is not a signature of these bytes by the key that was in use then" COMPARE;
-    StatementsWrong "statementsWrong" "they are not the two statements of this run" COMPARE;
-    StatementDisagrees "statementDisagrees" "what is attested is not what was sealed" COMPARE;
-    LedgerMissing "ledgerMissing" "the ledger is missing" LEDGER;
-    LineUnreadable "lineUnreadable" "a line was changed after it was written, or another version of proctor wrote it" LEDGER;
-    LineSequence "lineSequence" "lines are missing, doubled or moved" LEDGER;
-    LineChain "lineChain" "the line before it was changed or is another one than when it was written" LEDGER;
-    LineUnsigned "lineUnsigned" "the line should be signed and is not" LEDGER;
-    LineSignature "lineSignature" "the line was changed after it was signed, or not signed by the key that was in use then" LEDGER;
-    TimeBackwards "timeBackwards" "the line is dated before the line before it" DATES;
-    TimeAhead "timeAhead" "the line is dated ahead of this machine's clock" DATES;
-    LineTorn "lineTorn" "after the last line there are bytes that are neither a line nor the beginning of one" LEDGER;
-    SegmentWrong "segmentWrong" "it does not hold the lines of the ledger that its name says" LEDGER;
-    ProjectDisagrees "projectDisagrees" "the ledger is another project's" LEDGER;
-    ApprovalWrong "approvalWrong" "an approval that does not count" APPROVAL;
-    RunTwice "runTwice" "two lines are about the same run" LEDGER;
-    RunUnnamed "runUnnamed" "no line of the ledger is about this run: it was begun and not finished, or somebody put it there" CLOSE;
-    RunMissing "runMissing" "the ledger has the run, but its directory is missing" BACKUP;
-    RunMisplaced "runMisplaced" "the run is among the runs of another task" COMPARE;
-    RunSuperseded "runSuperseded" "the ledger says that the run was dropped" REMOVE;
-    RunPruned "runPruned" "the ledger says that the run was pruned, but a part of it exists" FINISH;
-    PruneWrong "pruneWrong" "a line prunes a run that was not sealed before with this manifest" LEDGER;
-    RunArchived "runArchived" "the ledger says that the run was archived, but its directory exists" MOVE_IT;
-    ArchiveMissing "archiveMissing" "the ledger says that the run was archived, but its archive is missing" BACKUP;
-    ArchiveChanged "archiveChanged" "it is not the archive that the ledger names" COMPARE;
-    ArchiveUnreadable "archiveUnreadable" "it is no archive as proctor writes it" COMPARE;
-    ArchiveUnnamed "archiveUnnamed" "no line of the ledger is about this archive" MOVE_IT;
-    ArchiveWrong "archiveWrong" "a line archives a run that was not sealed before with this manifest, or was put away already" LEDGER;
-    Foreign "foreign" "proctor did not put it there" REMOVE;
-    LinkReplaced "linkReplaced" "it is in the place of the project's link to its evidence, and is no evidence" RELINK;
-    LatestWrong "latestWrong" "it does not lead to the last run that counts" LINK;
-    NameWrong "nameWrong" "it does not lead to the file of that name in the latest run" LINK;
-    KeyUnreadable "keyUnreadable" "it is no key, or not the one its record says" KEY;
-    KeyMissing "keyMissing" "records of earlier keys are missing" KEY;
-    KeyUnproven "keyUnproven" "the key did not sign its own record" KEY;
-    KeyNotEndorsed "keyNotEndorsed" "the key before it did not sign its record" KEY;
-    KeyPosition "keyPosition" "the ledger does not have the line after which the key took over" LEDGER;
-    KeyLine "keyLine" "the line that tells of a new key is missing, in another place, or about another key" LEDGER;
-    KeyHistoryMissing "keyHistoryMissing" "the export has no history of keys" HISTORY;
-    KeyHistoryWrong "keyHistoryWrong" "the history of keys does not belong to the key you trust" HISTORY;
-    AnchorMissing "anchorMissing" "no checkpoint of the project is kept there" PLACE;
-    AnchorUnreadable "anchorUnreadable" "it is no checkpoint as proctor writes it" PLACE;
-    AnchorSignature "anchorSignature" "the checkpoint is not signed by the key that should have signed it" KEY;
-    AnchorAhead "anchorAhead" "the ledger has fewer lines than were anchored: it was cut or put back" ANCHOR;
-    AnchorDiffers "anchorDiffers" "the ledger is not the one that was anchored: it was written anew" ANCHOR;
-    ProofMissing "proofMissing" "there is no proof that the run is in the ledger" PROOF;
-    ProofUnreadable "proofUnreadable" "it is no proof as proctor writes it" PROOF;
-    ProofWrong "proofWrong" "it does not prove what it should prove" PROOF;
-    ProofElsewhere "proofElsewhere" "it is about another checkpoint than the one to compare with" PROOF;
-    IndexAhead "indexAhead" "the index knows lines that the ledger does not have: the ledger was cut or put back" LEDGER;
-    IndexDiffers "indexDiffers" "the index says something else than the ledger" INDEX;
-    IndexDamaged "indexDamaged" "the index cannot be read" INDEX;
-}
-
-impl FaultKind {
-    /// Returns how near a fault is to a cause: 0 for links and for the keys that everything else is checked with, then the ledger, then files of runs,
-    /// then what only follows from these, such as links and the index.
-    fn distance_from_cause(self) -> u8 {
-        match self {
-            Self::KeyUnreadable
-            | Self::KeyMissing
-            | Self::KeyUnproven
-            | Self::KeyNotEndorsed
-            | Self::KeyHistoryMissing
-            | Self::KeyHistoryWrong
-            // What is behind a link is not looked at, so much else follows from it.
-            | Self::NotAFile => 0,
-            Self::LedgerMissing
-            | Self::LineUnreadable
-            | Self::LineSequence
-            | Self::LineChain
-            | Self::LineUnsigned
-            | Self::LineSignature
-            | Self::LineTorn
-            | Self::SegmentWrong
-            | Self::TimeBackwards
-            | Self::TimeAhead
-            | Self::ProjectDisagrees
-            | Self::IndexAhead
-            | Self::AnchorAhead
-            | Self::AnchorDiffers => 1,
-            Self::KeyPosition
-            | Self::KeyLine
-            | Self::RunTwice
-            | Self::PruneWrong
-            | Self::ArchiveWrong
-            | Self::ApprovalWrong
-            | Self::AnchorMissing
-            | Self::AnchorUnreadable
-            | Self::AnchorSignature
-            | Self::ProofMissing
-            | Self::ProofUnreadable
-            | Self::ProofWrong
-            | Self::ProofElsewhere => 2,
-            Self::FileMissing
-            | Self::FileChanged
-            | Self::FileUnlisted
-            | Self::FileUnreadable
-            | Self::SecondName
-            | Self::WrongMode
-            | Self::WrongOwner
-            | Self::ManifestMissing
-            | Self::ManifestMalformed
-            | Self::ManifestChanged
-            | Self::RunMissing
-            | Self::RunMisplaced
-            | Self::RunSuperseded
-            | Self::RunPruned
-            | Self::RunArchived
-            | Self::ArchiveMissing
-            | Self::ArchiveChanged
-            | Self::ArchiveUnreadable
-            | Self::ArchiveUnnamed
-            | Self::Foreign
-            | Self::LinkReplaced => 3,
-            Self::ReportUnreadable
-            | Self::ReportHash
-            | Self::ReportDisagrees
-            | Self::FilesDisagree
-            | Self::RecordUnreadable
-            | Self::RecordDisagrees
-            | Self::SignatureMissing
-            | Self::SignatureWrong
-            | Self::StatementsWrong
-            | Self::StatementDisagrees
-            | Self::RunUnnamed => 4,
-            Self::LatestWrong | Self::NameWrong | Self::IndexDiffers | Self::IndexDamaged => 5,
-        }
-    }
+    FileChanged "fileChanged" 3 "its bytes are not those that were sealed" COMPARE;
+    FileMissing "fileMissing" 3 "it was sealed, but is missing now" BACKUP;
+    FileUnlisted "fileUnlisted" 3 "it was not there when the run was sealed" REMOVE;
+    FileUnreadable "fileUnreadable" 3 "it cannot be read" PERMIT;
+    // What is behind a link is not looked at, so much else follows from it.
+    NotAFile "notAFile" 0 "it is no regular file" REMOVE;
+    SecondName "secondName" 3 "it has a second name (hard link), through which it can be changed" COMPARE;
+    WrongMode "wrongMode" 3 "its permissions are not those it was given" PERMIT;
+    WrongOwner "wrongOwner" 3 "it belongs to another user" PERMIT;
+    ManifestMissing "manifestMissing" 3 "the run has no manifest" BACKUP;
+    ManifestMalformed "manifestMalformed" 3 "it is no manifest as proctor writes it" COMPARE;
+    ManifestChanged "manifestChanged" 3 "it is not the manifest that the ledger names" COMPARE;
+    ReportUnreadable "reportUnreadable" 4 "it is no report as proctor writes it" COMPARE;
+    ReportHash "reportHash" 4 "its content does not have the hash it says" COMPARE;
+    ReportDisagrees "reportDisagrees" 4 "it says something else than the ledger" COMPARE;
+    FilesDisagree "filesDisagree" 4 "the report gives another size or hash for a file than the file has" COMPARE;
+    RecordUnreadable "recordUnreadable" 4 "it is no record as proctor writes it" COMPARE;
+    RecordDisagrees "recordDisagrees" 4 "it is the record of something else" COMPARE;
+    SignatureMissing "signatureMissing" 4 "the run was signed, but the signature is missing" BACKUP;
+    SignatureWrong "signatureWrong" 4 "it is not a signature of these bytes by the key that was in use then" COMPARE;
+    StatementsWrong "statementsWrong" 4 "they are not the two statements of this run" COMPARE;
+    StatementDisagrees "statementDisagrees" 4 "what is attested is not what was sealed" COMPARE;
+    LedgerMissing "ledgerMissing" 1 "the ledger is missing" LEDGER;
+    LineUnreadable "lineUnreadable" 1 "a line was changed after it was written, or another version of proctor wrote it" LEDGER;
+    LineSequence "lineSequence" 1 "lines are missing, doubled or moved" LEDGER;
+    LineChain "lineChain" 1 "the line before it was changed or is another one than when it was written" LEDGER;
+    LineUnsigned "lineUnsigned" 1 "the line should be signed and is not" LEDGER;
+    LineSignature "lineSignature" 1 "the line was changed after it was signed, or not signed by the key that was in use then" LEDGER;
+    TimeBackwards "timeBackwards" 1 "the line is dated before the line before it" DATES;
+    TimeAhead "timeAhead" 1 "the line is dated ahead of this machine's clock" DATES;
+    LineTorn "lineTorn" 1 "after the last line there are bytes that are neither a line nor the beginning of one" LEDGER;
+    SegmentWrong "segmentWrong" 1 "it does not hold the lines of the ledger that its name says" LEDGER;
+    ProjectDisagrees "projectDisagrees" 1 "the ledger is another project's" LEDGER;
+    ApprovalWrong "approvalWrong" 2 "an approval that does not count" APPROVAL;
+    RunTwice "runTwice" 2 "two lines are about the same run" LEDGER;
+    RunUnnamed "runUnnamed" 4 "no line of the ledger is about this run: it was begun and not finished, or somebody put it there" CLOSE;
+    RunMissing "runMissing" 3 "the ledger has the run, but its directory is missing" BACKUP;
+    RunMisplaced "runMisplaced" 3 "the run is among the runs of another task" COMPARE;
+    RunSuperseded "runSuperseded" 3 "the ledger says that the run was dropped" REMOVE;
+    RunPruned "runPruned" 3 "the ledger says that the run was pruned, but a part of it exists" FINISH;
+    PruneWrong "pruneWrong" 2 "a line prunes a run that was not sealed before with this manifest" LEDGER;
+    RunArchived "runArchived" 3 "the ledger says that the run was archived, but its directory exists" MOVE_IT;
+    ArchiveMissing "archiveMissing" 3 "the ledger says that the run was archived, but its archive is missing" BACKUP;
+    ArchiveChanged "archiveChanged" 3 "it is not the archive that the ledger names" COMPARE;
+    ArchiveUnreadable "archiveUnreadable" 3 "it is no archive as proctor writes it" COMPARE;
+    ArchiveUnnamed "archiveUnnamed" 3 "no line of the ledger is about this archive" MOVE_IT;
+    ArchiveWrong "archiveWrong" 2 "a line archives a run that was not sealed before with this manifest, or was put away already" LEDGER;
+    Foreign "foreign" 3 "proctor did not put it there" REMOVE;
+    LinkReplaced "linkReplaced" 3 "it is in the place of the project's link to its evidence, and is no evidence" RELINK;
+    LatestWrong "latestWrong" 5 "it does not lead to the last run that counts" LINK;
+    NameWrong "nameWrong" 5 "it does not lead to the file of that name in the latest run" LINK;
+    KeyUnreadable "keyUnreadable" 0 "it is no key, or not the one its record says" KEY;
+    KeyMissing "keyMissing" 0 "records of earlier keys are missing" KEY;
+    KeyUnproven "keyUnproven" 0 "the key did not sign its own record" KEY;
+    KeyNotEndorsed "keyNotEndorsed" 0 "the key before it did not sign its record" KEY;
+    KeyPosition "keyPosition" 2 "the ledger does not have the line after which the key took over" LEDGER;
+    KeyLine "keyLine" 2 "the line that tells of a new key is missing, in another place, or about another key" LEDGER;
+    KeyHistoryMissing "keyHistoryMissing" 0 "the export has no history of keys" HISTORY;
+    KeyHistoryWrong "keyHistoryWrong" 0 "the history of keys does not belong to the key you trust" HISTORY;
+    AnchorMissing "anchorMissing" 2 "no checkpoint of the project is kept there" PLACE;
+    AnchorUnreadable "anchorUnreadable" 2 "it is no checkpoint as proctor writes it" PLACE;
+    AnchorSignature "anchorSignature" 2 "the checkpoint is not signed by the key that should have signed it" KEY;
+    AnchorAhead "anchorAhead" 1 "the ledger has fewer lines than were anchored: it was cut or put back" ANCHOR;
+    AnchorDiffers "anchorDiffers" 1 "the ledger is not the one that was anchored: it was written anew" ANCHOR;
+    ProofMissing "proofMissing" 2 "there is no proof that the run is in the ledger" PROOF;
+    ProofUnreadable "proofUnreadable" 2 "it is no proof as proctor writes it" PROOF;
+    ProofWrong "proofWrong" 2 "it does not prove what it should prove" PROOF;
+    ProofElsewhere "proofElsewhere" 2 "it is about another checkpoint than the one to compare with" PROOF;
+    IndexAhead "indexAhead" 1 "the index knows lines that the ledger does not have: the ledger was cut or put back" LEDGER;
+    IndexDiffers "indexDiffers" 5 "the index says something else than the ledger" INDEX;
+    IndexDamaged "indexDamaged" 5 "the index cannot be read" INDEX;
 }
 
 /// Sorts faults so that causes come before what follows from them. Faults of one file stay in the order in which they were found, because

@@ -2,6 +2,7 @@
 //! or removes it.
 
 use crate::verification::EvidenceFault;
+use proctor_model::words;
 
 /// Work that a process began and did not finish. It is reported, but it is not a fault.
 pub type UnfinishedWork = EvidenceFault<UnfinishedKind>;
@@ -24,21 +25,6 @@ pub enum UnfinishedKind {
 }
 
 impl UnfinishedKind {
-    /// Every kind.
-    pub const ALL: &[Self] = &[Self::Run, Self::Pruning, Self::Purging, Self::Line, Self::KeyLine, Self::RetiredKey];
-
-    /// Returns the word for the kind in `--json`.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Run => "run",
-            Self::Pruning => "pruning",
-            Self::Purging => "purging",
-            Self::Line => "line",
-            Self::KeyLine => "keyLine",
-            Self::RetiredKey => "retiredKey",
-        }
-    }
-
     /// Returns the unfinished work, in words that follow the file's name.
     pub fn what(self) -> &'static str {
         match self {
@@ -66,4 +52,10 @@ impl UnfinishedKind {
             }
         }
     }
+}
+
+words! {
+    /// Returns the word for the kind in `--json`.
+    pub fn UnfinishedKind::word, ALL: Run "run", Pruning "pruning", Purging "purging", Line "line", KeyLine "keyLine",
+        RetiredKey "retiredKey"
 }

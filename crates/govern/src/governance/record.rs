@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::governance::gate::{GateChoice, WorkflowGate};
 use crate::governance::name::{Slug, WorkflowId};
 use crate::governance::verdict::IssueVerdict;
-use proctor_model::{Digest, DurationMs, IsolationLevel, Timestamp};
+use proctor_model::{Digest, DurationMs, IsolationLevel, Timestamp, words};
 
 /// `gate.json`: a person's decision at a gate.
 #[derive(Debug, Serialize)]
@@ -158,22 +158,11 @@ pub struct TrailEntry {
     pub sha256: Digest,
 }
 
-impl TrailKind {
+words! {
     /// Returns the part of the file's name after the number and the dash.
-    pub fn ending(self) -> &'static str {
-        match self {
-            Self::Brief => "brief.md",
-            Self::Consultation => "consultation.json",
-            Self::Draft => "draft.md",
-            Self::DraftHuman => "draft-human.md",
-            Self::Verdict => "verdict.md",
-            Self::VerdictHuman => "verdict-human.md",
-            Self::Gate => "gate.json",
-            Self::Feedback => "feedback.txt",
-            Self::Issue => "issue.md",
-            Self::Filed => "filed.json",
-        }
-    }
+    pub fn TrailKind::ending: Brief "brief.md", Consultation "consultation.json", Draft "draft.md",
+        DraftHuman "draft-human.md", Verdict "verdict.md", VerdictHuman "verdict-human.md", Gate "gate.json",
+        Feedback "feedback.txt", Issue "issue.md", Filed "filed.json"
 }
 
 impl TrailFile {

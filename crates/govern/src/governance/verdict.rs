@@ -1,6 +1,7 @@
 //! The verdict of an issue's review: a line that holds nothing but one word. `APPROVE` must be written exactly; `BLOCK`
 //! is also recognised in other forms, so that a doubtful review never counts as an approval.
 
+use proctor_model::words;
 use serde::{Deserialize, Serialize};
 
 /// The verdict of an issue's review, from the mildest to the severest.
@@ -16,15 +17,6 @@ pub enum IssueVerdict {
 }
 
 impl IssueVerdict {
-    /// Returns the word for this verdict. `APPROVE` and `BLOCK` are the words in reviews.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Approve => "APPROVE",
-            Self::Unknown => "UNKNOWN",
-            Self::Block => "BLOCK",
-        }
-    }
-
     /// Returns whether the review blocks: a person who approves such a draft must confirm before the issue is filed
     /// (B19).
     pub fn blocks(self) -> bool {
@@ -33,6 +25,11 @@ impl IssueVerdict {
             Self::Unknown | Self::Block => true,
         }
     }
+}
+
+words! {
+    /// Returns the word for this verdict. `APPROVE` and `BLOCK` are the words in reviews.
+    pub fn IssueVerdict::word: Approve "APPROVE", Unknown "UNKNOWN", Block "BLOCK"
 }
 
 /// Reads the verdict of a review. It never fails: a text that is not clearly an approval blocks.

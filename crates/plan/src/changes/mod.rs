@@ -13,7 +13,7 @@ use std::fmt;
 
 use crate::changes::lines::{find_gone_tests, find_skips, find_suppressions};
 use crate::changes::settings::{find_changed_settings, is_configuration};
-use proctor_model::{WeakenedChanges, has_word};
+use proctor_model::{WeakenedChanges, has_word, words};
 
 pub use crate::changes::lines::{RecordedTest, RecordedTests, with_recorded_tests};
 
@@ -73,36 +73,6 @@ impl fmt::Display for GateChange {
 }
 
 impl ChangeKind {
-    /// Returns what it is, for people. The file's name follows.
-    fn title(self) -> &'static str {
-        match self {
-            Self::TestGone => "a test is gone from",
-            Self::TestSkipped => "a test is left out in",
-            Self::Command => "a command of checks changed in",
-            Self::SwitchedOff => "rules or tests are switched off in",
-            Self::Setting => "a setting changed in",
-            Self::Program => "a program that configures a tool,",
-            Self::Suppression => "a finding is silenced in",
-            Self::LeftTree => "a file left the tree,",
-            Self::FileGone => "a file is gone,",
-        }
-    }
-
-    /// Returns the word by which documents name it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::TestGone => "test-gone",
-            Self::TestSkipped => "test-skipped",
-            Self::Command => "command",
-            Self::SwitchedOff => "switched-off",
-            Self::Setting => "setting",
-            Self::Program => "program",
-            Self::Suppression => "suppression",
-            Self::LeftTree => "left-tree",
-            Self::FileGone => "file-gone",
-        }
-    }
-
     /// Returns whether a person is asked about such a change.
     pub fn asks(self, policy: WeakenedChanges) -> bool {
         match policy {
@@ -113,6 +83,21 @@ impl ChangeKind {
             }
         }
     }
+}
+
+words! {
+    /// Returns the word by which documents name it.
+    pub fn ChangeKind::word: TestGone "test-gone", TestSkipped "test-skipped", Command "command",
+        SwitchedOff "switched-off", Setting "setting", Program "program", Suppression "suppression",
+        LeftTree "left-tree", FileGone "file-gone"
+}
+
+words! {
+    /// Returns what it is, for people. The file's name follows.
+    fn ChangeKind::title: TestGone "a test is gone from", TestSkipped "a test is left out in",
+        Command "a command of checks changed in", SwitchedOff "rules or tests are switched off in",
+        Setting "a setting changed in", Program "a program that configures a tool,",
+        Suppression "a finding is silenced in", LeftTree "a file left the tree,", FileGone "a file is gone,"
 }
 
 /// Returns what changed between two commits that can make the judged one green, sorted by kind, each once.

@@ -4,7 +4,7 @@ use crate::condition::decide::decide;
 use crate::condition::error::ConditionFault;
 use crate::condition::fields::{FieldRow, ValueKind, meanings_of, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Offset, Operator, Reference, Segment};
-use proctor_model::{ActionId, ActionType, ConditionValue};
+use proctor_model::{ActionId, ActionType, ConditionValue, words};
 
 /// The kind of value that a part of a condition has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,17 +189,6 @@ impl PartKind {
         }
     }
 
-    fn words(self) -> &'static str {
-        match self {
-            Self::TrueOrFalse => "true or false",
-            Self::Number => "a number",
-            Self::Text => "a text",
-            Self::Null => "null",
-            Self::Any => "JSON",
-            Self::Refused => "refused",
-        }
-    }
-
     fn example(self) -> &'static str {
         match self {
             Self::TrueOrFalse | Self::Any | Self::Refused => "true",
@@ -208,4 +197,9 @@ impl PartKind {
             Self::Null => "null",
         }
     }
+}
+
+words! {
+    fn PartKind::words: TrueOrFalse "true or false", Number "a number", Text "a text", Null "null", Any "JSON",
+        Refused "refused"
 }

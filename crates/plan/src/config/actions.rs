@@ -1,12 +1,12 @@
 //! Reads `[[check]]`, `[[prerequisite]]`, `[[cleanup]]`, and the defaults of all actions.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
 use crate::config::policy::read_override;
-use crate::config::sandbox::NETWORK;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
@@ -15,31 +15,13 @@ use crate::config::values::{
 };
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
-    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, ParallelChecks, ReportFile, ReportFormat, Reuse,
-    SkipWhileUnchanged, Tool,
+    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, NetworkAccess, OnSurvivors, ParallelChecks, ReportFile,
+    ReportFormat, Reuse, SkipWhileUnchanged, Tool,
 };
 
 /// The tools that `tool` can name.
-const TOOLS: &[(&str, Tool)] = &{
-    const COUNT: usize = {
-        let (mut count, mut place) = (0, 0);
-        while place < Tool::ALL.len() {
-            count += !Tool::ALL[place].is_of_report() as usize;
-            place += 1;
-        }
-        count
-    };
-    let mut words = [("", Tool::ALL[0]); COUNT];
-    let (mut count, mut place) = (0, 0);
-    while place < Tool::ALL.len() {
-        if !Tool::ALL[place].is_of_report() {
-            words[count] = (Tool::ALL[place].word(), Tool::ALL[place]);
-            count += 1;
-        }
-        place += 1;
-    }
-    words
-};
+static TOOLS: LazyLock<Vec<(&str, Tool)>> =
+    LazyLock::new(|| Tool::ALL.into_iter().filter(|tool| !tool.is_of_report()).map(|tool| (tool.word(), tool)).collect());
 
 const FORMATS: &[(&str, ReportFormat)] = &[
     ("junit", ReportFormat::Junit),
@@ -141,7 +123,7 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
 }
 
 fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
-    let tool = section.optional(document, "tool", choice(TOOLS));
+    let tool = section.optional(document, "tool", choice(&TOOLS));
     // A misspelt value of `tool` is reported already. The missing command is only a consequence, so it is not reported
     // as a second problem.
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
@@ -158,7 +140,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
     let policy = read_override(&section.table(document, "policy"), document);
-    let network = section.optional(document, "network", choice(NETWORK)).map(|network| network.value);
+    let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
     let action = ActionSettings { network, ..action? };
     let policy = WrittenValue { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
     let after = after.unwrap_or_else(|| WrittenValue { value: Vec::new(), place: None });
@@ -191,7 +173,7 @@ fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, default
         creates: creates.map(|placed| placed.value).unwrap_or_default(),
     };
     let service = read_service(section, document);
-    let network = section.optional(document, "network", choice(NETWORK)).map(|network| network.value);
+    let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
     Some(Prerequisite { action: ActionSettings { network, ..action? }, once, service })
 }
 

@@ -4,7 +4,6 @@
 use std::sync::LazyLock;
 
 use crate::config::judged::{Asked, row_of};
-use crate::config::policy::strategy_word;
 use proctor_model::{FindingFacts, PolicyOptions, Tool};
 
 /// The line of `default.toml` that is replaced by the tables `[policy.TOOL]`.
@@ -63,7 +62,7 @@ fn tables_of_tools() -> String {
 /// Returns a tool's policy table as text. Among the tools with options for warnings and rules, only `explained` gets
 /// explanations of its keys; the tables of the other tools refer to it.
 fn table(tool: Tool, facts: &FindingFacts, explained: Tool) -> Option<String> {
-    let block_on = format!("block_on = \"{}\"", strategy_word(tool.default_strategy()?));
+    let block_on = format!("block_on = \"{}\"", tool.default_strategy()?.word());
     let plain = [
         ("Whether its findings count at all; false equals \"never\".", "enabled = true"),
         ("When its findings block.", block_on.as_str()),

@@ -9,16 +9,6 @@ use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
 use proctor_model::{FlakyTests, GatePolicy, IsolationLevel, TaskId, WeakenedChanges, World};
 
-const LEVELS: &[(&str, IsolationLevel)] = &[
-    ("namespace", IsolationLevel::Namespace),
-    ("cgroup", IsolationLevel::Cgroup),
-    ("landlock", IsolationLevel::Landlock),
-    ("process-group", IsolationLevel::ProcessGroup),
-];
-
-/// The words for the files that actions see.
-pub(super) const WORLD: &[(&str, World)] = &[("closed", World::Closed), ("open", World::Open)];
-
 const LONGEST_AGE: Duration = Duration::from_secs(3650 * 24 * 3600);
 
 pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> GatePolicy {
@@ -34,8 +24,8 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
     GatePolicy {
         tasks: tasks.value,
         checks: section.setting(document, "checks", list(filled_text("\"unit\""), "[\"unit\", \"types\"]")).value,
-        isolation: section.setting(document, "isolation", choice(LEVELS)).value,
-        world: section.setting(document, "world", choice(WORLD)).value,
+        isolation: section.setting(document, "isolation", choice(&IsolationLevel::WORDS)).value,
+        world: section.setting(document, "world", choice(&World::WORDS)).value,
         max_age: section.setting(document, "max_age", age).value,
         platforms: section.setting(document, "platforms", list(platform, "[\"linux-x86_64\"]")).value,
         fresh_caches: section.setting(document, "fresh_caches", boolean).value,

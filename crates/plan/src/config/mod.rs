@@ -36,7 +36,6 @@ pub use judged::{
 pub use lowered::lowered;
 pub use nearest::nearest;
 pub use paths::read_writes_pattern;
-pub use policy::strategy_word;
 pub use read::{LONGEST_TEXT, read};
 pub use settings::{
     ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, FileVariables, GovernSettings,

@@ -2,31 +2,16 @@
 
 use crate::config::section::{Document, Section};
 use crate::config::settings::{PolicyOverride, PolicySettings, RuleOverride, WarningOverride};
-use crate::config::values::{boolean, choice, count, filled_text, list, word_of};
+use crate::config::values::{boolean, choice, count, filled_text, list};
 use proctor_model::{BlockOn, PolicyCategory, PolicyOptions, Tool, ToolClass};
-
-/// The words of `block_on` in `proctor.toml`. The strategies come from seed document 004. A strategy says which
-/// findings make the verdict FAILED.
-const STRATEGIES: &[(&str, BlockOn)] = &[
-    ("errors-always", BlockOn::ErrorsAlways),
-    ("errors-only", BlockOn::ErrorsOnly),
-    ("errors-and-warnings", BlockOn::ErrorsAndWarnings),
-    ("warn-only", BlockOn::WarnOnly),
-    ("never", BlockOn::Never),
-];
-
-/// Returns the word by which `proctor.toml` names a strategy, such as `errors-only`.
-pub fn strategy_word(block_on: BlockOn) -> &'static str {
-    word_of(STRATEGIES, &block_on)
-}
 
 pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> PolicySettings {
     let section = top.table(document, "policy");
     let judged = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Validation);
-    let categories = [PolicyCategory::Linting, PolicyCategory::TypeChecking, PolicyCategory::Compilation];
-    let strategy = |category: PolicyCategory| Some((category, section.optional(document, category.key(), choice(STRATEGIES))?));
+    let strategy =
+        |category: PolicyCategory| Some((category, section.optional(document, category.key(), choice(&BlockOn::WORDS))?));
     PolicySettings {
-        categories: categories.into_iter().filter_map(strategy).collect(),
+        categories: PolicyCategory::ALL.into_iter().filter_map(strategy).collect(),
         tools: judged.map(|tool| (tool, read_tool(tool, &section, document))).collect(),
     }
 }
@@ -60,7 +45,7 @@ pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) 
 fn read_plain(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     PolicyOverride {
         enabled: section.optional(document, "enabled", boolean),
-        block_on: section.optional(document, "block_on", choice(STRATEGIES)),
+        block_on: section.optional(document, "block_on", choice(&BlockOn::WORDS)),
         ..PolicyOverride::default()
     }
 }

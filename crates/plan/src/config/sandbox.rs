@@ -4,12 +4,11 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::config::gate::WORLD;
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use proctor_model::{
     ByteSize, CachesMode, HomeAccess, LimitEnforcement, NetworkAccess, PackageCredentials, ProtectionMode, SandboxSettings,
-    SystemCallFilter,
+    SystemCallFilter, World,
 };
 
 pub(super) const MODE: &[(&str, ProtectionMode)] =
@@ -18,12 +17,6 @@ pub(super) const MODE: &[(&str, ProtectionMode)] =
 pub(super) const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
 
 pub(super) const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
-
-pub(super) const NETWORK: &[(&str, NetworkAccess)] = &[
-    (NetworkAccess::Open.word(), NetworkAccess::Open),
-    (NetworkAccess::Loopback.word(), NetworkAccess::Loopback),
-    (NetworkAccess::Off.word(), NetworkAccess::Off),
-];
 
 /// The smallest allowed memory limit. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
@@ -51,8 +44,8 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         sockets: section.setting(document, "sockets", list(fixed_place(SOCKETS), SOCKETS)).value,
         visible: section.setting(document, "visible", list(place(VISIBLE), VISIBLE)).value,
         home: section.setting(document, "home", choice(HOME)).value,
-        world: section.setting(document, "world", choice(WORLD)).value,
-        network: section.setting(document, "network", choice(NETWORK)).value,
+        world: section.setting(document, "world", choice(&World::WORDS)).value,
+        network: section.setting(document, "network", choice(&NetworkAccess::WORDS)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
         limits: section.setting(document, "limits", choice(LIMITS)).value,

@@ -9,7 +9,7 @@ use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, filled_text, list, variable_name};
-use proctor_model::quoted_text;
+use proctor_model::{quoted_text, words};
 
 /// The shortest value of a variable that fills a placeholder, in bytes. A shorter value could not be told from other text in
 /// what a command prints, so it could not be kept out of the evidence.
@@ -45,15 +45,10 @@ pub enum ValueSource {
     Settings,
 }
 
-impl ValueSource {
+words! {
     /// Returns the source as people call it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::CommandLine => "--set",
-            Self::Environment => "from the environment, not recorded",
-            Self::Settings => "proctor.toml",
-        }
-    }
+    pub fn ValueSource::words: CommandLine "--set", Environment "from the environment, not recorded",
+        Settings "proctor.toml"
 }
 
 impl SpecificationSettings {

@@ -2,6 +2,7 @@
 
 use crate::review::grammar::{FIELD, RejectionValue, SplitEmphasis, count_mentions, is_approval, parse_rejection};
 use crate::review::quoting::{lines, says_not_to_merge};
+use proctor_model::words;
 
 /// The most bytes that a review may have. A longer review has no verdict.
 pub const OUTPUT_CAP: usize = 1024 * 1024;
@@ -191,21 +192,11 @@ impl Malformation {
             Self::MentionedElsewhere => format!("mentions '{FIELD}' beside its verdict, so that it is not clear which counts"),
         }
     }
+}
 
+words! {
     /// Returns the code by which reports name this malformation.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Transport(_) => "TRANSPORT",
-            Self::TooLong => "TOO_LONG",
-            Self::NotText => "NOT_TEXT",
-            Self::NoOutput => "NO_OUTPUT",
-            Self::MissingField => "MISSING_FIELD",
-            Self::UnknownValue => "UNKNOWN_VALUE",
-            Self::Quoted => "QUOTED",
-            Self::SeveralVerdicts => "SEVERAL_VERDICTS",
-            Self::MentionedElsewhere => "MENTIONED_ELSEWHERE",
-            Self::InHtml => "IN_HTML",
-            Self::SaysNotToMerge => "SAYS_NOT_TO_MERGE",
-        }
-    }
+    pub fn Malformation::word: Transport "TRANSPORT", TooLong "TOO_LONG", NotText "NOT_TEXT", NoOutput "NO_OUTPUT",
+        MissingField "MISSING_FIELD", UnknownValue "UNKNOWN_VALUE", Quoted "QUOTED", SeveralVerdicts "SEVERAL_VERDICTS",
+        MentionedElsewhere "MENTIONED_ELSEWHERE", InHtml "IN_HTML", SaysNotToMerge "SAYS_NOT_TO_MERGE"
 }

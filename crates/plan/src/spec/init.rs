@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use crate::config::{Configuration, duration_text, strategy_word};
+use crate::config::{Configuration, duration_text};
 use proctor_model::{
     Action, ActionId, ActionPhase, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote,
     PolicySource, ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
@@ -166,7 +166,7 @@ fn policy_lines(text: &mut String, tool: Tool, policy: &ToolPolicy) {
         PolicySource::Disabled(place) => format!("switched off by {place}"),
     };
     text.push_str(&format!("# {}\n", uncontrolled(&reason)));
-    let mut pairs = vec![format!("block_on = {}", quoted_text(strategy_word(policy.block_on)))];
+    let mut pairs = vec![format!("block_on = {}", quoted_text(policy.block_on.word()))];
     if policy.treat_warnings_as_errors {
         pairs.push("treat_warnings_as_errors = true".to_owned());
     }

@@ -10,7 +10,7 @@ use std::fmt;
 use crate::verdict::gate_reason::GateReason;
 use proctor_model::{
     Blocking, CachesSeen, ClaimOrigin, ClaimSigner, ClaimedCheck, CommandExit, Digest, GateClaim, GatePolicy, IgnoredFiles,
-    OPEN_WORLD, OverallResult, RunId, TaskId, Timestamp, UNNAMED_FILES, World,
+    OPEN_WORLD, OverallResult, RunId, TaskId, Timestamp, UNNAMED_FILES, World, words,
 };
 
 /// Whether a commit is proved.
@@ -86,16 +86,11 @@ impl GateState {
             Self::NotAccepted => CommandExit::PersonNeeded,
         }
     }
+}
 
+words! {
     /// Returns the word for documents that programs read.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Proved => "proved",
-            Self::Red => "red",
-            Self::NotTested => "not-tested",
-            Self::NotAccepted => "not-accepted",
-        }
-    }
+    pub fn GateState::word: Proved "proved", Red "red", NotTested "not-tested", NotAccepted "not-accepted"
 }
 
 impl fmt::Display for GateSubject {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use proctor_model::{AgentAction, DebtCategory, FindingKind, Tool, WarningsExit};
+use proctor_model::{AgentAction, DebtCategory, FindingKind, Tool, WarningsExit, words};
 
 /// The texts about one tool's findings.
 #[derive(Debug)]
@@ -128,26 +128,18 @@ pub(in crate::verdict) enum AgentWord {
 }
 
 impl AgentWord {
-    /// Returns the word as it is written in reports.
-    pub(in crate::verdict) fn label(self) -> &'static str {
-        match self {
-            Self::Continue => "CONTINUE",
-            Self::FixCode => "FIX_CODE",
-            Self::FixTypes => "FIX_TYPES",
-            Self::FixSpecification => "FIX_SPECIFICATION",
-            Self::InstallTool => "INSTALL_TOOL",
-            Self::StartServer => "START_SERVER",
-            Self::ImplementFix => "IMPLEMENT_FIX",
-            Self::AddTests => "ADD_TESTS",
-            Self::OptimizeOrRaiseTimeout => "OPTIMIZE_OR_RAISE_TIMEOUT",
-            Self::AskHuman => "ASK_HUMAN",
-        }
-    }
-
     /// Returns the action for an agent, with its message. Every word except `Continue` requires the agent to act.
     pub(in crate::verdict) fn action(self, message: impl Into<String>) -> AgentAction {
         AgentAction { required: self != Self::Continue, action: self.label().to_owned(), message: message.into() }
     }
+}
+
+words! {
+    /// Returns the word as it is written in reports.
+    pub(in crate::verdict) fn AgentWord::label: Continue "CONTINUE", FixCode "FIX_CODE", FixTypes "FIX_TYPES",
+        FixSpecification "FIX_SPECIFICATION", InstallTool "INSTALL_TOOL", StartServer "START_SERVER",
+        ImplementFix "IMPLEMENT_FIX", AddTests "ADD_TESTS", OptimizeOrRaiseTimeout "OPTIMIZE_OR_RAISE_TIMEOUT",
+        AskHuman "ASK_HUMAN"
 }
 
 #[cfg(test)]

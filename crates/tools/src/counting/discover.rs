@@ -52,24 +52,10 @@ const BIOME: Checker = Checker {
     ..OXLINT
 };
 
-pub(crate) fn find_ty(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
-    find_checker(&TY, files, package, findings)
-}
-
-pub(crate) fn find_pyrefly(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
-    find_checker(&PYREFLY, files, package, findings)
-}
-
-pub(crate) fn find_pyright(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
-    find_checker(&PYRIGHT, files, package, findings)
-}
-
-pub(crate) fn find_oxlint(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
-    find_checker(&OXLINT, files, package, findings)
-}
-
-pub(crate) fn find_biome(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
-    find_checker(&BIOME, files, package, findings)
+/// Looks for signs of one of these checkers, all but Clippy, in one directory of the project.
+pub(crate) fn find(tool: Tool, files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
+    let checker = [TY, PYREFLY, PYRIGHT, OXLINT, BIOME].into_iter().find(|checker| checker.tool == tool);
+    find_checker(&checker.expect("the tool table asks for these alone"), files, package, findings)
 }
 
 /// Looks for settings of Clippy in one directory of the project. A manifest alone does not say that Clippy is used.

@@ -21,7 +21,7 @@ use crate::recognise::CommandForm;
 use crate::subcommands::has_option;
 use crate::table::row_of;
 use discover::{Counter, counter_of};
-pub(super) use discover::{find_biome, find_clippy, find_oxlint, find_pyrefly, find_pyright, find_ty};
+pub(super) use discover::{find, find_clippy};
 pub(super) use no_work::{
     FORMATS_OF_BIOME, FORMATS_OF_CLIPPY, FORMATS_OF_OXLINT, FORMATS_OF_PRE_COMMIT, FORMATS_OF_PYREFLY, FORMATS_OF_PYRIGHT,
     FORMATS_OF_TY, NO_WORK_OF_BIOME, NO_WORK_OF_CLIPPY, NO_WORK_OF_OXLINT, NO_WORK_OF_PRE_COMMIT, NO_WORK_OF_PYREFLY,

@@ -7,7 +7,7 @@ use IgnoredClass::{Cache, Environment, Input, Output};
 
 use crate::ignore::always::find_always_out;
 use proctor_model::NameRule::{self, Begins, Ends, Is};
-use proctor_model::TreePath;
+use proctor_model::{TreePath, words};
 
 /// How a check in a snapshot sees an ignored file or directory, that is, one that does not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,16 +95,9 @@ pub fn is_by_product(path: &TreePath) -> bool {
     path.as_bytes().split(|byte| *byte == b'/').any(|name| find_always_out(name).is_some() || class_of(name) == Cache)
 }
 
-impl IgnoredClass {
+words! {
     /// Returns the word for the class in documents for programs.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Environment => "environment",
-            Self::Cache => "cache",
-            Self::Output => "output",
-            Self::Input => "input",
-        }
-    }
+    pub fn IgnoredClass::word: Environment "environment", Cache "cache", Output "output", Input "input"
 }
 
 impl fmt::Display for IgnoredClass {

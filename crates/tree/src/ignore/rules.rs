@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::ignore::pattern::{DecidingPattern, PatternList, PatternSource};
-use proctor_model::{Digest, TreePath};
+use proctor_model::{Digest, TreePath, words};
 
 /// A file whose lines say which paths do not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,21 +35,15 @@ pub(super) struct RulesText {
 }
 
 impl RulesFile {
-    /// Both kinds of rules files. The kind that overrides the other comes first.
-    pub const ALL: [Self; 2] = [Self::DotIgnore, Self::GitIgnore];
-
-    /// Returns the file's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GitIgnore => ".gitignore",
-            Self::DotIgnore => ".ignore",
-        }
-    }
-
     /// Returns the kind of rules file with this name; `None` if the name is not that of a rules file.
     pub fn named(name: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name().as_bytes() == name)
     }
+}
+
+words! {
+    /// Returns the file's name. The kind of rules file that overrides the other comes first.
+    pub fn RulesFile::name, ALL: DotIgnore ".ignore", GitIgnore ".gitignore"
 }
 
 impl DirectoryRules {

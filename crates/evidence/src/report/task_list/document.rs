@@ -1,6 +1,8 @@
 //! Finds proctor's blocks in the lines of a task list, and the entries in a block. For a block that lost a marking line
 //! see `pieces`.
 
+use proctor_model::words;
+
 /// A block of the task list that proctor writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
@@ -20,17 +22,6 @@ pub(super) struct Entry {
 }
 
 impl Block {
-    /// Both blocks, in the order in which they stand in the file.
-    pub(super) const ALL: [Self; 2] = [Self::Tasks, Self::Debt];
-
-    /// Returns the name that the block's marking lines show.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Tasks => "tasks",
-            Self::Debt => "debt",
-        }
-    }
-
     /// Returns the marking line above the block.
     pub(super) fn begin(self) -> String {
         format!("<!-- proctor:begin {} -->", self.name())
@@ -51,6 +42,11 @@ impl Block {
         let begin = first(&self.begin(), 0)?;
         Some((begin, first(&self.end(), begin)?))
     }
+}
+
+words! {
+    /// Returns the name that the block's marking lines show.
+    pub(super) fn Block::name, ALL: Tasks "tasks", Debt "debt"
 }
 
 /// Returns the lines of a block without marking lines and line ends; `None` if a marking line is missing.

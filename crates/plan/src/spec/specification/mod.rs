@@ -24,20 +24,7 @@ pub(super) use lint::{ROOT_WORD, STRICTNESS_UNCHECKED, SUITE_TIMEOUT, below, che
 pub use fill::FilledPlaceholder;
 pub use lint::{LINTS, LintRow};
 pub use outline::{DependencyOutline, OutlinedAction, TaskOutline};
-pub use raw::{
-    RawAction, RawActionExtension, RawBrowserAction, RawBrowserConfig, RawBrowserParameters, RawBrowserType,
-    RawCapacityThresholds, RawCompilationPolicy, RawCompilationStrategy, RawCompletionCriteria, RawCondition,
-    RawCustomScriptConfig, RawCustomScriptParameters, RawDatabaseQueryConfig, RawDatabaseQueryParameters, RawDebtConfiguration,
-    RawDebtExpectations, RawDevServer, RawDockerCommandConfig, RawDockerCommandParameters, RawDockerVerb, RawEvidenceCapture,
-    RawEvidenceKind, RawExecutionEngine, RawExecutionWorkflow, RawExecutorConfigurations, RawExpectedOutcome, RawExpectedOutput,
-    RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig, RawHttpRequestParameters,
-    RawInterpreter, RawLikelyFailure, RawLintToolPolicy, RawLintTools, RawLintingPolicy, RawLintingStrategy, RawMcpValidation,
-    RawMetadata, RawMisplacedExecutorConfig, RawParameters, RawQueryType, RawReady, RawReview, RawService, RawShell,
-    RawSpecification, RawTask, RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution,
-    RawTypeCheckBlockOn, RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy,
-    RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
-    RawWorkflowPrerequisiteType,
-};
+pub use raw::*;
 pub use read::{
     SPECIFICATION_SUFFIX, Specification, SpecificationContext, SpecificationReading, read_filled_specification,
     read_specification,

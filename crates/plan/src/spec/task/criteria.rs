@@ -3,7 +3,7 @@
 //! Makes the settings for a task's debt from the specification's general settings and the task's likely failures.
 
 use crate::spec::specification::{
-    RawCondition, RawDebtConfiguration, RawEvidenceKind, RawExpectedOutcome, RawLikelyFailure, RawTask, RawTaskExtension,
+    RawCondition, RawDebtConfiguration, RawExpectedOutcome, RawLikelyFailure, RawTask, RawTaskExtension,
 };
 use proctor_model::{DebtSettings, EvidenceKind, ExpectedFailure, ExpectedOutput, LikelyFailure, TaskCondition, TaskCriteria};
 
@@ -26,7 +26,7 @@ pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
         }),
         all_steps_must_pass: completion.all_steps_must_pass,
         minimum_pass_rate_basis_points: rate.or_else(|| (!completion.all_steps_must_pass).then_some(EVERY_STEP)),
-        required_evidence: completion.required_evidence.iter().copied().map(evidence).collect(),
+        required_evidence: completion.required_evidence.iter().copied().map(EvidenceKind::from).collect(),
         task_status_lock: completion.task_status_lock != Some(false),
         expected_failure: task.proctor.as_ref().and_then(expected_failure),
     }
@@ -52,17 +52,6 @@ fn basis_points(percent: f64) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the schema bounds it to 0 to 100")]
     let rounded = (percent * 100.0 - NOTHING).ceil().max(0.0) as u32;
     rounded
-}
-
-fn evidence(raw: RawEvidenceKind) -> EvidenceKind {
-    match raw {
-        RawEvidenceKind::TestExecutionLog => EvidenceKind::TestExecutionLog,
-        RawEvidenceKind::TerminalOutput => EvidenceKind::TerminalOutput,
-        RawEvidenceKind::Screenshots => EvidenceKind::Screenshots,
-        RawEvidenceKind::ApiResponses => EvidenceKind::ApiResponses,
-        RawEvidenceKind::ErrorLogs => EvidenceKind::ErrorLogs,
-        RawEvidenceKind::PerformanceMetrics => EvidenceKind::PerformanceMetrics,
-    }
 }
 
 /// Returns the settings for a task's debt. Missing values are the defaults of schema 2.0.0.

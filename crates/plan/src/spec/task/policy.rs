@@ -3,10 +3,7 @@
 
 use crate::config::Configuration;
 use crate::spec::policy::resolve_policy;
-use crate::spec::specification::{
-    RawCompilationStrategy, RawLintToolPolicy, RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy,
-    RawTypeCheckingStrategy, RawValidationPolicy, Specification,
-};
+use crate::spec::specification::{RawLintToolPolicy, RawTypeCheckToolPolicy, RawValidationPolicy, Specification};
 use proctor_model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
 use proctor_tools::FoundPolicy;
 
@@ -72,7 +69,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
                 key: tool.report_name(),
                 enabled: lint.and_then(|lint| lint.enabled),
                 block_on: lint.and_then(|lint| lint.block_on),
-                strategy: linting.strategy.map(block_on_from_linting),
+                strategy: linting.strategy.map(BlockOn::from),
                 lint,
             }
         }
@@ -82,14 +79,14 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
             Said {
                 key: tool.report_name(),
                 enabled: types.and_then(|types| types.enabled),
-                block_on: types.and_then(|types| types.block_on).map(block_on_from_type_check),
-                strategy: checking.strategy.map(block_on_from_type_checking),
+                block_on: types.and_then(|types| types.block_on).map(BlockOn::from),
+                strategy: checking.strategy.map(BlockOn::from),
                 lint: None,
             }
         }
         PolicyCategory::Compilation => {
             let strategy = policy.compilation.as_ref().and_then(|compilation| compilation.strategy);
-            Said { strategy: strategy.map(block_on_from_compilation), ..Said::default() }
+            Said { strategy: strategy.map(BlockOn::from), ..Said::default() }
         }
     }
 }
@@ -99,40 +96,5 @@ fn category_key(category: PolicyCategory) -> &'static str {
         PolicyCategory::Linting => "linting",
         PolicyCategory::TypeChecking => "typeChecking",
         PolicyCategory::Compilation => "compilation",
-    }
-}
-
-fn block_on_from_linting(raw: RawLintingStrategy) -> BlockOn {
-    match raw {
-        RawLintingStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
-        RawLintingStrategy::BlockOnErrorsOnly => BlockOn::ErrorsOnly,
-        RawLintingStrategy::BlockOnErrorsAndWarnings => BlockOn::ErrorsAndWarnings,
-        RawLintingStrategy::WarnOnly => BlockOn::WarnOnly,
-        RawLintingStrategy::Never => BlockOn::Never,
-    }
-}
-
-fn block_on_from_type_check(raw: RawTypeCheckBlockOn) -> BlockOn {
-    match raw {
-        RawTypeCheckBlockOn::ErrorsAlways => BlockOn::ErrorsAlways,
-        RawTypeCheckBlockOn::ErrorsOnly => BlockOn::ErrorsOnly,
-        RawTypeCheckBlockOn::WarnOnly => BlockOn::WarnOnly,
-        RawTypeCheckBlockOn::Never => BlockOn::Never,
-    }
-}
-
-fn block_on_from_type_checking(raw: RawTypeCheckingStrategy) -> BlockOn {
-    match raw {
-        RawTypeCheckingStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
-        RawTypeCheckingStrategy::BlockOnErrorsOnly => BlockOn::ErrorsOnly,
-        RawTypeCheckingStrategy::WarnOnly => BlockOn::WarnOnly,
-        RawTypeCheckingStrategy::Never => BlockOn::Never,
-    }
-}
-
-fn block_on_from_compilation(raw: RawCompilationStrategy) -> BlockOn {
-    match raw {
-        RawCompilationStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
-        RawCompilationStrategy::Never => BlockOn::Never,
     }
 }

@@ -8,7 +8,7 @@ use crate::service::opening::SessionMessage;
 use crate::service::pending_changes::LookCare;
 use crate::service::session::{ProjectSession, Stage};
 use crate::worker::LookTicket;
-use proctor_api::{EventV1, HealthV1};
+use proctor_api::EventV1;
 use proctor_model::{Activity, ServiceTrouble, TaskId};
 use proctor_project::StoreReader;
 
@@ -20,7 +20,7 @@ impl ProjectSession {
             return Vec::new();
         }
         let name = self.name();
-        let Some(health) = self.health.problem().map(HealthV1::from) else { return Vec::new() };
+        let Some(health) = self.health.problem().cloned() else { return Vec::new() };
         let mut words: Vec<_> = health.lines().map(|line| SessionMessage::Say(format!("{name}: {line}"))).into();
         words.extend(notify.map(|problem| SessionMessage::Notify { name, problem }));
         words.extend(self.id.clone().map(|project| SessionMessage::Tell(EventV1::Health { project, health: Some(health) })));

@@ -1,5 +1,22 @@
 //! The types of the file format: test specification 2.0.0 and proctor's additions, with fields in the order of the file.
 
+/// Declares the words of the format for a part of the variants of another enum: `VARIANT MEANT` for each, where VARIANT is spelt as the
+/// format spells its word.
+macro_rules! words_of {
+    ($(#[$attribute:meta])* $name:ident for $whole:ident: $($(#[$doc:meta])* $variant:ident $meant:ident,)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
+        $(#[$attribute])*
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl From<$name> for $whole {
+            fn from(word: $name) -> Self {
+                match word { $($name::$variant => Self::$meant,)+ }
+            }
+        }
+    };
+}
+
 mod action;
 mod document;
 mod parameters;

@@ -96,62 +96,58 @@ pub struct RawCompilationPolicy {
     pub strategy: Option<RawCompilationStrategy>,
 }
 
-/// When findings of linters block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawLintingStrategy {
-    /// Any error blocks, with the severity CRITICAL; warnings do not block.
-    BlockOnErrorsAlways,
-    /// Errors block; warnings do not.
-    BlockOnErrorsOnly,
-    /// Errors and warnings block.
-    BlockOnErrorsAndWarnings,
-    /// No finding blocks, but all findings are reported.
-    WarnOnly,
-    /// Findings change nothing: an action with findings counts as a success.
-    Never,
+words_of! {
+    /// When findings of linters block.
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    RawLintingStrategy for BlockOn:
+        /// Any error blocks, with the severity CRITICAL; warnings do not block.
+        BlockOnErrorsAlways ErrorsAlways,
+        /// Errors block; warnings do not.
+        BlockOnErrorsOnly ErrorsOnly,
+        /// Errors and warnings block.
+        BlockOnErrorsAndWarnings ErrorsAndWarnings,
+        /// No finding blocks, but all findings are reported.
+        WarnOnly WarnOnly,
+        /// Findings change nothing: an action with findings counts as a success.
+        Never Never,
 }
 
-/// When findings of type checkers block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawTypeCheckingStrategy {
-    /// Any error blocks, with the severity CRITICAL; warnings do not block.
-    BlockOnErrorsAlways,
-    /// Errors block; warnings do not.
-    BlockOnErrorsOnly,
-    /// No finding blocks, but all findings are reported.
-    WarnOnly,
-    /// Findings change nothing: an action with findings counts as a success.
-    Never,
+words_of! {
+    /// When findings of type checkers block.
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    RawTypeCheckingStrategy for BlockOn:
+        /// Any error blocks, with the severity CRITICAL; warnings do not block.
+        BlockOnErrorsAlways ErrorsAlways,
+        /// Errors block; warnings do not.
+        BlockOnErrorsOnly ErrorsOnly,
+        /// No finding blocks, but all findings are reported.
+        WarnOnly WarnOnly,
+        /// Findings change nothing: an action with findings counts as a success.
+        Never Never,
 }
 
-/// When findings of compilers block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawCompilationStrategy {
-    /// Any error blocks, with the severity CRITICAL; warnings do not block.
-    BlockOnErrorsAlways,
-    /// Findings change nothing: an action with findings counts as a success.
-    Never,
+words_of! {
+    /// When findings of compilers block.
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    RawCompilationStrategy for BlockOn:
+        /// Any error blocks, with the severity CRITICAL; warnings do not block.
+        BlockOnErrorsAlways ErrorsAlways,
+        /// Findings change nothing: an action with findings counts as a success.
+        Never Never,
 }
 
-/// When the findings of one type checker block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawTypeCheckBlockOn {
-    /// Any error blocks, with the severity CRITICAL; warnings do not block.
-    ErrorsAlways,
-    /// Errors block; warnings do not.
-    ErrorsOnly,
-    /// No finding blocks, but all findings are reported.
-    WarnOnly,
-    /// Findings change nothing: an action with findings counts as a success.
-    Never,
+words_of! {
+    /// When the findings of one type checker block.
+    #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+    RawTypeCheckBlockOn for BlockOn:
+        /// Any error blocks, with the severity CRITICAL; warnings do not block.
+        ErrorsAlways ErrorsAlways,
+        /// Errors block; warnings do not.
+        ErrorsOnly ErrorsOnly,
+        /// No finding blocks, but all findings are reported.
+        WarnOnly WarnOnly,
+        /// Findings change nothing: an action with findings counts as a success.
+        Never Never,
 }
 
 /// The policy of one linter or formatter: whether it is judged, and which of its findings block.

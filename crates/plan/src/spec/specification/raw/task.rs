@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::spec::specification::raw::action::{RawAction, RawTaskExtension};
-use proctor_model::{DebtCategory, Severity};
+use proctor_model::{DebtCategory, EvidenceKind, Severity};
 
 /// A task: what is tested, by which actions, and when the task is complete.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -172,23 +172,22 @@ pub struct RawCompletionCriteria {
     pub task_status_lock: Option<bool>,
 }
 
-/// A kind of evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "kebab-case")]
-pub enum RawEvidenceKind {
-    /// The output and the report of a test run.
-    TestExecutionLog,
-    /// The output of a command.
-    TerminalOutput,
-    /// Pictures of a page in a browser, of actions with `evidenceCapture.screenshots`.
-    Screenshots,
-    /// The record of a request that a server answered, and the body of the answer.
-    ApiResponses,
-    /// The record of a request that got no answer.
-    ErrorLogs,
-    /// Measured values, such as durations.
-    PerformanceMetrics,
+words_of! {
+    /// A kind of evidence.
+    #[serde(rename_all = "kebab-case")]
+    RawEvidenceKind for EvidenceKind:
+        /// The output and the report of a test run.
+        TestExecutionLog TestExecutionLog,
+        /// The output of a command.
+        TerminalOutput TerminalOutput,
+        /// Pictures of a page in a browser, of actions with `evidenceCapture.screenshots`.
+        Screenshots Screenshots,
+        /// The record of a request that a server answered, and the body of the answer.
+        ApiResponses ApiResponses,
+        /// The record of a request that got no answer.
+        ErrorLogs ErrorLogs,
+        /// Measured values, such as durations.
+        PerformanceMetrics PerformanceMetrics,
 }
 
 /// The debt items that are likely if the task's tests fail.
