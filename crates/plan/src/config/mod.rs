@@ -17,6 +17,8 @@ mod paths;
 mod policy;
 mod read;
 mod sandbox;
+#[cfg(test)]
+mod schema;
 mod section;
 mod service;
 mod settings;

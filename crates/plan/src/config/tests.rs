@@ -25,7 +25,7 @@ fn configuration(text: &str) -> Configuration {
 }
 
 /// Returns the text of `default.toml` with every commented-out key made active.
-fn sample() -> String {
+pub(super) fn sample() -> String {
     let is_key =
         |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');
     default_text().lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
