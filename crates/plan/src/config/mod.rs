@@ -17,8 +17,6 @@ mod paths;
 mod policy;
 mod read;
 mod sandbox;
-#[cfg(test)]
-mod schema;
 mod section;
 mod service;
 mod settings;

@@ -25,11 +25,13 @@ fn configuration(text: &str) -> Configuration {
 }
 
 /// Returns the text of `default.toml` with every commented-out key made active.
-pub(super) fn sample() -> String {
+fn sample() -> String {
     let is_key =
         |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');
     default_text().lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
 }
+
+mod schema;
 
 mod messages {
     use super::{assert_snapshot, problems};

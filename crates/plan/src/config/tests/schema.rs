@@ -198,7 +198,7 @@ fn the_committed_schema_is_what_the_reader_says() {
 
 #[test]
 fn what_the_reader_takes_the_schema_takes() {
-    assert_eq!(complaints(&crate::config::tests::sample()), Vec::<String>::new());
+    assert_eq!(complaints(&super::sample()), Vec::<String>::new());
     for right in [
         "[[check]]\nname = \"a\"\ncommand = [\"make\", \"check\"]\ntimeout = 90\nreuse = \"always\"\nidle_timeout = \"off\"\n",
         "[[check]]\nname = \"a\"\ncommand = \"make check\"\npolicy = { block_on = \"never\", max_warnings = 0 }\n",
