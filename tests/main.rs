@@ -59,6 +59,7 @@ mod keys;
 mod kills;
 mod large_reports;
 mod limits;
+mod lsp;
 mod mcp;
 mod mutations;
 mod output;

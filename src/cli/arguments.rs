@@ -20,7 +20,7 @@ use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    DaemonOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, TasksOptions, WaitOptions,
+    DaemonOptions, LspOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, TasksOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
 use crate::cli::value_arguments::ValueOptions;
@@ -55,6 +55,7 @@ pub(crate) enum Command {
     Tdd(TddOptions),
     Request(RequestOptions),
     Mcp(McpOptions),
+    Lsp(LspOptions),
     Hook(HookOptions),
     Tasks(TasksOptions),
     Status(StatusOptions),
@@ -88,6 +89,7 @@ pub(crate) enum Command {
 ///   proctor run --task T117 --set BASE_URL=http://127.0.0.1:3000
 ///   proctor run --task '*'
 ///   proctor run --github
+///   proctor run --format errorformat
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct RunOptions {
@@ -116,9 +118,19 @@ pub(crate) struct RunOptions {
     /// In GitHub Actions: annotate each failure and finding, and add a summary to the file that GITHUB_STEP_SUMMARY names
     #[arg(long, conflicts_with = "json")]
     pub(crate) github: bool,
+    /// Print one line for each failure and finding, and nothing else, on standard output
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "github"])]
+    pub(crate) format: Option<RunFormat>,
     /// Whether a directory that was moved or replaced is the project it resembles; asked on a terminal
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) identity: Option<IdentityArgument>,
+}
+
+/// A form of one line for each failure and finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunFormat {
+    /// `path:line:column: error: message`, as Vim's quickfix list and the tasks of VS Code read it
+    Errorformat,
 }
 
 /// Run the checks on every save
@@ -387,6 +399,7 @@ impl Command {
             | Self::Open(_)
             | Self::Approve(_)
             | Self::Mcp(_)
+            | Self::Lsp(_)
             | Self::Tasks(_) => false,
             Self::Hook(options) => options.is_json(),
         };

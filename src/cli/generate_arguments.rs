@@ -51,10 +51,11 @@ pub(crate) struct TreeOptions {
 /// Examples:
 ///   proctor generate schema > schema-2.0.0.json
 ///   proctor generate schema report > execution-report.schema.json
+///   proctor generate schema configuration > .proctor-schema.json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct SchemaOptions {
-    /// Of what: test specifications, `execution-report.json`, `technical-debt-data.json`, a line of a ledger, `verify --json`, `status --json`
+    /// Of what: test specifications, `proctor.toml`, `execution-report.json`, `technical-debt-data.json`, a line of a ledger, `verify --json`, `status --json`
     #[arg(value_enum, default_value = "specification")]
     pub(crate) what: SchemaSubject,
 }
@@ -63,6 +64,7 @@ pub(crate) struct SchemaOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SchemaSubject {
     Specification,
+    Configuration,
     Report,
     Debt,
     Ledger,

@@ -122,6 +122,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Service(options) => commands::service::execute(&options, environment),
         Command::Request(options) => commands::request::execute(&options, environment),
         Command::Mcp(options) => commands::mcp::execute(&options, environment),
+        Command::Lsp(options) => commands::lsp::execute(&options, environment),
         Command::Hook(options) => commands::hook::execute(&options, environment),
         Command::Tasks(options) => commands::tasks::execute(&options, environment),
         Command::Tdd(options) => commands::tdd::execute(&options, environment),

@@ -4,6 +4,9 @@
 //!
 //! The name of a file has the version of its format. A key is taken away, or changes its meaning, only with a new version.
 
+/// The schema of `proctor.toml`. It is made in `proctor-plan`, by a test that asks the reader of settings about each key:
+/// `PROCTOR_UPDATE_SCHEMA=1 cargo test -p proctor-plan --lib schema`.
+pub(super) const CONFIGURATION: &str = include_str!("schemas/configuration-v1.json");
 /// The schema of `execution-report.json`.
 pub(super) const REPORT: &str = include_str!("schemas/report-2.0.0.json");
 /// The schema of `technical-debt-data.json`.

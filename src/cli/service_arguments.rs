@@ -269,6 +269,20 @@ pub(crate) struct McpOptions {
     pub(crate) place: ProjectPlace,
 }
 
+/// Serve an editor over the Language Server Protocol, on standard input and output
+///
+/// The editor shows what failed in the last verdict, at the lines where it is now, and at each test how it ended. Nothing is run here: the
+/// service is asked, and without one the store is read.
+///
+/// Examples:
+///   proctor lsp
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct LspOptions {
+    #[command(flatten)]
+    pub(crate) place: ProjectPlace,
+}
+
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RequestVerb {
     /// REQUEST_STATUS_UPDATE: ask for the task's status, by the sealed report of the last run, for the tree as it is now

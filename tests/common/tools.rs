@@ -283,6 +283,12 @@ pub(crate) fn playwright_modules() -> PathBuf {
     packages_of("playwright", "fixtures/packages/playwright")
 }
 
+/// Returns the `node_modules` with Taplo, which checks TOML files by JSON Schemas, installing it if need be.
+#[track_caller]
+pub(crate) fn taplo_modules() -> PathBuf {
+    packages_of("taplo", "fixtures/packages/taplo")
+}
+
 /// Returns the `node_modules` of the bundled project `shop`, installing it if need be.
 #[track_caller]
 pub(crate) fn shop_modules() -> PathBuf {

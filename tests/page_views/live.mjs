@@ -247,6 +247,53 @@ async function flakyBySight(page, id) {
   writeFileSync(join(project, "test_flips.py"), "def test_flips():\n    pass\n");
 }
 
+// A run's page leads to the editor, to every test with its duration, and to a place in the log.
+async function runWhole(page, id, run) {
+  await goTo(page, `/projects/${id}/runs/${run}`);
+  await until("the choice of the editor", async () => (await page.locator("select[aria-label='Open files in']").count()) === 1);
+  await page.selectOption("select[aria-label='Open files in']", "vscode");
+  const address = await until("a link to the editor", () => page.evaluate(() => document.querySelector("a.place")?.getAttribute("href") ?? null));
+  check(/^vscode:\/\/file\/.*\.py:\d+:1$/.test(address), "the link names file and line", address);
+  await page.click(".action-row");
+  await page.click("text=All tests and their durations");
+  const tests = await until("the tests of the check", () => page.evaluate(() => { const rows = [...document.querySelectorAll(".test-row")]; return rows.length > 1 ? rows.map((row) => row.textContent) : null; }));
+  check(/fail/.test(tests[0]) && tests.some((test) => /passed.*(ms|s)$/.test(test)), "what failed comes first, and what passed has its duration", tests);
+  await page.fill("input[aria-label='Find in the log']", "ASSERT ");
+  await page.click("text=Find next");
+  const found = await until("the line that was found", () => textOf(page, ".output-line.is-found"));
+  check(found.toLowerCase().includes("assert "), "the line has the text", found);
+  await page.fill("input[aria-label='Find in the log']", "no such text");
+  await page.click("text=Find next");
+  await until("what is not there", () => page.evaluate(() => document.querySelector("form[role=search] [role=status]").textContent === "Not in this log."));
+}
+
+// A view without anything to show has a heading too.
+async function emptyViews(page, id) {
+  const LISTS = /\/v1\/projects\/[^/]+\/(runs|matrix|trends)\?/;
+  await page.route(LISTS, async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), runs: [], tests: [] } });
+  });
+  for (const view of ["runs", "tests", "trends", "compare"]) {
+    await goTo(page, `/projects/${id}/${view}`);
+    await page.reload();
+    await until(`${view} without a run`, async () => (await page.locator("#main .empty").count()) === 1);
+    const found = await accessibilityFaults(page);
+    check(found.length === 0, `axe finds nothing in ${view} without a run`, found);
+  }
+  await page.unroute(LISTS);
+  await goTo(page, "/");
+}
+
+// Beside the names there is room for the cells, and not much more.
+async function matrixUsesWidth(page, id) {
+  await page.setViewportSize({ width: 820, height: 900 });
+  await goTo(page, `/projects/${id}/tests`);
+  const share = await until("the matrix at 820 px", () => page.evaluate(() => { const row = document.querySelector("a.matrix-row"); return row && row.querySelector(".matrix-name").clientWidth / row.clientWidth; }));
+  check(share > 0.45, "names have half of a row at 820 px", share);
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
 function views(id, run) {
   return ["", "/runs", `/runs/${run}`, "/tests", "/trends", "/compare"].map((part) => `/projects/${id}${part}`);
 }
@@ -266,7 +313,7 @@ async function coloursAndWidths(browser, id, run) {
       }
       await page.setViewportSize({ width: 1440, height: 900 });
       const found = await accessibilityFaults(page);
-      check(found.length === 0, `axe finds nothing serious in ${view} (${colorScheme})`, found);
+      check(found.length === 0, `axe finds nothing in ${view} (${colorScheme})`, found);
     }
     const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
     const own = await ground();
@@ -322,7 +369,10 @@ await withBrowser(async (browser) => {
   await step("compare", () => compareRuns(page, id));
   await step("a flaky test", () => flakyBySight(page, id));
   const red = JSON.parse(await proctor("log", "--json", "--failed")).runs[0].runId;
+  await step("a run whole", () => runWhole(page, id, String(Number(red.split("-").at(-1)))));
+  await step("the matrix at 820 px", () => matrixUsesWidth(page, id));
   await step("colours, widths, axe", async () => coloursAndWidths(browser, await idOfProject(), String(Number(red.split("-").at(-1)))));
+  await step("views without a run", () => emptyViews(page, id));
   await step("a restart", async () => { service = await restarted(page, service, browser); });
   await service.stop();
   check(checkPages().size >= 2, "both services were asked");

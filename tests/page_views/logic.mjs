@@ -39,6 +39,28 @@ equal(shown(part(wide, 0, 9)), ["\u20ac".repeat(3), 0, 9], "a character that is 
 equal(shown(part("", 0)), ["", 0, 0], "nothing is nothing");
 equal(cutPart({ bytes: new Uint8Array(20).fill(0x80), from: 5, total: 40 }).from, 8, "bytes that are no text are shown");
 
+const { findInLog, lineOfByte } = await load("output.js");
+const searched = encoder.encode(`first\n${"x".repeat(1024 * 1024)}\u00e4 Needle\nlast needle\n`);
+const find = (text, from) => findInLog(async (start, end) => ({ bytes: searched.slice(start, end) }), searched.length, text, from);
+const placeOf = (text) => encoder.encode(new TextDecoder().decode(searched).split(text)[0]).length;
+equal(await find("needle", 0), placeOf("Needle"), "a text is found whatever its capitals, beyond the first part");
+equal(await find("x\u00e4 need", 0), placeOf("x\u00e4 Need"), "a text is found across two parts");
+equal(await find("needle", placeOf("Needle") + 1), placeOf("needle"), "the next one is found");
+equal(await find("needle", placeOf("needle") + 1), placeOf("Needle"), "after the end the search begins anew");
+equal([await find("absent", 0), await find("", 0)], [-1, -1], "what is not there is not found");
+equal(lineOfByte({ text: "one\ntwo\nthree", from: 10 }, 18), 2, "the line of a byte of the log");
+
+const { editorAddress } = await load("editor.js");
+const addressOf = (editor, file, line = null) => editorAddress(editor, "/home/a b", { file, line, column: null });
+equal(addressOf("vscode", "src/x#.py", 3), "vscode://file/home/a%20b/src/x%23.py:3:1", "a place in an editor");
+equal(addressOf("idea", "x.py", 3), "idea://open?file=/home/a%20b/x.py&line=3", "an editor that asks for its place in another way");
+equal([addressOf("", "x"), addressOf("javascript", "x"), addressOf("zed", "/etc/passwd"), addressOf("zed", "../x")], [null, null, null, null], "no address");
+
+const { flipsFirst } = await load("tests.js");
+const namedTest = (id, flipsOnEqualTrees, cells) => ({ test: { id, key: id, check: "", task: "" }, flipsOnEqualTrees, cells, runsWithoutIt: 0 });
+const inTheirOrder = flipsFirst([namedTest("t[10]", 0, "p"), namedTest("t[2]", 0, "p"), namedTest("z", 0, "f"), namedTest("y", 1, "p")]).map((one) => one.test.id);
+equal(inTheirOrder, ["y", "z", "t[2]", "t[10]"], "flips, failures, then names with their numbers in order");
+
 const { styleClass, styledLines } = await load("ansi.js");
 const style = (sequence) => styleClass(styledLines(`\u001b[${sequence}mx`)[0][0].style);
 equal(style("4:3"), "ansi-underline", "a wavy underline is an underline");

@@ -24,7 +24,7 @@ await withBrowser(async (browser) => {
     await until(`${tab} drawn`, () => page.evaluate(() => document.querySelector("#main .hero, #main .row, #main .matrix, #main .chart") !== null));
     check((await page.locator(".problem").count()) === 0, `${tab} has its answers`);
     const found = await accessibilityFaults(page);
-    check(found.length === 0, `axe finds nothing serious in ${tab}`, found);
+    check(found.length === 0, `axe finds nothing in ${tab}`, found);
   }
   await goTo(page, "/projects/unknown-00000000");
   await until("a place that is not in the file", async () => ((await textOf(page, "#main")) ?? "").includes("not known"));

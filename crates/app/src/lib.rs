@@ -6,6 +6,7 @@
 pub mod answers;
 mod caller;
 pub mod client;
+pub mod editor;
 mod environment;
 mod error;
 pub mod gate;
@@ -13,6 +14,7 @@ pub mod health;
 pub mod history;
 pub mod hook;
 pub mod logging;
+pub mod places;
 pub mod plan;
 pub mod project;
 pub mod refusals;

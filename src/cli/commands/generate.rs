@@ -32,6 +32,7 @@ pub(crate) fn execute(options: &GenerateOptions, environment: &Environment) -> R
         }
         GenerateVerb::Schema(options) => render::text(match options.what {
             SchemaSubject::Specification => SCHEMA_TEXT,
+            SchemaSubject::Configuration => schemas::CONFIGURATION,
             SchemaSubject::Report => schemas::REPORT,
             SchemaSubject::Debt => schemas::DEBT,
             SchemaSubject::Ledger => schemas::LEDGER,

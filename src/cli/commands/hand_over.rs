@@ -1,7 +1,7 @@
 //! Lets the service carry out a run, and shows the result as if the run had been made here (S2).
 
 use crate::cli::arguments::RunOptions;
-use crate::cli::commands::run::{RunEnd, RunOutput, RunView, wish};
+use crate::cli::commands::run::{RunEnd, RunOutput, RunView, show_places, wish};
 use crate::cli::environment;
 use crate::cli::live_line::LiveLine;
 use crate::cli::render;
@@ -48,6 +48,9 @@ pub(super) fn show(
     let path = screen::report_path(&loaded.root, settings.link.as_deref(), &made.task, &made.report_path, is_latest);
     if output == RunOutput::Report {
         render::stored_document(&made.bytes);
+    }
+    if output == RunOutput::Places {
+        show_places(environment, &loaded.root, &report);
     }
     if output != RunOutput::Screen {
         return Ok(RunEnd { exit, report: Some((Box::new(report), path)) });

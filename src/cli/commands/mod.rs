@@ -31,6 +31,7 @@ mod init_agents;
 pub(crate) mod key;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod lsp;
 pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod plan;

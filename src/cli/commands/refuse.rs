@@ -35,7 +35,9 @@ pub(super) fn refuse(
         render::stored_document(&proctor_evidence::report::to_bytes(&sealed.report));
         return Ok(sealed.exit);
     }
-    show(environment, &loaded, &resources, &task, &sealed);
+    if output == RunOutput::Screen {
+        show(environment, &loaded, &resources, &task, &sealed);
+    }
     Err(error)
 }
 

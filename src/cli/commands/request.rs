@@ -175,6 +175,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
         failures: FailuresShown::default(),
         json: options.json,
         github: false,
+        format: None,
         identity: None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::arguments::RunOptions;
+use crate::cli::arguments::{RunFormat, RunOptions};
 use crate::cli::commands::approve;
 use crate::cli::commands::github;
 use crate::cli::commands::hand_over::{self, hand_over};
@@ -12,8 +12,8 @@ use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::cli::style::Style;
 use crate::cli::terminal;
+use proctor_app::places::marked_places;
 use proctor_app::project::specification_files::{EVERY_TASK, FoundPlan};
 use proctor_app::project::{LoadedProject, RunResources, opening, specification_files};
 use proctor_app::run::{MadeRun, RunWish, check_names, finish, run_or_share, sealed_of};
@@ -30,6 +30,8 @@ pub(super) enum RunOutput {
     Screen,
     /// The report and nothing else.
     Report,
+    /// One line for each failure and finding, for an editor.
+    Places,
     /// Nothing: the caller shows the result.
     Nothing,
 }
@@ -125,7 +127,7 @@ pub(super) fn run_task(
         Some(sealed) => {
             let asked = wish.phase.filter(|_| output == RunOutput::Screen);
             asked.and_then(|phase| screen::asked_route(&sealed.report, phase)).iter().for_each(render::line);
-            let path = show_sealed(loaded, &opened.settings, &sealed, output, style);
+            let path = show_sealed(loaded, &opened.settings, &sealed, output, environment);
             if !sealed.report.rules_changed.is_empty() && output == RunOutput::Screen {
                 let RunResources { workspace, scope, settings } = opened;
                 approve::ask_in_place(workspace, scope, settings, &loaded.plan, environment, control)?;
@@ -148,7 +150,11 @@ impl RunEnd {
 impl RunOutput {
     /// Returns what a run shows by the options of the command line.
     pub(super) fn of(options: &RunOptions) -> Self {
-        if options.json { Self::Report } else { Self::Screen }
+        match options.format {
+            Some(RunFormat::Errorformat) => Self::Places,
+            None if options.json => Self::Report,
+            None => Self::Screen,
+        }
     }
 }
 
@@ -165,14 +171,19 @@ fn show_sealed(
     settings: &ProjectSettings,
     sealed: &SealedReport,
     output: RunOutput,
-    style: Style,
+    environment: &Environment,
 ) -> String {
+    let style = environment::style(environment);
     let path =
         screen::report_path(&loaded.root, settings.link.as_deref(), &loaded.plan.task, &sealed.report_path, is_latest(sealed));
     match output {
         RunOutput::Screen => {}
         RunOutput::Report => {
             render::stored_document(&proctor_evidence::report::to_bytes(&sealed.report));
+            return path;
+        }
+        RunOutput::Places => {
+            show_places(environment, &loaded.root, &sealed.report);
             return path;
         }
         RunOutput::Nothing => return path,
@@ -191,9 +202,17 @@ fn show_sealed(
     path
 }
 
+/// Prints where what failed is. Paths are relative to the project where the command was started in it, and absolute elsewhere.
+pub(super) fn show_places(environment: &Environment, root: &Path, report: &ExecutionReportV2) {
+    let is_here = environment.absolute(Path::new(".")).canonicalize().is_ok_and(|here| here == root);
+    let path = |file: &str| if is_here { file.to_owned() } else { root.join(file).display().to_string() };
+    let places = marked_places(report, &root.to_string_lossy());
+    places.iter().map(|place| place.line_for_editors(path)).for_each(|line| render::line(&line));
+}
+
 pub(super) fn audience(output: RunOutput, environment: &Environment) -> Audience {
     match (output, terminal::is_output_terminal() && !environment.has_dumb_terminal()) {
-        (RunOutput::Report | RunOutput::Nothing, _) => Audience::Nobody,
+        (RunOutput::Report | RunOutput::Places | RunOutput::Nothing, _) => Audience::Nobody,
         (RunOutput::Screen, true) => Audience::Terminal,
         (RunOutput::Screen, false) => Audience::Plain,
     }

@@ -74,7 +74,7 @@ pub(super) fn execute(options: &RunOptions, environment: &Environment) -> Result
     let mut resources = opening::open(environment, launcher, &loaded, options.identity.map(Into::into))?;
     let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let style = environment::style(environment);
-    let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
+    let output = if options.json { RunOutput::Nothing } else { RunOutput::of(options) };
     let mut ends = Vec::new();
     let run_each = |tasks: &[TaskId], resources: &mut RunResources, ends: &mut Vec<TaskEnd>| {
         for task in tasks {
@@ -232,6 +232,9 @@ fn show(ends: &[TaskEnd], torn: &[String], tree_changed: bool, output: RunOutput
             tree_changed,
             tasks: tasks.collect(),
         });
+        return exit;
+    }
+    if output == RunOutput::Places {
         return exit;
     }
     let tasks: Vec<_> = ends.iter().map(|end| (&end.task, end.summary())).collect();

@@ -35,6 +35,7 @@ pub(super) static ASSETS: &[Asset] = &[
     Asset { name: "parts.js", media: SCRIPT, bytes: include_bytes!("assets/parts.js") },
     Asset { name: "ansi.js", media: SCRIPT, bytes: include_bytes!("assets/ansi.js") },
     Asset { name: "output.js", media: SCRIPT, bytes: include_bytes!("assets/output.js") },
+    Asset { name: "editor.js", media: SCRIPT, bytes: include_bytes!("assets/editor.js") },
     Asset { name: "failures.js", media: SCRIPT, bytes: include_bytes!("assets/failures.js") },
     Asset { name: "keys.js", media: SCRIPT, bytes: include_bytes!("assets/keys.js") },
     Asset { name: "now.js", media: SCRIPT, bytes: include_bytes!("assets/now.js") },

@@ -31,6 +31,8 @@ fn sample() -> String {
     default_text().lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
 }
 
+mod schema;
+
 mod messages {
     use super::{assert_snapshot, problems};
 

@@ -20,7 +20,8 @@ use proctor_tools::{ProjectFiles, written_files};
 pub fn init_text(plan: &Plan, notes: &[PlanNote], order: CheckOrder) -> String {
     let mut text = String::from(
         "# What proctor runs when a file is saved, as `proctor init` found it.\n\
-         # All settings with their defaults: `proctor init --print`.\n",
+         # All settings with their defaults: `proctor init --print`.\n\
+         # Editors complete it with `proctor generate schema configuration > .proctor-schema.json` and `#:schema ./.proctor-schema.json` above.\n",
     );
     if !notes.is_empty() {
         text.push_str("#\n");

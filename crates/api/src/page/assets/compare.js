@@ -21,7 +21,7 @@ export function Compare({ project, from, to }) {
     replacePlace(href(project.id, "compare", runNumber(before.runId), runNumber(newest.runId)));
   }, [from, runs.length]);
   const { data, problem } = useAnswer(from && to ? `${base}/compare?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}` : null, "");
-  if (list.data && runs.length < 2 && !from) return html`<${Empty} title="Two runs are needed"><p>After a second run, this page says what differs between them.</p><${CommandLine} of="proctor run" /><//>`;
+  if (list.data && runs.length < 2 && !from) return html`<${Empty} isPage=${true} title="Two runs are needed"><p>After a second run, this page says what differs between them.</p><${CommandLine} of="proctor run" /><//>`;
   return html`<div class="page">
     <div class="title-line"><h1>Compare</h1></div>
     ${from && to ? html`<div class="compare-head"><${RunChoice} label="Earlier run" value=${from} runs=${runs} choose=${(number) => go(href(project.id, "compare", number, to))} /><span class="arrow" aria-hidden="true">→</span><${RunChoice} label="Later run" value=${to} runs=${runs} choose=${(number) => go(href(project.id, "compare", from, number))} /><button type="button" class="button small" onClick=${() => go(href(project.id, "compare", to, from))}>Swap</button></div>` : null}

@@ -1,5 +1,6 @@
 // What failed: made from the answer about a verdict, or from the report of any run.
 import { html, useState } from "./vendor/preact.js";
+import { EditorChoice, Place } from "./editor.js";
 import { count, runNumber } from "./format.js";
 import { Mark } from "./marks.js";
 import { CommandLine, Excerpt, Time } from "./parts.js";
@@ -75,7 +76,7 @@ function Failure({ failure, project, next }) {
     ${failure.since ? html`<p class="quiet">Failing since <a href=${href(project, "runs", String(failure.since.run))}>run ${failure.since.run}</a>, <${Time} at=${failure.since.started} /> · ${failure.since.atLeast ? "at least " : ""}${count(failure.since.runs, "run")}</p>` : null}
     <${Difference} expected=${failure.expected} received=${failure.received} />
     ${failure.excerpt && failure.excerpt.length > 0 ? html`<${Excerpt} lines=${failure.excerpt} />` : null}
-    ${failure.test && place ? html`<p class="quiet mono place"><${Line} of=${place} /></p>` : null}
+    ${place ? html`<p><${Place} project=${project} failure=${failure} /></p>` : null}
     ${failure.rerun ? html`<${CommandLine} of=${failure.rerun} />` : null}
     ${next ? html`<p class="next"><${Line} of=${next.message} /></p>` : null}
   </article>`;
@@ -88,7 +89,7 @@ export function Failures({ failures, total, next = [], project, runId, isBefore 
   const shown = isWhole ? failures : failures.slice(0, SHOWN_AT_FIRST);
   const named = new Set();
   return html`<section class="failures" aria-label="What failed">
-    <div class="section-head"><h2>${count(Math.max(total ?? 0, failures.length), "failure")}${isBefore ? " of the run before" : ""}</h2>${runId ? html`<a href=${href(project, "runs", runNumber(runId))}>run ${runNumber(runId)}</a>` : null}</div>
+    <div class="section-head"><h2>${count(Math.max(total ?? 0, failures.length), "failure")}${isBefore ? " of the run before" : ""}</h2>${runId ? html`<a href=${href(project, "runs", runNumber(runId))}>run ${runNumber(runId)}</a>` : null}${failures.some((failure) => failure.file) ? html`<${EditorChoice} />` : null}</div>
     ${shown.map((failure) => {
       const step = named.has(failure.check) ? undefined : next.find((one) => one.actionId === failure.actionId);
       named.add(failure.check);

@@ -74,6 +74,13 @@ export function runNumber(runId) {
   return digits ? String(Number(digits[1])) : String(runId ?? "");
 }
 
+const NATURAL = new Intl.Collator(undefined, { numeric: true });
+
+// Orders texts so that `[2]` comes before `[10]`.
+export function byNumberInText(one, other) {
+  return NATURAL.compare(one, other);
+}
+
 export function shortDigest(digest) {
   return digest ? digest.slice(0, 8) : "–";
 }

@@ -125,10 +125,10 @@ function Page() {
   let inside;
   if (at.view === "overview") inside = open === "never" || open === "spent" || open === "ended" && !projects ? null : html`<${Overview} />`;
   else if (at.view === "new") inside = isOffline || open !== "open" ? null : html`<${NewProject} />`;
-  else if (at.view === "unknown") inside = html`<${Empty} title="There is no such page"><p><a href="#/">All projects</a></p><//>`;
+  else if (at.view === "unknown") inside = html`<${Empty} isPage=${true} title="There is no such page"><p><a href="#/">All projects</a></p><//>`;
   else if (project) inside = html`<${View} at=${at} project=${project} />`;
   else if (!projects) inside = state.problem ? html`<${Problem} of=${state.problem} />` : open === "never" || open === "spent" || open === "ended" ? null : html`<${Waiting} what="the project" />`;
-  else inside = html`<${Empty} title="This project is not known"><p>No registered project has the id <${Line} of=${at.project} mono=${true} />. <a href="#/">All projects</a></p><//>`;
+  else inside = html`<${Empty} isPage=${true} title="This project is not known"><p>No registered project has the id <${Line} of=${at.project} mono=${true} />. <a href="#/">All projects</a></p><//>`;
   return html`<a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>To the content</a>
     <${Top} at=${at} project=${project} state=${state} />
     <${ConnectionBanner} />

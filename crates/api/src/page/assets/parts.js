@@ -62,8 +62,8 @@ export function CommandLine({ of }) {
 }
 
 // What is there when nothing is there, and what to do about it.
-export function Empty({ title, children }) {
-  return html`<div class="empty"><h2>${title}</h2>${children}</div>`;
+export function Empty({ title, children, isPage = false }) {
+  return html`<div class="empty">${isPage ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}${children}</div>`;
 }
 
 // What went wrong, and the next step.

@@ -2,11 +2,11 @@
 import { html, useEffect, useLayoutEffect, useState } from "./vendor/preact.js";
 import { ask, hasAnswer, isOffline } from "./ask.js";
 import { Failures, allActions, failuresOf } from "./failures.js";
-import { byteWords, count, duration, runNumber, shortDigest } from "./format.js";
+import { byNumberInText, byteWords, count, duration, microseconds, runNumber, shortDigest } from "./format.js";
 import { setKeys } from "./keys.js";
-import { Mark, endOf, resultOf, triggerWords } from "./marks.js";
+import { Mark, endOf, outcomeTone, resultOf, triggerWords } from "./marks.js";
 import { Output } from "./output.js";
-import { BothTimes, Problem, Waiting, announce, useAnswer } from "./parts.js";
+import { BothTimes, Problem, VirtualList, Waiting, announce, useAnswer } from "./parts.js";
 import { href } from "./route.js";
 import { Line, Lines, PathName } from "./text.js";
 
@@ -177,8 +177,41 @@ function ActionDetails({ action, base, files }) {
       ${action.attempts > 1 ? html`<div><dt>Attempts</dt><dd>${action.attempts}</dd></div>` : null}
       ${result?.coverage ? html`<div><dt>Coverage</dt><dd class="mono"><${Line} of=${JSON.stringify(result.coverage)} /></dd></div>` : null}
     </dl>
+    <${TestsOfAction} action=${action} base=${base} files=${files} />
     ${log ? html`<${Output} path=${`${base}/files/${encodeURIComponent(log)}`} name=${action.name} excerpts=${result} />` : html`<p class="quiet">This action has no output.</p>`}
   </div>`;
+}
+
+const TEST_ROW_HEIGHT = 30;
+const FAILED_FIRST = ["failed", "error", "skipped", "passed"];
+
+// Every test of a check with its duration, when it is asked for. A reused result has its record in the run that carried the check out.
+function TestsOfAction({ action, base, files }) {
+  const [isShown, show] = useState(false);
+  const [isByDuration, sortByDuration] = useState(false);
+  const name = (action.evidenceFiles ?? files).find((file) => file.startsWith(`${action.actionId}-`) && file.endsWith("-test-results.json"));
+  const from = action.reused ? base.replace(/[^/]+$/, encodeURIComponent(action.reused.runId)) : base;
+  const path = name ? `${from}/files/${encodeURIComponent(name)}` : null;
+  const { data, problem } = useAnswer(isShown ? path : null, "");
+  if (!path || !hasAnswer(path)) return null;
+  const tests = [...(data?.results.testResults ?? [])];
+  const took = (test) => test.durationUs ?? (test.duration ?? 0) * 1000;
+  tests.sort((one, other) => (isByDuration ? took(other) - took(one) : FAILED_FIRST.indexOf(one.status) - FAILED_FIRST.indexOf(other.status) || byNumberInText(one.fullName, other.fullName)));
+  const drawRow = (index, style) => {
+    const test = tests[index];
+    return html`<div key=${`${test.fullName} ${index}`} role="listitem" class="test-row" style=${style}><${Mark} tone=${outcomeTone(test.status)} size=${13} /><span class="visually-hidden">${test.status}</span><span class="row-name"><${PathName} of=${test.fullName} /></span><span class="row-time quiet">${test.durationUs === undefined && test.duration === undefined ? "–" : microseconds(took(test))}</span></div>`;
+  };
+  return html`<div class="tests-of-action">
+    <div class="output-more"><button type="button" class="button small" aria-expanded=${isShown ? "true" : "false"} onClick=${() => show(!isShown)}>${isShown ? "Hide the tests" : "All tests and their durations"}</button>${data ? html` <button type="button" class="chip" aria-pressed=${isByDuration ? "true" : "false"} onClick=${() => sortByDuration(!isByDuration)}>Slowest first</button> <span class="quiet">${count(tests.length, "test")}</span>` : null}</div>
+    ${isShown && problem ? html`<${Problem} of=${problem} />` : null}
+    ${isShown && data ? html`<${VirtualList} total=${tests.length} rowHeight=${TEST_ROW_HEIGHT} drawRow=${drawRow} label=${`Tests of ${action.name}`} className="test-rows" />` : null}
+  </div>`;
+}
+
+// Which files differ from the tree of the run before, as far as the report names them.
+function ChangedFiles({ difference }) {
+  const { files = [], count: all } = difference;
+  return html`<ul class="plain">${files.slice(0, 50).map((file) => html`<li>${file.before ? (file.after ? "changed" : "removed") : "added"} <${PathName} of=${file.path} /></li>`)}${all > Math.min(50, files.length) ? html`<li class="quiet">and ${all - Math.min(50, files.length)} more</li>` : null}</ul>`;
 }
 
 // How it was tested: what was isolated, what stayed open, what was written.
@@ -192,6 +225,7 @@ function Conditions({ report }) {
       ${isolation ? html`<div><dt>Isolation</dt><dd>${isolation.level}${(isolation.openChannels ?? []).length > 0 ? html`<span class="quiet">, open: ${isolation.openChannels.join(", ")}</span>` : null}${(isolation.obstacles ?? []).map((obstacle) => html`<p class="warn"><${Line} of=${obstacle} /></p>`)}</dd></div>` : null}
       ${(isolation?.survivors ?? []).length > 0 ? html`<div><dt>Left behind</dt><dd><ul class="plain">${isolation.survivors.map((one) => html`<li>process ${one.pid}: <span class="mono"><${Line} of=${one.argv.join(" ")} /></span>, ended</li>`)}</ul></dd></div>` : null}
       ${tree ? html`<div><dt>Tree</dt><dd><span class="mono wrap">${tree.before}</span> <span class="quiet">${tree.files ? count(tree.files, "file") : ""}${tree.after && tree.after !== tree.before ? ", another one afterwards" : tree.after ? ", the same afterwards" : ""}</span></dd></div>` : null}
+      ${tree?.sinceLastRun ? html`<div><dt>Changed</dt><dd>${tree.sinceLastRun.count === 0 ? "no file" : count(tree.sinceLastRun.count, "file")} since run ${runNumber(tree.sinceLastRun.since)}<${ChangedFiles} difference=${tree.sinceLastRun} /></dd></div>` : null}
       ${snapshot ? html`<div><dt>Tested</dt><dd>${snapshot.tested === "snapshot" ? "on a snapshot of the tree" : "in the project itself"}${snapshot.reason ? html`: <${Line} of=${snapshot.reason} />` : null}${snapshot.caches ? html`<span class="quiet">, ${snapshot.caches === "kept" ? "with the tools' kept caches" : "with fresh caches"}</span>` : null}</dd></div>` : null}
       ${snapshot ? html`<div><dt>Written</dt><dd>${written.length === 0 ? html`<span class="quiet">${snapshot.writtenCount ? count(snapshot.writtenCount, "file") : "nothing outside of caches"}</span>` : html`<ul class="plain">${written.slice(0, 50).map((one) => html`<li><${PathName} of=${one.path} /> <span class="quiet">${one.kept ? "kept in the project" : one.notKept ?? "not kept"}</span></li>`)}${(snapshot.writtenCount ?? 0) > Math.min(50, written.length) ? html`<li class="quiet">and ${snapshot.writtenCount - Math.min(50, written.length)} more</li>` : null}</ul>`}</dd></div>` : null}
       ${environment ? html`<div><dt>Environment</dt><dd><details><summary>${count(environment.names.length, "variable")}, ${count((environment.components ?? []).length, "component")}</summary><p class="mono wrap"><${Line} of=${environment.names.join(" ")} /></p><ul class="plain">${(environment.components ?? []).map((one) => html`<li><${PathName} of=${one.name} /></li>`)}</ul></details></dd></div>` : null}

@@ -69,7 +69,7 @@ function RunList({ project, run }) {
   }), [move, shown, run, previous]);
 
   if (!answer.data && !kept) return answer.problem ? html`<${Problem} of=${answer.problem} />` : html`<${Waiting} what="the runs" />`;
-  if (answer.data && all.length === 0 && !onlyFailed) return html`<${Empty} title="No run yet"><p>Save a file of the project, or start a run yourself:</p><${CommandLine} of="proctor run" /><//>`;
+  if (answer.data && all.length === 0 && !onlyFailed) return html`<${Empty} isPage=${true} title="No run yet"><p>Save a file of the project, or start a run yourself:</p><${CommandLine} of="proctor run" /><//>`;
   const row = (index, style) => {
     const one = shown[index];
     const number = runNumber(one.runId);
@@ -77,6 +77,7 @@ function RunList({ project, run }) {
   };
   return html`<div class=${`master ${run ? "has-detail" : ""}`}>
     <aside class="list-pane" aria-label="Runs">
+      ${run ? null : html`<h1 class="visually-hidden">Runs</h1>`}
       <div class="list-tools">
         <input class="filter" type="search" placeholder="Filter runs" aria-label="Filter runs" value=${filter} onInput=${(event) => setFilter(event.target.value)} />
         <button type="button" class="chip" aria-pressed=${onlyFailed ? "true" : "false"} onClick=${() => setOnlyFailed(!onlyFailed)}>Not passed</button>

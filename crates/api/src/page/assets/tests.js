@@ -2,7 +2,7 @@
 import { html, useCallback, useEffect, useLayoutEffect, useMemo, useState } from "./vendor/preact.js";
 import { hasAnswer } from "./ask.js";
 import { DurationChart } from "./chart.js";
-import { count, microseconds, runNumber, shortDigest } from "./format.js";
+import { byNumberInText, count, microseconds, runNumber, shortDigest } from "./format.js";
 import { setKeys } from "./keys.js";
 import { live } from "./live.js";
 import { Mark, outcomeTone } from "./marks.js";
@@ -24,6 +24,12 @@ function isOfKind(test, kind) {
   return true;
 }
 
+// Those that flip first, then those that fail now, then by name.
+export function flipsFirst(tests) {
+  const rank = (test) => (test.flipsOnEqualTrees > 0 ? 0 : isOfKind(test, "failing") ? 1 : 2);
+  return [...tests].sort((one, other) => rank(one) - rank(other) || byNumberInText(one.test.id, other.test.id));
+}
+
 // The tasks whose tests can be shown, in the order in which they are tried until one has tests: the project's own checks first.
 export function tasksToTry(names) {
   const own = names.filter((name) => name === "default");
@@ -43,7 +49,7 @@ export function Tests({ project }) {
   const task = chosen ?? tasks[Math.min(tried, tasks.length - 1)];
   const path = `/v1/projects/${encodeURIComponent(project.id)}/matrix?task=${encodeURIComponent(task)}&runs=${MATRIX_RUNS}&tests=${MATRIX_TESTS}`;
   const { data, problem } = useAnswer(path, project.id);
-  const all = data?.tests ?? [];
+  const all = useMemo(() => flipsFirst(data?.tests ?? []), [data]);
   const words = filter.toLowerCase().split(/\s+/).filter((word) => word !== "");
   const shown = useMemo(() => all.filter((one) => isOfKind(one, kind) && words.every((word) => `${one.test.id} ${one.test.check} ${one.test.task}`.toLowerCase().includes(word))), [all, kind, filter]);
   const isNext = data !== null && all.length === 0 && chosen === null && tried < tasks.length - 1;
@@ -58,7 +64,7 @@ export function Tests({ project }) {
   }), [move, shown, selected]);
   if (problem && !data) return html`<${Problem} of=${problem} />`;
   if (!data || isNext) return html`<${Waiting} what="the tests" />`;
-  if (all.length === 0 && chosen === null) return html`<${Empty} title="No test is known yet"><p>Tests come here from the reports of tools such as pytest, Jest or <code>cargo test</code>, after a run:</p><${CommandLine} of="proctor run" /><//>`;
+  if (all.length === 0 && chosen === null) return html`<${Empty} isPage=${true} title="No test is known yet"><p>Tests come here from the reports of tools such as pytest, Jest or <code>cargo test</code>, after a run:</p><${CommandLine} of="proctor run" /><//>`;
   const flips = all.filter((one) => isOfKind(one, "flaky")).length;
   const failing = all.filter((one) => isOfKind(one, "failing")).length;
   return html`<div class="page page-full">
@@ -79,7 +85,7 @@ const MOST_RESULTS = 500;
 export function Past({ project, test }) {
   const path = `/v1/projects/${encodeURIComponent(project.id)}/tests/${encodeURIComponent(test)}`;
   const { data, problem } = useAnswer(hasAnswer(path) ? `${path}?limit=${MOST_RESULTS}` : null, project.id);
-  if (!hasAnswer(path)) return html`<${Empty} title="The past of this test is not in this file"><p>Open the page of the service:</p><${CommandLine} of="proctor open" /><//>`;
+  if (!hasAnswer(path)) return html`<${Empty} isPage=${true} title="The past of this test is not in this file"><p>Open the page of the service:</p><${CommandLine} of="proctor open" /><//>`;
   if (problem && !data) return html`<div class="page"><a class="back" href=${href(project.id, "tests")}>‹ Tests</a><${Problem} of=${problem} /></div>`;
   if (!data) return html`<${Waiting} what="the past of the test" />`;
   const { past } = data;

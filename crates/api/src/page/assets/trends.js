@@ -30,7 +30,7 @@ export function Trends({ project }) {
   const runs = useMemo(() => (data?.runs ?? []).filter((run) => run.task === chosen), [data, chosen]);
   if (problem && !data) return html`<${Problem} of=${problem} />`;
   if (!data) return html`<${Waiting} what="the trends" />`;
-  if (runs.length === 0) return html`<${Empty} title="No run yet"><p>After a few runs this page shows how long they take, and what costs most.</p><${CommandLine} of="proctor run" /><//>`;
+  if (runs.length === 0) return html`<${Empty} isPage=${true} title="No run yet"><p>After a few runs this page shows how long they take, and what costs most.</p><${CommandLine} of="proctor run" /><//>`;
   const judged = runs.filter((run) => run.result !== null);
   const times = runs.map((run) => run.durationMs).filter((value) => value !== null && value !== undefined);
   const median = percentile(times, 0.5);
