@@ -70,8 +70,9 @@ pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use configured_outputs::{configured_outputs, may_name_outputs};
 pub use discover::{
-    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProposedCheck, RunCommand, command_text, find_checks, policy_of_command,
-    policy_of_script, propose, tests_not_run, uncovered, wrapped_runner, written_files,
+    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, MissingInstallation, ProposedCheck, RunCommand, command_text, find_checks,
+    install_command, interpreter_of, missing_installations, policy_of_command, policy_of_script, propose, tests_not_run,
+    uncovered, without_runner, wrapped_runner, written_files,
 };
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
