@@ -210,5 +210,5 @@ fn is_latest(sealed: &SealedReport) -> bool {
 
 /// Returns which checks run, and how, by the options of the command line.
 pub(super) fn wish(options: &RunOptions) -> RunWish {
-    RunWish { checks: options.checks.clone(), phase: options.phase, fresh_caches: options.fresh_caches }
+    RunWish { checks: options.checks.clone(), phase: options.phase, fresh_caches: options.fresh_caches, every: options.all }
 }
