@@ -103,6 +103,9 @@ pub(crate) struct RunOptions {
     /// Run only this check; may be given several times. Steps of a task are also known by their ids
     #[arg(long = "check", value_name = "NAME")]
     pub(crate) checks: Vec<String>,
+    /// Run every check, also those with `when = "ask"`
+    #[arg(long, conflicts_with = "checks")]
+    pub(crate) all: bool,
     /// Say how this run would be routed in this TDD phase; advice, unless it is the phase of the started cycle
     #[arg(long, value_parser = one_of(&Phase::WORDS), ignore_case = true)]
     pub(crate) phase: Option<Phase>,

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::cli::local_time::LocalTime;
-use crate::cli::screen::{self, BlockCharacters};
+use crate::cli::screen;
 use crate::cli::style::{Line, Style};
 use proctor_app::Environment;
 use proctor_model::{ProjectId, TaskId};
@@ -15,18 +15,12 @@ use proctor_project::StoreReader;
 pub(crate) struct CheckHistory {
     state_root: PathBuf,
     variables: BTreeMap<OsString, OsString>,
-    characters: BlockCharacters,
     style: Style,
 }
 
 impl CheckHistory {
     pub(crate) fn new(environment: &Environment, style: Style) -> Self {
-        let characters = if environment.has_dumb_terminal() || !shows_unicode(environment.variables()) {
-            BlockCharacters::Ascii
-        } else {
-            BlockCharacters::Unicode
-        };
-        Self { state_root: environment.state_root().to_owned(), variables: environment.variables().clone(), characters, style }
+        Self { state_root: environment.state_root().to_owned(), variables: environment.variables().clone(), style }
     }
 
     /// Returns a line for each check of a task that ran before. The store is opened for this alone, so that nothing is held open
@@ -36,35 +30,11 @@ impl CheckHistory {
             .and_then(|mut archive| archive.check_streaks(project, task));
         let here = LocalTime::of_now();
         match streaks {
-            Ok(streaks) => {
-                streaks.iter().filter_map(|streak| screen::streak_line(streak, self.characters, &here, self.style)).collect()
-            }
+            Ok(streaks) => streaks.iter().filter_map(|streak| screen::streak_line(streak, &here, self.style)).collect(),
             Err(error) => {
                 tracing::warn!("the last runs of the checks are not shown: {error}");
                 Vec::new()
             }
         }
-    }
-}
-
-/// Returns whether the locale's encoding has the block characters: the first variable that is set decides (locale(7)).
-fn shows_unicode(variables: &BTreeMap<OsString, OsString>) -> bool {
-    let value = |name: &str| variables.get(&OsString::from(name)).filter(|value| !value.is_empty());
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(value);
-    let locale = locale.map(|locale| locale.to_string_lossy().to_ascii_lowercase().replace('-', "")).unwrap_or_default();
-    locale.contains("utf8")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_variable_that_is_set_decides_about_the_characters() {
-        let shows = |variables: &[(&str, &str)]| {
-            shows_unicode(&variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
-        };
-        assert!(shows(&[("LANG", "en_US.UTF-8")]) && shows(&[("LC_ALL", "C.utf8"), ("LANG", "C")]));
-        assert!(!shows(&[]) && !shows(&[("LANG", "C")]) && !shows(&[("LC_ALL", "POSIX"), ("LANG", "en_US.UTF-8")]));
     }
 }

@@ -46,11 +46,29 @@ pub(crate) fn sqlite_arguments() -> Option<Vec<String>> {
 /// Reads the environment. What belongs to no answer goes to standard error, and a person at the terminal is asked.
 pub(crate) fn read() -> Result<Environment, CommandError> {
     let (variables, working_directory) = ambient();
-    Environment::new(variables, working_directory, Caller::of_command(say, announce, ask_identity))
+    let environment = Environment::new(
+        variables,
+        working_directory,
+        Caller::of_command(say, announce, ask_identity).told_of_stop(say_stopping),
+    )?;
+    if environment.has_dumb_terminal() || says_ascii(environment.variables()) {
+        render::print_ascii();
+    }
+    Ok(environment)
+}
+
+/// Returns whether the locale has ASCII characters only: the first variable that is set decides (locale(7)).
+fn says_ascii(variables: &BTreeMap<OsString, OsString>) -> bool {
+    let value = |name: &str| variables.get(&OsString::from(name)).filter(|value| !value.is_empty());
+    ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(value).is_some_and(|locale| locale == "C" || locale == "POSIX")
 }
 
 fn say(line: &str) {
     render::note(line);
+}
+
+fn say_stopping() {
+    render::note("stopping; Ctrl-C again kills");
 }
 
 fn announce(line: &str) {
@@ -127,4 +145,18 @@ pub(crate) fn workflow_points(environment: &Environment) -> PointObserver {
             proctor_sandbox::process::kill_self();
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_variable_that_is_set_decides_about_the_characters() {
+        let says = |variables: &[(&str, &str)]| {
+            says_ascii(&variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
+        };
+        assert!(says(&[("LC_ALL", "POSIX"), ("LANG", "en_US.UTF-8")]) && says(&[("LC_ALL", ""), ("LANG", "C")]));
+        assert!(!says(&[]) && !says(&[("LC_ALL", "C.utf8"), ("LANG", "C")]) && !says(&[("LANG", "de_DE.UTF-8")]));
+    }
 }

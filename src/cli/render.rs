@@ -4,6 +4,7 @@
 //! writes the control sequences of proctor itself. So a command may pass any text, wherever the text comes from. The one
 //! exception is [`raw`], for the bytes of a log that a program reads.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,12 +55,61 @@ fn code(tone: Tone) -> &'static str {
 
 /// Prints a line of the result.
 pub(crate) fn line(line: &(impl Printable + ?Sized)) {
-    write(&format!("{}\n", line.printed()));
+    write(&format!("{}\n", in_characters(&line.printed(), "...")));
 }
 
-/// Prints a text of several lines. Its line ends and tabs are printed as they are.
+/// Prints a text of several lines that a program may read, or a log. Its line ends and tabs are printed as they are.
 pub(crate) fn text(text: &str) {
     write(&shown_lines(text));
+}
+
+/// Whether what is printed for people has ASCII characters only.
+static IS_ASCII: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is printed for people has ASCII characters only. Documents and logs stay as they are.
+pub(crate) fn print_ascii() {
+    IS_ASCII.store(true, Ordering::Relaxed);
+}
+
+/// The signs of the screens, and what stands for each where only ASCII is shown.
+const SIGNS: &[(char, &str)] = &[
+    ('·', "-"),
+    ('✓', "+"),
+    ('✗', "x"),
+    ('→', "->"),
+    ('│', "|"),
+    ('–', "-"),
+    ('─', "-"),
+    ('›', ">"),
+    ('❯', ">"),
+    ('×', "x"),
+    ('“', "\""),
+    ('”', "\""),
+    ('‘', "'"),
+    ('’', "'"),
+    ('▁', "."),
+    ('▂', "!"),
+    ('▄', "~"),
+    ('█', "#"),
+];
+
+/// Returns a text in the characters that the terminal shows. `ellipsis` stands for `…`.
+fn in_characters<'t>(text: &'t str, ellipsis: &str) -> Cow<'t, str> {
+    if IS_ASCII.load(Ordering::Relaxed) && !text.is_ascii() { Cow::Owned(to_ascii(text, ellipsis)) } else { Cow::Borrowed(text) }
+}
+
+/// Returns a text in ASCII. A character for which no other one stands is escaped as hidden characters are.
+fn to_ascii(text: &str, ellipsis: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for character in text.chars() {
+        match SIGNS.iter().find(|(sign, _)| *sign == character) {
+            Some((_, instead)) => ascii.push_str(instead),
+            None if character == '…' => ascii.push_str(ellipsis),
+            None if character.is_ascii() => ascii.push(character),
+            None => ascii.extend(character.escape_unicode()),
+        }
+    }
+    ascii
 }
 
 /// Returns standard output for a protocol whose messages are JSON documents with hidden characters as escapes. Nothing else may be printed
@@ -120,9 +170,15 @@ fn without_commands(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// Whether the line on the screen is one of [`live`].
+static IS_LIVE: AtomicBool = AtomicBool::new(false);
+
 /// Prints a note for people to standard error.
 pub(crate) fn note(note: &(impl Printable + ?Sized)) {
-    write_error(&format!("{}\n", note.printed()));
+    if IS_LIVE.load(Ordering::Relaxed) {
+        end_live();
+    }
+    write_error(&format!("{}\n", in_characters(&note.printed(), "...")));
 }
 
 /// Prints an error with its causes and hints.
@@ -135,27 +191,30 @@ pub(crate) fn error(error: &CommandError) {
 pub(crate) fn usage(error: &clap::Error) -> CommandExit {
     let said = error.to_string();
     if error.use_stderr() {
-        write_error(&shown_lines(&said));
+        write_error(&in_characters(&shown_lines(&said), "..."));
         CommandExit::Usage
     } else {
-        text(&said);
+        write(&in_characters(&shown_lines(&said), "..."));
         CommandExit::Proceed
     }
 }
 
 /// Shows a line that the next line replaces.
 pub(crate) fn live(line: &(impl Printable + ?Sized)) {
-    write(&format!("{}\r", line.printed()));
+    // The line was cut to the width of the terminal, so it must not become longer.
+    write(&format!("{}\r", in_characters(&line.printed(), ".")));
+    IS_LIVE.store(true, Ordering::Relaxed);
 }
 
 /// Clears the line that [`live`] showed.
 pub(crate) fn end_live() {
+    IS_LIVE.store(false, Ordering::Relaxed);
     write("\x1b[2K\r");
 }
 
 /// Prints a question without ending the line.
 pub(crate) fn prompt(text: &str) {
-    write_error(&text.printed());
+    write_error(&in_characters(&text.printed(), "..."));
 }
 
 /// Ends the line of a question that was not answered.
@@ -226,6 +285,14 @@ mod tests {
         assert_eq!(line.printed(), format!("\x1b[31m{escaped}\x1b[0m · {escaped}"));
         let line = Style::Plain.paint(Tone::Bad, hostile);
         assert_eq!(line.printed(), escaped);
+    }
+
+    #[test]
+    fn where_only_ascii_is_shown_every_sign_has_another_one_and_a_name_is_escaped() {
+        assert_eq!(to_ascii("  ✗ caf\u{e9} · 2 failed … a → b", "..."), "  x caf\\u{e9} - 2 failed ... a -> b");
+        assert_eq!(to_ascii("█▁ …", "."), "#. .");
+        assert!(SIGNS.iter().all(|(sign, instead)| !sign.is_ascii() && instead.is_ascii()));
+        assert_eq!(in_characters("✓", "..."), "✓", "it is not asked for");
     }
 
     #[test]

@@ -108,8 +108,8 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     exit status: 0
     --- stdout
     wrote proctor.toml: pytest
+    next: `proctor run`, or `proctor watch` to run the checks at each save
     --- stderr
-    note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
     ");
     insta::assert_snapshot!(fs::read_to_string(project.path().join("proctor.toml")).unwrap(), @r#"
     # What proctor runs when a file is saved, as `proctor init` found it.

@@ -29,6 +29,8 @@ pub struct Caller {
     /// The same for a line about the store's own state, which says nothing of what was asked.
     announce: Note,
     ask_identity: AskIdentity,
+    /// Is called when a person has asked this process to stop, and it goes on until its checks have ended.
+    stopping: fn(),
     /// `None` if the signals of the process end the work.
     stop: Option<Stop>,
 }
@@ -62,18 +64,24 @@ impl Stop {
 impl Caller {
     /// Returns the caller of a command, whose process is ended by signals.
     pub fn of_command(note: Note, announce: Note, ask_identity: AskIdentity) -> Self {
-        Self { note, announce, ask_identity, stop: None }
+        Self { note, announce, ask_identity, stopping: || (), stop: None }
+    }
+
+    /// Returns the same caller, with what is called when a person has asked this process to stop.
+    #[must_use]
+    pub fn told_of_stop(self, stopping: fn()) -> Self {
+        Self { stopping, ..self }
     }
 
     /// Returns a program that hears nothing but answers, and of which nobody can be asked anything. `stop` ends its work.
     pub fn of_program(stop: Stop) -> Self {
-        Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stop: Some(stop) }
+        Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stopping: || (), stop: Some(stop) }
     }
 
     /// Returns the same caller who hears nothing but the answer, and of whom nobody can be asked anything.
     #[must_use]
     pub fn with_answers_only(&self) -> Self {
-        Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stop: self.stop.clone() }
+        Self { note: |_| (), announce: |_| (), ask_identity: |_, _| None, stopping: self.stopping, stop: self.stop.clone() }
     }
 
     pub(crate) fn note(&self, line: &str) {
@@ -114,7 +122,7 @@ impl RunControl {
     /// When a pipe or the thread cannot be made.
     pub fn begin(caller: &Caller) -> Result<Self, CommandError> {
         let begun = match caller.stop() {
-            None => signal_controls().map(|control| Self { control, _watcher: None }),
+            None => signal_controls().map(|control| Self { control: control.with_notice(caller.stopping), _watcher: None }),
             Some(stop) => Control::new().and_then(|(control, handle)| {
                 let watcher = StopWatcher::start(stop.clone(), move |reason| handle.stop(reason)).map_err(ControlError::Pipe)?;
                 Ok(Self { control, _watcher: Some(watcher) })

@@ -50,6 +50,8 @@ pub struct RunWish {
     pub phase: Option<Phase>,
     /// Whether the tools' caches of earlier runs are left out.
     pub fresh_caches: bool,
+    /// Whether the checks run too that wait for somebody to ask for them.
+    pub every: bool,
 }
 
 /// A run in this process, or that of another one.
@@ -97,7 +99,7 @@ impl ServiceRun {
         // The service cannot take values of placeholders, a phase, an answer about the project's identity or `--fresh-caches` from the
         // command line. `PROCTOR_OUT` means that a check started this command. The check occupies a place in the queue until this
         // command ends, so a run in the service could wait for that place for ever.
-        let is_own = !environment.values().is_empty() || wish.phase.is_some() || says_identity || wish.fresh_caches;
+        let is_own = !environment.values().is_empty() || wish.phase.is_some() || says_identity || wish.fresh_caches || wish.every;
         if is_own || environment.has("PROCTOR_OUT") {
             return Ok(None);
         }
@@ -171,7 +173,7 @@ pub fn run(
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
     loop {
         let request = RunRequest {
-            checks: selection(loaded, &wish.checks),
+            checks: selection(loaded, wish),
             phase: wish.phase,
             trigger,
             ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
@@ -242,7 +244,7 @@ fn share(
 ) -> Result<Option<RunAnswerV1>, CommandError> {
     // A run of some checks, in a TDD phase, or with empty caches is another run. `PROCTOR_OUT` means that a check started this command:
     // the run under way may be the one that waits for it.
-    let is_another = !wish.checks.is_empty() || wish.phase.is_some() || wish.fresh_caches;
+    let is_another = !wish.checks.is_empty() || wish.phase.is_some() || wish.fresh_caches || wish.every;
     if is_another || !environment.values().is_empty() || environment.has("PROCTOR_OUT") {
         return Ok(None);
     }
@@ -366,9 +368,11 @@ pub fn check_names(loaded: &LoadedProject, checks: &[String]) -> Result<(), Comm
     }
 }
 
-fn selection(loaded: &LoadedProject, names: &[String]) -> Selection {
-    let named = names.iter().filter_map(|name| name_of(loaded, name));
-    if names.is_empty() { Selection::All } else { Selection::Named(named.collect()) }
+fn selection(loaded: &LoadedProject, wish: &RunWish) -> Selection {
+    if wish.checks.is_empty() {
+        return if wish.every { Selection::Every } else { Selection::All };
+    }
+    Selection::Named(wish.checks.iter().filter_map(|name| name_of(loaded, name)).collect())
 }
 
 /// Returns the name of a check. Steps of a specification may also be called by their ids, since their names are whole sentences.

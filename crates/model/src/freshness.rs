@@ -98,6 +98,8 @@ pub struct FreshnessFacts {
     pub verdict: Option<LastVerdict>,
     /// The task's checks, each with its last result.
     pub checks: Vec<KnownCheck>,
+    /// The names of the checks that run only when somebody asks for them. A verdict without them is fresh, and proves nothing.
+    pub on_request: Vec<String>,
     /// The runs after the last verdict during which the tree changed, newest first. Empty if the tree did not change
     /// during the newest run.
     pub moved: Vec<MovedRun>,
@@ -274,7 +276,7 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     };
     let outdated = facts.verdict.as_ref().map(|verdict| {
         let outdated = outdated(verdict, facts.tree, plan);
-        let outdated = outdated.or_else(|| (!covers_checks(verdict, &facts.checks)).then_some(StaleReason::Checks));
+        let outdated = outdated.or_else(|| (!covers_checks(verdict, facts)).then_some(StaleReason::Checks));
         outdated.or_else(|| (facts.toolchains == CurrentToolchains::Changed).then_some(StaleReason::Toolchain))
     });
     if let (Some(None), Some(verdict)) = (outdated, &facts.verdict) {
@@ -313,14 +315,21 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
 }
 
 /// Returns whether a verdict for the current tree and plan still stands. A check that fails on this tree confirms any verdict
-/// except PASSED. Without such a check, the verdict must cover every check, and later results must not contradict it.
-fn covers_checks(verdict: &LastVerdict, checks: &[KnownCheck]) -> bool {
+/// except PASSED. Without such a check, the verdict must cover every check but those that wait for somebody to ask for them, and later
+/// results must not contradict it.
+fn covers_checks(verdict: &LastVerdict, facts: &FreshnessFacts) -> bool {
+    let checks = facts.checks.as_slice();
     let Some((plan, tree)) = verdict.plan.zip(verdict.tree) else { return false };
     let fails = newest_fresh_failure(checks, plan, tree).is_some();
     match (verdict.result, verdict.coverage) {
         (Some(OverallResult::Failed) | None, _) if fails => true,
         (Some(OverallResult::Failed) | None, Some(CheckCoverage::Whole)) => !is_repaired(verdict, checks, (plan, tree)),
         (Some(OverallResult::Passed), Some(CheckCoverage::Whole)) => !fails,
+        (Some(OverallResult::Passed), Some(CheckCoverage::Partial)) if !facts.on_request.is_empty() => {
+            let waits = |check: &KnownCheck| facts.on_request.contains(&check.name);
+            let succeeded = |check: &KnownCheck| check.fresh_result(plan, tree).is_some();
+            !fails && checks.iter().all(|check| waits(check) || succeeded(check))
+        }
         (_, Some(CheckCoverage::Partial) | None) => false,
     }
 }

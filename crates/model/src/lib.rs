@@ -137,7 +137,7 @@ pub use outcome::{
 pub use path::{PathError, TreePath};
 pub use person_asked::{PersonAsked, PersonAskedFor};
 pub use plan::{
-    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CheckStart, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, ToolPolicy};

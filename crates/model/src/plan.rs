@@ -61,6 +61,25 @@ pub enum OnSurvivors {
     Fail,
 }
 
+/// Which runs carry a check out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CheckStart {
+    /// Every run, also those that a save starts.
+    #[default]
+    Save,
+    /// Only runs for which somebody asked for every check, or for this one by its name.
+    Ask,
+}
+
+impl CheckStart {
+    /// Returns whether every run carries the check out.
+    pub fn is_save(&self) -> bool {
+        *self == Self::Save
+    }
+}
+
 /// In which runs the result of a check may be taken from an earlier run with the same inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
@@ -151,6 +170,9 @@ pub struct Action {
     /// and clean-up.
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
+    /// Which runs carry the action out.
+    #[serde(skip_serializing_if = "CheckStart::is_save")]
+    pub when: CheckStart,
     /// When the prerequisite need not run again. `None` if the prerequisite runs each time; always `None` for checks
     /// and clean-up.
     pub once: Option<SkipWhileUnchanged>,
@@ -392,6 +414,7 @@ impl Action {
             paths: Vec::new(),
             writes: Vec::new(),
             reuse: Reuse::Off,
+            when: CheckStart::Save,
             once: None,
             service: None,
             policy: None,

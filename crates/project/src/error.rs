@@ -201,6 +201,10 @@ const KINDS: [(io::ErrorKind, i32); 3] = [
     (io::ErrorKind::OutOfMemory, libc::ENOMEM),
 ];
 
+/// What to do about a full disk. The message before it names the file that could not be written.
+const DISK_FULL: &str = "the disk with this file, or your quota on it, is full: free some space there, and run the command again; \
+                         `df` says which disk it is, `proctor prune` removes old evidence";
+
 impl ProjectError {
     /// Returns whether the disk, or the user's quota on it, is full.
     pub fn is_disk_full(&self) -> bool {
@@ -209,6 +213,9 @@ impl ProjectError {
 
     /// Returns the exit code of a command that fails with this error (G5).
     pub fn exit(&self) -> CommandExit {
+        if self.is_disk_full() {
+            return CommandExit::NoFreshVerdict;
+        }
         match self {
             Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } | Self::SnapshotRequired { .. } => {
                 CommandExit::NoFreshVerdict
@@ -258,6 +265,9 @@ impl ProjectError {
 
     /// Returns advice on what to do next.
     pub fn hint(&self) -> Option<String> {
+        if self.is_disk_full() {
+            return Some(DISK_FULL.to_owned());
+        }
         let hint = match self {
             Self::Lock(error) => error.hint(),
             Self::StoppedWaiting(_) => "run the command again; `lock_wait` in `[evidence]` bounds the wait",
@@ -277,7 +287,6 @@ impl ProjectError {
             Self::Index(error) => error.hint(),
             Self::Tree(error) => return Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
-            Self::Snapshot(error) if error.is_disk_full() => "free some space there and run the command again",
             Self::Snapshot(_) | Self::WrittenLayer { .. } => {
                 "see whether the project can be read and the disk has space, then run the command again"
             }

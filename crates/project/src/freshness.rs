@@ -25,7 +25,7 @@ use crate::workspace::Workspace;
 use proctor_evidence::Store;
 use proctor_index::{self as store, IndexError, RunsJudgedBy};
 use proctor_model::{
-    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, PersonAsked, Plan, ProjectId,
+    Action, Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, PersonAsked, Plan, ProjectId,
     ProjectStatus, RuleChange, TaskId, TreeDigest, VerdictStatus, ViolationRecord, compute_freshness,
 };
 use proctor_plan::config::Configuration;
@@ -99,6 +99,13 @@ impl<'a> StatusQuestion<'a> {
             FilesRead::Described(Err(undescribed)) => undescribed.readable,
             FilesRead::Unlooked => None,
         }
+    }
+
+    /// Returns the names of a task's checks that run only when somebody asks for them. Steps of specifications are no such checks.
+    fn on_request(&self, task: &TaskId) -> Vec<String> {
+        let FilesRead::Described(Ok(described)) = &self.asked else { return Vec::new() };
+        let waits = |step: &&Action| !step.when.is_save() && *task == described.plan.task;
+        described.plan.steps.iter().filter(waits).map(|step| step.name.clone()).collect()
     }
 
     /// Returns whether the project's configuration is right and has no checks, and none were found in its files.
@@ -372,6 +379,7 @@ fn judge_once(
         let run = question.project.zip(on_tree).map(|(project, verdict)| (project, verdict.sequence));
         let (conditions, toolchains) = conditions_now(store, &names, run)?;
         let facts = FreshnessFacts {
+            on_request: question.on_request(&task),
             root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,
             plan: plan.now,

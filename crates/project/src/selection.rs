@@ -10,9 +10,11 @@ use proctor_model::{Action, ActionKind, TreePath};
 /// The checks that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// All checks of the plan.
+    /// Every check of the plan.
+    Every,
+    /// The checks of the plan that run at a save.
     All,
-    /// All checks of the plan. Checks that already have a result on the current tree need not be carried out again.
+    /// The checks of the plan that run at a save. Those that already have a result on the current tree need not be carried out again.
     Missing,
     /// The checks with these names.
     Named(Vec<String>),
@@ -47,17 +49,26 @@ impl SelectedChecks {
 /// Selects checks. `changed` holds the paths that differ from the tree of the last verdict on this plan, or `None` if
 /// there is no such verdict.
 pub fn select_checks(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> SelectedChecks {
+    let at_saves = || steps.iter().filter(|step| step.when.is_save());
     let failed = match checks {
-        Selection::All | Selection::Missing => return SelectedChecks::All,
+        Selection::Every => return SelectedChecks::All,
+        // Where every check waits for somebody to ask for it, whoever asks for a run means them.
+        Selection::All | Selection::Missing if at_saves().next().is_none() => return SelectedChecks::All,
+        Selection::All | Selection::Missing => return of_names(at_saves(), steps.len()),
         Selection::Named(names) => return SelectedChecks::Only(with_reviews(names, steps)),
         Selection::Triggered { failed } => failed,
     };
-    let Some(changed) = changed else { return SelectedChecks::All };
+    let Some(changed) = changed else { return of_names(at_saves(), steps.len()) };
     let wanted = |step: &&Action| failed.contains(&step.name) || is_triggered(step, changed);
-    let names: Vec<_> = steps.iter().filter(wanted).map(|step| step.name.clone()).collect();
+    of_names(at_saves().filter(wanted), steps.len())
+}
+
+/// Returns the selection of these checks of a plan with `count` checks.
+fn of_names<'s>(selected: impl Iterator<Item = &'s Action>, count: usize) -> SelectedChecks {
+    let names: Vec<_> = selected.map(|step| step.name.clone()).collect();
     match names.len() {
         0 => SelectedChecks::Nothing,
-        count if count == steps.len() => SelectedChecks::All,
+        all if all == count => SelectedChecks::All,
         _ => SelectedChecks::Only(names),
     }
 }
@@ -93,8 +104,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use proctor_model::ActionPhase;
     use proctor_model::testing;
+    use proctor_model::{ActionPhase, CheckStart};
 
     fn step(name: &str, paths: &[&str]) -> Action {
         let paths = paths.iter().map(ToString::to_string).collect();
@@ -152,6 +163,23 @@ mod tests {
     #[test]
     fn without_a_verdict_to_compare_with_everything_is_run() {
         assert_eq!(select_checks(&Selection::Triggered { failed: Vec::new() }, &steps(), None), SelectedChecks::All);
+    }
+
+    #[test]
+    fn a_check_that_waits_to_be_asked_for_runs_where_every_check_or_it_is_asked_for() {
+        let [python, web, any] = steps();
+        let steps = [python, Action { when: CheckStart::Ask, ..web }, any];
+        let triggered = Selection::Triggered { failed: vec!["web".to_owned()] };
+        for selection in [Selection::All, Selection::Missing, triggered.clone()] {
+            assert_eq!(select_checks(&selection, &steps, None), only(&["python", "any"]), "{selection:?}");
+        }
+        let changed = [TreePath::try_from("web/src/a.ts").expect("a clean path")];
+        assert_eq!(select_checks(&triggered, &steps, Some(&changed)), only(&["any"]));
+        assert_eq!(select_checks(&Selection::Every, &steps, None), SelectedChecks::All);
+        assert_eq!(select_checks(&Selection::Named(vec!["web".to_owned()]), &steps, None), only(&["web"]));
+        let alone = &steps[1..2];
+        assert_eq!(select_checks(&Selection::All, alone, None), SelectedChecks::All);
+        assert_eq!(select_checks(&triggered, alone, Some(&changed)), SelectedChecks::Nothing);
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Trees {
     pub fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, tree: &TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
-            Selection::All | Selection::Missing | Selection::Triggered { .. } => {
+            Selection::Every | Selection::All | Selection::Missing | Selection::Triggered { .. } => {
                 let kept = || VerdictTree { root: request.scope.root.clone(), plan, index: tree.clone() };
                 self.verdict = is_needed.then(kept);
             }

@@ -65,6 +65,7 @@ fn seen(one: &ActionResult) -> SeenAction<'_> {
             SkipReason::PrerequisiteFailed
             | SkipReason::Stopped
             | SkipReason::NotSelected
+            | SkipReason::WaitsForRequest
             | SkipReason::AfterFailure
             | SkipReason::DependencyFailed
             | SkipReason::RunTimedOut

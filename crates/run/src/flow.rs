@@ -41,7 +41,7 @@ impl StepFlow {
     /// by name wants to run it without its predecessors.
     pub(crate) fn note_skipped(&mut self, step: &Action, reason: SkipReason) {
         match reason {
-            SkipReason::NotSelected | SkipReason::Unchanged => {}
+            SkipReason::NotSelected | SkipReason::WaitsForRequest | SkipReason::Unchanged => {}
             SkipReason::PrerequisiteFailed
             | SkipReason::Stopped
             | SkipReason::AfterFailure

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
 use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
 use proctor_sandbox::{home, list_for_settings, search_path};
+use proctor_tools::install_command;
 
 /// The most bytes of a line that are searched, and the most lines with a marker.
 const LONGEST_LINE: usize = 4 * 1024;
@@ -44,16 +45,6 @@ const MISSING: &[&str] = &[
 
 /// What stands before the name of a module that is missing, in the messages of Python and Node.js.
 const BEFORE_MODULES: &[&str] = &["No module named ", "Cannot find module ", "Cannot find package "];
-
-/// Files of package managers and the command of each that installs what they name.
-const INSTALLS: &[(&str, &str)] = &[
-    ("uv.lock", "uv sync"),
-    ("poetry.lock", "poetry install"),
-    ("pnpm-lock.yaml", "pnpm install"),
-    ("yarn.lock", "yarn install"),
-    ("package-lock.json", "npm ci"),
-    ("package.json", "npm install"),
-];
 
 /// What a failed action could see.
 struct ActionView<'a> {
@@ -149,8 +140,9 @@ fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
 
 /// Returns the command that installs a project's packages.
 fn installing(root: &Path) -> &'static str {
-    let found = INSTALLS.iter().find(|(file, _)| root.join(file).is_file());
-    found.map_or("python3 -m venv .venv && .venv/bin/pip install -e .", |(_, command)| command)
+    let has = |file: &str| root.join(file).is_file();
+    let npm = || has("package.json").then_some("npm install");
+    install_command(has).or_else(npm).unwrap_or("python3 -m venv .venv && .venv/bin/pip install -e .")
 }
 
 fn is_about_missing(line: &str) -> bool {

@@ -180,7 +180,7 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
         // The end of a service is a failed prerequisite, which is judged like any other result.
         (None | Some(StopReason::HelperDied | StopReason::ServiceEnded | StopReason::ChecksOver), None) => RunFlow::Finished,
     };
-    let selected = run_end.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
+    let selected = run_end.performed.iter().filter(|one| !one.skipped().is_some_and(SkipReason::is_left_out));
     let results: Vec<_> = selected.map(|one| (one.action.phase, one.judgement())).collect();
     let mut verdict = verdict::judge_run(&results, &flow);
     let criteria = criteria_facts::judge(&mut verdict, context, &run_end.performed);
@@ -421,7 +421,7 @@ fn sealed_report(
     let context = run_end.context;
     let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
     let is_allowed = |one: &&ActionResult| one.judgement().is_some_and(|judgement| judgement.blocking == Blocking::Allowed);
-    let not_left_out = |one: &&ActionResult| one.skipped() != Some(SkipReason::NotSelected);
+    let not_left_out = |one: &&ActionResult| !one.skipped().is_some_and(SkipReason::is_left_out);
     let names = |is_named: &dyn Fn(&ActionResult) -> bool| {
         let named = actions.iter().filter(unsuccessful).filter(not_left_out).filter(|one| is_named(one));
         named.map(|one| one.action.name.clone()).collect()

@@ -57,7 +57,7 @@ fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
 pub(crate) fn last_failed_checks(evidence: &Evidence, request: &RunRequest<'_>) -> Vec<String> {
     let mut failed = match &request.checks {
         Selection::Triggered { failed } => failed.clone(),
-        Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
+        Selection::Every | Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
     };
     let (project, task) = (&request.scope.project, &request.plan.task);
     let last = evidence.index.last_run(project, task, RunsJudgedBy::ApprovedRules).ok().flatten();

@@ -101,7 +101,7 @@ pub(crate) fn named_checks(context: &RunContext<'_>) -> Vec<String> {
         // count as a run of all checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
         Selection::Named(names) => names.clone(),
-        Selection::All | Selection::Missing | Selection::Triggered { .. } => Vec::new(),
+        Selection::Every | Selection::All | Selection::Missing | Selection::Triggered { .. } => Vec::new(),
     }
 }
 
@@ -162,7 +162,7 @@ fn outcome(one: &ActionResult) -> CheckOutcome {
             run_id: reused.run_id.clone(),
             other_tree: reused.other_tree,
         },
-        ActionDisposition::Skipped(SkipReason::NotSelected) => CheckOutcome::LeftOut,
+        ActionDisposition::Skipped(SkipReason::NotSelected | SkipReason::WaitsForRequest) => CheckOutcome::LeftOut,
         ActionDisposition::Skipped(
             SkipReason::Unchanged
             | SkipReason::PrerequisiteFailed

@@ -81,7 +81,7 @@ impl ReuseContext {
             // Attempts are counted (R2), so each must show what the tools do now.
             (_, _) if cycle_started => RunPurpose::AnAttempt,
             (Selection::Named(_), _) | (_, Some(_)) => RunPurpose::SomethingParticular,
-            (Selection::All | Selection::Missing | Selection::Triggered { .. }, None) => RunPurpose::TheTree,
+            (Selection::Every | Selection::All | Selection::Missing | Selection::Triggered { .. }, None) => RunPurpose::TheTree,
         };
         Self { trigger: request.trigger.kind, asked }
     }

@@ -9,7 +9,7 @@ use crate::reuse::ReusableInputs;
 use crate::run_context::RunContext;
 use proctor_evidence::report::{ActionResult, SkipReason};
 use proctor_model::{Action, Service};
-use proctor_project::ProjectError;
+use proctor_project::{ProjectError, Selection};
 
 /// What is needed to carry out, skip or reuse the steps of a run.
 pub(crate) struct Steps<'s, 'w, 'c> {
@@ -61,7 +61,9 @@ impl Steps<'_, '_, '_> {
             // covers one more check.
             return Some(self.performer.reuse(action, verdict));
         } else if !self.context.selected.holds(&action.name) {
-            SkipReason::NotSelected
+            // A run of checks that were chosen by name leaves the others out.
+            let is_chosen = matches!(self.context.request.checks, Selection::Named(_));
+            if action.when.is_save() || is_chosen { SkipReason::NotSelected } else { SkipReason::WaitsForRequest }
         } else if let Some(reason) = flow.skip_reason_for(action) {
             reason
         } else if is_stopped(self.context, action) {

@@ -72,8 +72,8 @@ pub struct OpenedProject {
     pub rules: (MatcherSettings, Pace),
     /// What people are told about the opening of the store, one line each.
     pub notes: Vec<String>,
-    /// Whether the project's settings ask for notifications on the desktop (`watch.notify`).
-    pub notify: bool,
+    /// The project's name, if its settings ask for notifications on the desktop (`watch.notify`).
+    pub notify: Option<String>,
 }
 
 /// Why a project could not be opened.
@@ -400,7 +400,7 @@ fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection
             let paused = sealed.person.as_ref().is_some_and(PersonAsked::holds_runs);
             let (failed, warned) = (sealed.failed.clone(), sealed.warned.clone());
             match selection {
-                Selection::All | Selection::Missing | Selection::Triggered { .. } => {
+                Selection::Every | Selection::All | Selection::Missing | Selection::Triggered { .. } => {
                     RunFinish::Verdict { tree: sealed.tree, failed, warned, paused }
                 }
                 Selection::Named(_) => RunFinish::Partial { failed, warned, paused },

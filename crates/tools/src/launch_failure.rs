@@ -1,6 +1,7 @@
 //! Detects from a wrapper's messages that the tool was never started. `npx`, `poetry run`, `python -m` and shells then
 //! use exit codes that mean something else for the tool itself (C13).
 
+use crate::discover::runners;
 use crate::interpret::{Exited, signal_through_wrapper};
 use crate::{missing_program, signals};
 use proctor_model::{CategoryCode, InstalledPackage, Interpretation, Tool};
@@ -110,6 +111,9 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     if exited.code == 0 {
         return None;
     }
+    if let Some(failure) = kept_offline(exited) {
+        return Some(failure);
+    }
     let found = ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
             // npm ends its output with notices about its own new versions, so these lines are skipped.
@@ -127,6 +131,22 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
         Some(Interpretation::plain(row.category, reason))
     });
     found.or_else(|| missing_program::find(exited))
+}
+
+/// What a package manager says, in small letters, that has no packages and may not download them.
+const OFFLINE: &[&str] = &["network connectivity is disabled", "network was disabled", "network is disabled"];
+
+/// Returns the result of a package manager that the command itself keeps offline, and that has nothing installed yet.
+fn kept_offline(exited: &Exited<'_>) -> Option<Interpretation> {
+    let argv = &exited.action.command.argv;
+    let (_, run, install) = runners().find(|(_, run, _)| argv.first().is_some_and(|word| word == run[0]))?;
+    let says_so = |line: &str| OFFLINE.iter().any(|words| line.to_lowercase().contains(words));
+    let is_offline = argv.iter().any(|word| word == "--offline") && exited.stderr.lines().any(says_so);
+    let reason = format!(
+        "{} has no environment with these packages yet: run `{install}`. Checks call it with `--offline`, so it downloads nothing at a save",
+        run[0]
+    );
+    is_offline.then(|| Interpretation::plain(CategoryCode::ToolNotFound, reason))
 }
 
 impl For {
@@ -184,6 +204,17 @@ mod tests {
             assert_eq!(interpretation.category, expected, "{stderr}");
             assert!(interpretation.reason.contains(stderr.lines().next().expect("a line")), "{}", interpretation.reason);
         }
+    }
+
+    #[test]
+    fn a_manager_without_packages_that_is_kept_offline_says_so_first() {
+        let said = "error: Failed to download `pluggy==1.7.0`\n  cause: Network connectivity is disabled, but the requested data";
+        let call = "uv run --frozen --offline python -m pytest";
+        let interpretation = Returned::exited(Tool::Pytest, call, 1).saying("", said).interpret();
+        assert_eq!(interpretation.category, CategoryCode::ToolNotFound);
+        assert!(interpretation.reason.starts_with("uv has no environment"), "{}", interpretation.reason);
+        let elsewhere = Returned::exited(Tool::Pytest, "python -m pytest", 1).saying("", said).interpret();
+        assert_eq!(elsewhere.category, CategoryCode::ReportMissing);
     }
 
     #[test]

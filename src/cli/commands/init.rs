@@ -2,15 +2,18 @@
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
 use crate::cli::arguments::InitOptions;
 use crate::cli::commands::init_agents::{self, Asking};
+use crate::cli::environment;
 use crate::cli::render;
+use crate::cli::terminal;
 use proctor_app::project::setup;
 use proctor_app::project::setup::CONFIGURATION_FILE;
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
-use proctor_plan::config::{Configuration, default_text};
+use proctor_plan::config::default_text;
 use proctor_plan::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -22,24 +25,71 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
     if options.agents {
         return init_agents::write_sections(&root, if options.yes { Asking::Agreed } else { Asking::Asks });
     }
-    let files = DiskFiles::new(&root);
-    let name = setup::directory_name(&root);
-    let mut plan =
-        spec::discover(&Configuration::default(), &files, &name).map_err(|problems| setup::from_problems(&problems))?;
-    spec::propose_writes(&mut plan, &files);
-    spec::propose_triggers(&mut plan);
-    let proposals = spec::propose_uncovered(&plan.steps, &files);
-    let text = spec::init_text(&plan, &plan.notes, spec::propose_order(&plan)) + &spec::proposed_text(&proposals);
-    write_new(&root.join(CONFIGURATION_FILE), &text)?;
-    let names: Vec<_> = plan.steps.iter().map(|step| step.name.as_str()).collect();
-    render::line(&format!("wrote {CONFIGURATION_FILE}: {}", names.join(", ")));
-    for note in &plan.notes {
-        render::note(&format!("note: {}: {}", note.subject, note.message));
-    }
+    let written = InitFile::make(&root)?;
+    written.write(&root)?;
+    render::line("next: `proctor run`, or `proctor watch` to run the checks at each save");
     Ok(CommandExit::Proceed)
 }
 
-fn write_new(path: &std::path::Path, text: &str) -> Result<(), CommandError> {
+/// The `proctor.toml` that `proctor init` writes for a project.
+struct InitFile {
+    text: String,
+    /// The names of its checks.
+    checks: Vec<String>,
+    /// The commands that install the project's packages before the checks, because nothing is installed yet.
+    installs: Vec<String>,
+}
+
+impl InitFile {
+    fn make(root: &Path) -> Result<Self, CommandError> {
+        let files = DiskFiles::new(root);
+        let name = setup::directory_name(root);
+        let mut plan = spec::plan_with_installs(&files, &name).map_err(|problems| setup::from_problems(&problems))?;
+        spec::propose_writes(&mut plan, &files);
+        spec::propose_triggers(&mut plan);
+        let proposals = spec::propose_uncovered(&plan.steps, &files);
+        let text = spec::init_text(&plan, &plan.notes, spec::propose_order(&plan)) + &spec::proposed_text(&proposals);
+        let checks = plan.steps.into_iter().map(|step| step.name).collect();
+        Ok(Self { text, checks, installs: plan.prerequisites.into_iter().map(|one| one.command.display).collect() })
+    }
+
+    fn write(&self, root: &Path) -> Result<(), CommandError> {
+        write_new(&root.join(CONFIGURATION_FILE), &self.text)?;
+        render::line(&format!("wrote {CONFIGURATION_FILE}: {}", self.checks.join(", ")));
+        if !self.installs.is_empty() {
+            render::line(&format!("before them, when a lock file has changed: {}", quoted(&self.installs)));
+        }
+        Ok(())
+    }
+}
+
+/// Asks the person whether the project's packages shall be installed before its checks, in a project without `proctor.toml` whose lock
+/// file names some that are not there. Writes `proctor.toml` at a yes.
+pub(super) fn offer_installs(root: &Path, environment: &Environment) -> Result<(), CommandError> {
+    if root.join(CONFIGURATION_FILE).exists() || !environment::is_person_present(environment) || !terminal::is_output_terminal() {
+        return Ok(());
+    }
+    let Some(made) = InitFile::make(root).ok().filter(|made| !made.installs.is_empty()) else { return Ok(()) };
+    render::note(&format!("the project's packages are not installed yet: {}", quoted(&made.installs)));
+    terminal::forget_input();
+    render::prompt(&format!(
+        "Write {CONFIGURATION_FILE}, so that this runs before the checks when a lock file has changed? [y/N] "
+    ));
+    match terminal::read_line().as_deref().map(str::trim) {
+        Some("y" | "Y" | "yes") => made.write(root),
+        Some(_) => Ok(()),
+        None => {
+            render::end_prompt();
+            Ok(())
+        }
+    }
+}
+
+fn quoted(commands: &[String]) -> String {
+    commands.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn write_new(path: &Path, text: &str) -> Result<(), CommandError> {
     let written = OpenOptions::new().write(true).create_new(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| {
         if error.kind() == ErrorKind::AlreadyExists {

@@ -6,6 +6,7 @@ use crate::cli::arguments::{RunFormat, RunOptions};
 use crate::cli::commands::approve;
 use crate::cli::commands::github;
 use crate::cli::commands::hand_over::{self, hand_over};
+use crate::cli::commands::init;
 use crate::cli::commands::refuse::refuse;
 use crate::cli::commands::run_all;
 use crate::cli::environment;
@@ -15,7 +16,7 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::terminal;
 use proctor_app::places::marked_places;
 use proctor_app::project::specification_files::{EVERY_TASK, FoundPlan};
-use proctor_app::project::{LoadedProject, RunResources, opening, specification_files};
+use proctor_app::project::{LoadedProject, RunResources, opening, setup, specification_files};
 use proctor_app::run::{MadeRun, RunWish, check_names, finish, run_or_share, sealed_of};
 use proctor_app::{CommandError, Environment, RunControl};
 use proctor_evidence::report::ExecutionReportV2;
@@ -65,7 +66,11 @@ fn execute_request(options: &RunOptions, environment: &Environment) -> Result<Co
         return run_all::execute(options, environment);
     }
     let launcher = opening::start_launcher(environment)?;
-    let loaded = match specification_files::find(environment, options.place.path(), options.task.as_deref())? {
+    let root = setup::project_root(environment, options.place.path())?;
+    if options.task.is_none() && !options.json {
+        init::offer_installs(&root, environment)?;
+    }
+    let loaded = match specification_files::find(environment, &root, options.task.as_deref())? {
         FoundPlan::Planned(loaded) => *loaded,
         FoundPlan::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };
@@ -224,5 +229,5 @@ fn is_latest(sealed: &SealedReport) -> bool {
 
 /// Returns which checks run, and how, by the options of the command line.
 pub(super) fn wish(options: &RunOptions) -> RunWish {
-    RunWish { checks: options.checks.clone(), phase: options.phase, fresh_caches: options.fresh_caches }
+    RunWish { checks: options.checks.clone(), phase: options.phase, fresh_caches: options.fresh_caches, every: options.all }
 }

@@ -157,6 +157,7 @@ fn summary(result: &ActionResultV2) -> String {
             Some(SkipReason::PrerequisiteFailed) => "skipped: a prerequisite failed".to_owned(),
             Some(SkipReason::Stopped) => "skipped: stopped".to_owned(),
             Some(SkipReason::NotSelected) => "skipped: not selected".to_owned(),
+            Some(SkipReason::WaitsForRequest) => "waits for a commit: `proctor run --all`".to_owned(),
             Some(SkipReason::AfterFailure) => "skipped: a check before it failed".to_owned(),
             Some(SkipReason::DependencyFailed) => "skipped: it comes after one that failed".to_owned(),
             Some(SkipReason::RunTimedOut) => "skipped: the run took too long".to_owned(),

@@ -286,30 +286,22 @@ fn outcome_word(outcome: TestOutcome) -> &'static str {
     }
 }
 
-/// The characters that can stand for the end of a check in a row of blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BlockCharacters {
-    Unicode,
-    /// For terminals that show nothing else.
-    Ascii,
-}
-
 /// Returns the line about the last runs of a check in `proctor watch`: a block for each run, oldest first, and what they say
 /// together. `None` for a check that ran only once, or always passed.
-pub(crate) fn streak_line(streak: &CheckStreak, characters: BlockCharacters, here: &LocalTime, style: Style) -> Option<Line> {
+pub(crate) fn streak_line(streak: &CheckStreak, here: &LocalTime, style: Style) -> Option<Line> {
     if streak.ends.len() < 2 || streak.ends.iter().all(|end| *end == CheckEnd::Passed) {
         return None;
     }
     let mut line = Line::from(format!("  {}  last {} runs: ", streak.check, streak.ends.len()));
     for end in &streak.ends {
-        let (block, ascii, tone) = match end {
-            CheckEnd::Passed => ("▁", ".", Tone::Good),
-            CheckEnd::Failed => ("█", "#", Tone::Bad),
-            CheckEnd::Warned => ("▂", "!", Tone::Doubtful),
-            CheckEnd::Flaky => ("▄", "~", Tone::Doubtful),
-            CheckEnd::Unclear => ("·", "-", Tone::Quiet),
+        let (block, tone) = match end {
+            CheckEnd::Passed => ("▁", Tone::Good),
+            CheckEnd::Failed => ("█", Tone::Bad),
+            CheckEnd::Warned => ("▂", Tone::Doubtful),
+            CheckEnd::Flaky => ("▄", Tone::Doubtful),
+            CheckEnd::Unclear => ("·", Tone::Quiet),
         };
-        line = line.and(style.paint(tone, if characters == BlockCharacters::Unicode { block } else { ascii }));
+        line = line.and(style.paint(tone, block));
     }
     let mut words = Vec::new();
     if let Some((since, runs)) = streak.failing {
@@ -368,14 +360,13 @@ mod tests {
             flaky: 1,
         };
         let here = LocalTime::in_utc(noon);
-        let line = |characters| text(&streak_line(&streak, characters, &here, Style::Plain).unwrap());
+        let line = text(&streak_line(&streak, &here, Style::Plain).unwrap());
         let words = "failing since 14:02, 2 runs · flaky: 1 of the last 5 on equal trees";
-        assert_eq!(line(BlockCharacters::Unicode), format!("  pytest  last 5 runs: ▁▄·██  {words}"));
-        assert_eq!(line(BlockCharacters::Ascii), format!("  pytest  last 5 runs: .~-##  {words}"));
+        assert_eq!(line, format!("  pytest  last 5 runs: ▁▄·██  {words}"));
         let longer = CheckStreak { is_failing_longer: true, ..streak.clone() };
-        let shown = text(&streak_line(&longer, BlockCharacters::Ascii, &here, Style::Plain).unwrap());
+        let shown = text(&streak_line(&longer, &here, Style::Plain).unwrap());
         assert!(shown.contains("failing since at least 14:02, at least 2 runs"), "{shown}");
         let once = CheckStreak { ends: vec![CheckEnd::Failed], ..streak };
-        assert_eq!(streak_line(&once, BlockCharacters::Ascii, &here, Style::Plain), None);
+        assert_eq!(streak_line(&once, &here, Style::Plain), None);
     }
 }

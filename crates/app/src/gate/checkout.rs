@@ -298,7 +298,7 @@ impl Checkout {
             if failed == Some(one) {
                 continue;
             }
-            let wish = RunWish { checks: one.checks.clone(), phase: None, fresh_caches: answer.policy.fresh_caches };
+            let wish = RunWish { checks: one.checks.clone(), phase: None, fresh_caches: answer.policy.fresh_caches, every: true };
             let task = (one.task != TaskId::default_task()).then(|| one.task.as_str());
             let found = specification_files::find(environment, &self.project, task)?;
             let mut loaded: LoadedProject = match found {

@@ -121,7 +121,7 @@ impl ActionResult {
     /// result was reached on another tree.
     pub fn is_unproven(&self) -> bool {
         match &self.disposition {
-            ActionDisposition::Skipped(reason) => *reason == SkipReason::NotSelected,
+            ActionDisposition::Skipped(reason) => reason.is_left_out(),
             ActionDisposition::Reused(reused) => reused.other_tree.is_some(),
             ActionDisposition::Executed(_) => false,
         }

@@ -108,7 +108,7 @@ fn proof(check: &ActionResultV2) -> CheckProof {
     match &check.reused {
         Some(reused) if reused.other_tree.is_some() => CheckProof::Nothing,
         Some(_) => CheckProof::Reused,
-        None if check.skip_reason == Some(SkipReason::NotSelected) => CheckProof::Nothing,
+        None if check.skip_reason.is_some_and(SkipReason::is_left_out) => CheckProof::Nothing,
         None => CheckProof::OfThisRun,
     }
 }

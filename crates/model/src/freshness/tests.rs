@@ -37,6 +37,7 @@ fn moved(before: &str, after: &str, path: &str) -> MovedRun {
 /// Returns the facts of a passing verdict for the current tree and plan, with no run under way.
 fn facts() -> FreshnessFacts {
     FreshnessFacts {
+        on_request: Vec::new(),
         root: CurrentRoot::Present,
         approval: Approval::Approved,
         plan: CurrentPlan::Known(digest("plan")),

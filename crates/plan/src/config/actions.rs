@@ -15,8 +15,8 @@ use crate::config::values::{
 };
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
-    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, NetworkAccess, OnSurvivors, ParallelChecks, ReportFile,
-    ReportFormat, Reuse, SkipWhileUnchanged, Tool,
+    ActionDefaults, ByteSize, CheckOrder, CheckStart, CoverageTarget, JudgedBy, NetworkAccess, OnSurvivors, ParallelChecks,
+    ReportFile, ReportFormat, Reuse, SkipWhileUnchanged, Tool,
 };
 
 /// The tools that `tool` can name.
@@ -35,6 +35,8 @@ const FORMATS: &[(&str, ReportFormat)] = &[
 const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), ("fail", OnSurvivors::Fail)];
 
 const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-first", CheckOrder::FailedFirst)];
+
+const STARTS: &[(&str, CheckStart)] = &[("save", CheckStart::Save), ("ask", CheckStart::Ask)];
 
 const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("always", Reuse::Always)];
 
@@ -133,6 +135,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let after = section.optional(document, "after", list(filled_text("\"types\""), "[\"types\"]"));
     let retries = section.optional(document, "retries", number(0..=MOST_RETRIES, "2")).map_or(0, |placed| placed.value);
     let reuse = section.optional(document, "reuse", choice(REUSE)).map_or(run.reuse, |placed| placed.value);
+    let when = section.optional(document, "when", choice(STARTS)).map(|when| when.value).unwrap_or_default();
     let prompt = section.optional(document, "prompt", inner_file("\"docs/review.md\""));
     let accept_split_emphasis = section.optional(document, "accept_split_emphasis", boolean);
     let coverage = read_coverage(section, document);
@@ -154,6 +157,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
         after,
         retries,
         reuse,
+        when,
         prompt,
         accept_split_emphasis,
         coverage,

@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, Digest, ExportFormat, GatePolicy,
-    JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile, RetentionLimits, Reuse,
-    RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CheckStart, CommandLine, CoverageTarget, Digest, ExportFormat,
+    GatePolicy, JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile,
+    RetentionLimits, Reuse, RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -131,6 +131,8 @@ pub struct Check {
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
+    /// Which runs carry the check out.
+    pub when: CheckStart,
     /// The file with the prompt for the reviewer of a review; `None` for no prompt.
     pub prompt: Option<WrittenValue<String>>,
     /// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, approves in a review. `None` means yes.

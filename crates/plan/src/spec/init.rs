@@ -93,6 +93,9 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
         Reuse::Watch => line(text, "reuse", quoted_text("watch")),
         Reuse::Always => line(text, "reuse", quoted_text("always")),
     }
+    if !action.when.is_save() {
+        line(text, "when", quoted_text("ask"));
+    }
     if let Some(SkipWhileUnchanged { when_changed, creates }) = &action.once {
         list_line(text, "when_changed", when_changed);
         list_line(text, "creates", creates);

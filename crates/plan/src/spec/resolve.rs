@@ -353,13 +353,14 @@ impl<'c> Resolver<'c> {
 
     fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
         let reuse = check.map_or(self.configuration.run.reuse, |check| check.reuse);
+        let when = check.map(|check| check.when).unwrap_or_default();
         let action = with_network(action, check.map(|check| &check.action), self.configuration);
         let check = check.map(|check| &check.policy.value);
         let policy = resolve_policy(action.tool, self.configuration, check, found);
         if let Some(policy) = &policy {
             self.notes.extend(policy_notes(action.tool, self.configuration, &action.name, policy));
         }
-        Action { policy, reuse, ..action }
+        Action { policy, reuse, when, ..action }
     }
 
     /// Returns the project's own test command if no step runs it, and the settings do not say why. Notes it and what else no step runs.

@@ -11,6 +11,7 @@ use proctor_model::{
     Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, NetworkAccess, OnSurvivors, Plan,
     PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
 };
+use proctor_tools::without_runner;
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.
 const SHOWN: usize = 120;
@@ -87,9 +88,10 @@ fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
         name: (naming == Naming::Names).then(|| action.name.clone()),
         does: does(action, naming),
         does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
-            // The path of the discovered interpreter may change, for example when `.venv` is created. That must not
-            // count as a change.
+            // The path of the discovered interpreter may change, for example when `.venv` is created, and the package manager then no
+            // longer stands before it. That must not count as a change.
             let mut found = action.clone();
+            found.command.argv = without_runner(&action.command.argv).to_vec();
             found.command.argv.first_mut().into_iter().for_each(String::clear);
             does(&found, naming)
         }),

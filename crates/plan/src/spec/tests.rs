@@ -315,7 +315,10 @@ fn tests_of_rust_go_and_node_are_found_by_the_files_that_name_them() {
 #[test]
 fn an_environment_that_cannot_run_pytest_is_noted() {
     assert!(notes(&found(&FakeFiles::of(&[("pytest.ini", ""), (".venv/bin/python", "")]))).contains("`.venv` has no pytest"));
-    assert!(notes(&found(&FakeFiles::of(&[("pytest.ini", ""), ("uv.lock", "")]))).contains("run `uv sync` once"));
+    assert!(
+        notes(&found(&FakeFiles::of(&[("pytest.ini", ""), ("uv.lock", "")])))
+            .contains("run `uv sync --frozen`, or let `proctor init`")
+    );
     assert!(notes(&found(&quotes().and("pytest.py", ""))).contains("`pytest.py` hides the real pytest"));
     assert!(!notes(&found(&quotes().and("pytest/test_a.py", ""))).contains("hides"));
 }

@@ -105,8 +105,7 @@ fn an_environment_of_another_checkout_is_named_with_the_command() {
     let around = Around::new(&["repo/app/uv.lock"]);
     let left_out = [left("../../main/src", LeftOutReason::OtherCheckout)];
     let advice = around.advice("ModuleNotFoundError: No module named 'calc'", &left_out);
-    let expected =
-        "`.venv` leads to `../../main/src`, another checkout, whose code checks do not see: install in this one with `uv sync`";
+    let expected = "`.venv` leads to `../../main/src`, another checkout, whose code checks do not see: install in this one with `uv sync --frozen`";
     assert_eq!(advice, [expected]);
     assert_eq!(around.advice("AssertionError: 1 != 2", &left_out), [] as [&str; 0]);
 }

@@ -43,6 +43,8 @@ pub struct Control {
     handle: ControlHandle,
     signals: Vec<SignalSource>,
     in_force: AtomicU8,
+    /// Is told when a person has asked for a stop and no stop was in force.
+    notice: Option<fn()>,
 }
 
 /// The sending side of stop requests. All clones send to the same supervisor.
@@ -87,7 +89,7 @@ impl Control {
         set_nonblocking(&reader).map_err(ControlError::Pipe)?;
         set_nonblocking(&writer).map_err(ControlError::Pipe)?;
         let handle = ControlHandle { pipe: Arc::new(writer) };
-        let control = Self { own: reader, handle: handle.clone(), signals: Vec::new(), in_force: AtomicU8::new(0) };
+        let control = Self { own: reader, handle: handle.clone(), signals: Vec::new(), in_force: AtomicU8::new(0), notice: None };
         Ok((control, handle))
     }
 
@@ -98,6 +100,12 @@ impl Control {
         set_nonblocking(&descriptor).map_err(ControlError::Source)?;
         self.signals.push(SignalSource { descriptor, reason, ended: AtomicBool::new(false) });
         Ok(self)
+    }
+
+    /// Has `notice` called when a person asks for a stop and none is in force yet.
+    #[must_use]
+    pub fn with_notice(self, notice: fn()) -> Self {
+        Self { notice: Some(notice), ..self }
     }
 
     pub fn handle(&self) -> ControlHandle {
@@ -144,8 +152,12 @@ impl Control {
                 Err(_) => source.ended.store(true, Ordering::SeqCst),
             }
         }
+        let was_in_force = self.in_force();
         for reason in &requests {
             self.in_force.fetch_max(strength(*reason), Ordering::SeqCst);
+        }
+        if let Some(notice) = self.notice.filter(|_| was_in_force.is_none() && requests.contains(&StopReason::Interrupted)) {
+            notice();
         }
         requests
     }

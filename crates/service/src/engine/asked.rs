@@ -58,7 +58,7 @@ impl Engine {
                     let tasks = &self.settings.tasks;
                     self.round.get_or_insert_with(|| Round::of_one(tasks, &other.task)).has_not_had(&other.task);
                 }
-                if matches!(selection, Selection::All | Selection::Missing) {
+                if matches!(selection, Selection::Every | Selection::All | Selection::Missing) {
                     // A run of all checks also covers what this task still had to run. A run of named checks does not.
                     if self.settings.tasks == [task.clone()] {
                         self.burst = None;

@@ -15,6 +15,7 @@ use crate::worker::{LookTicket, OpenFailure, OpenFailureKind, OpenedProject, wat
 use proctor_api::{ErrorV1, EventV1, RunAnswerV1};
 use proctor_app::Environment;
 use proctor_app::health::{chain, problem_of, problem_of_watcher};
+use proctor_app::project::setup;
 use proctor_model::{Activity, Asker, HealthProblem, PersonAsked, ProjectId, Serving, TaskId, TriggerKind};
 use proctor_project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, Selection, Workspace, record_serving};
 use proctor_tree::TreeHints;
@@ -71,7 +72,11 @@ impl ProjectOpening {
         let notes = workspace.take_notes();
         let mut files = ProjectSource::new(environment, &self.root);
         let read = files.read();
-        let notify = read.as_ref().is_ok_and(|read| read.configuration.watch.notify);
+        let notify = read
+            .as_ref()
+            .ok()
+            .filter(|read| read.configuration.watch.notify)
+            .map(|read| read.configuration.project_name.clone().unwrap_or_else(|| setup::directory_name(&self.root)));
         let scope = match &self.purpose {
             OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &environment.asker())?,
             OpeningReason::Added(asker) => {

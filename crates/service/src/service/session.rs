@@ -50,8 +50,8 @@ pub(super) struct ProjectSession {
     adding: Option<Reply<AddedV1>>,
     /// What keeps the service from judging the project, and when it tries again.
     health: ProjectHealth,
-    /// Whether the project's settings ask for notifications on the desktop.
-    notify: bool,
+    /// The project's name, if its settings ask for notifications on the desktop.
+    notify: Option<String>,
     /// Why the project could not be opened last, so that the log says it once and not for every attempt.
     closed_before: Option<OpenFailure>,
 }
@@ -96,7 +96,7 @@ impl ProjectSession {
         let (runs, errands) = (VecDeque::new(), VecDeque::new());
         let (early, health) = (Vec::new(), ProjectHealth::default());
         let waiters = Waiters::new();
-        let (adding, notify, closed_before) = (None, false, None);
+        let (adding, notify, closed_before) = (None, None, None);
         Self { id, root, arrivals, stage, waiters, runs, errands, early, adding, health, notify, closed_before }
     }
 

@@ -2,7 +2,7 @@
 //! the project's own interpreter.
 
 use crate::discover::{
-    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program, words,
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program, runners, words,
 };
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::Tool;
@@ -18,21 +18,6 @@ const TEST_DIRECTORIES: &[&str] = &["tests", "test"];
 
 /// Files that show that a directory is a separate Python package.
 const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
-
-struct Manager {
-    /// The lock file of the package manager. If it exists, the project uses this manager.
-    lock: &'static str,
-    /// The command that runs pytest in the project's environment. It must not download anything, because that would
-    /// take too long after each save.
-    command: &'static [&'static str],
-    /// The command that creates the project's environment. A note tells people to run it.
-    setup: &'static str,
-}
-
-const MANAGERS: &[Manager] = &[
-    Manager { lock: "uv.lock", command: &["uv", "run", "--frozen", "--offline", "python", "-m", "pytest"], setup: "uv sync" },
-    Manager { lock: "poetry.lock", command: &["poetry", "run", "python", "-m", "pytest"], setup: "poetry install" },
-];
 
 /// Looks for signs of pytest in one directory of the project. Adds a check, and notes that say what its environment
 /// lacks.
@@ -99,14 +84,13 @@ fn command(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) 
             return (words(&[&python, "-m", "pytest"]), format!("`{place}` is the environment"));
         }
     }
-    for manager in MANAGERS {
-        if let Some(holder) = nearest_with(files, package, manager.lock) {
-            let lock = within(&holder, manager.lock);
-            findings.note(
-                Tool::Pytest,
-                format!("there is no `.venv`: where the project has no environment yet, run `{}` once", manager.setup),
-            );
-            return (words(manager.command), format!("`{lock}` is"));
+    for (name, run, install) in runners() {
+        if let Some(holder) = nearest_with(files, package, name) {
+            let lock = within(&holder, name);
+            let advice =
+                format!("there is no `.venv` yet: run `{install}`, or let `proctor init` write it down as a prerequisite");
+            findings.note(Tool::Pytest, advice);
+            return (words(&[run, &["python", "-m", "pytest"]].concat()), format!("`{lock}` is"));
         }
     }
     let advice = "the project has no `.venv`, so the `python3` of the search path runs the tests, such as that of an active \

@@ -1,10 +1,15 @@
 //! Shortens what a tool printed about a failure, so that the error, its source line and its place stay.
 
+use std::borrow::Cow;
+
 use crate::report::failed::cause::{frame, is_installed};
 use crate::report::plain_text;
 
 /// At most this many lines of the first failure are shown.
 const SHOWN_LINES: usize = 15;
+
+/// At most this many changed lines of a difference are shown beside those.
+const CHANGED_LINES: usize = 40;
 
 /// At most this many characters of each line are shown.
 const SHOWN_WIDTH: usize = 160;
@@ -35,25 +40,28 @@ pub fn readable_output(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns about 15 lines, among them the error and its place. The middle of a long difference is left out,
-/// and the beginning of a long function or traceback.
+/// Returns about 15 lines, among them the error and its place, and up to 40 changed lines of a difference more. What a difference left as
+/// it was is left out first, then the middle of a long text, and the beginning of a long function or traceback.
 pub fn shortened_output(printed: &str) -> Vec<String> {
     let lines: Vec<&str> = printed.lines().collect();
     if lines.len() <= SHOWN_LINES {
         return lines.iter().map(|line| cut_line(line, SHOWN_WIDTH)).collect();
     }
-    let (first, last) = window(&lines);
+    let changed = lines.iter().filter(|line| is_changed(line)).count();
+    let lines = without_unchanged(&lines);
+    let most = SHOWN_LINES + changed.min(CHANGED_LINES);
+    let (first, last) = window(&lines, most);
     let mut kept: Vec<String> = Vec::new();
     if first > 0 {
         kept.push(left_out(first));
     }
-    if last - first > SHOWN_LINES {
-        let head = SHOWN_LINES - LAST_LINES;
-        kept.extend(lines[first..first + head].iter().map(|line| (*line).to_owned()));
-        kept.push(left_out(last - first - SHOWN_LINES));
-        kept.extend(lines[last - LAST_LINES..last].iter().map(|line| (*line).to_owned()));
+    if last - first > most {
+        let head = most - LAST_LINES;
+        kept.extend(lines[first..first + head].iter().map(ToString::to_string));
+        kept.push(left_out(last - first - most));
+        kept.extend(lines[last - LAST_LINES..last].iter().map(ToString::to_string));
     } else {
-        kept.extend(lines[first..last].iter().map(|line| (*line).to_owned()));
+        kept.extend(lines[first..last].iter().map(ToString::to_string));
     }
     if last < lines.len() {
         kept.push(left_out(lines.len() - last));
@@ -61,19 +69,44 @@ pub fn shortened_output(printed: &str) -> Vec<String> {
     kept.iter().map(|line| cut_line(line, SHOWN_WIDTH)).collect()
 }
 
-/// Returns the range of lines to show. pytest prints the source line as `>` and the error as `E` at the end, Jest and
-/// Vitest print the error at the beginning.
-fn window(lines: &[&str]) -> (usize, usize) {
-    let Some(error) = lines.iter().rposition(|line| line.starts_with("E ")) else { return (0, SHOWN_LINES) };
+/// Returns whether a line is one that differs, in a difference as test runners print it.
+fn is_changed(line: &str) -> bool {
+    let line = line.strip_prefix("E ").unwrap_or(line).trim_start();
+    line.starts_with("+ ") || line.starts_with("- ")
+}
+
+/// Returns the lines, with a count in place of those between two changed lines of a difference. One line alone stays.
+fn without_unchanged<'t>(lines: &[&'t str]) -> Vec<Cow<'t, str>> {
+    let mut kept: Vec<Cow<'t, str>> = Vec::new();
+    let mut last_changed = None;
+    for (number, line) in lines.iter().enumerate() {
+        if is_changed(line) {
+            let between = last_changed.map_or(0, |last: usize| number - last - 1);
+            if between > 1 {
+                let indent = if line.starts_with("E ") { "E     " } else { "  " };
+                kept.truncate(kept.len() - between);
+                kept.push(Cow::Owned(format!("{indent}… {between} unchanged lines")));
+            }
+            last_changed = Some(number);
+        }
+        kept.push(Cow::Borrowed(*line));
+    }
+    kept
+}
+
+/// Returns the range of lines to show, at most `most` of them if they are not those of an error. pytest prints the source line as `>` and
+/// the error as `E` at the end, Jest and Vitest print the error at the beginning.
+fn window(lines: &[Cow<'_, str>], most: usize) -> (usize, usize) {
+    let Some(error) = lines.iter().rposition(|line| line.starts_with("E ")) else { return (0, most.min(lines.len())) };
     let source = lines[..error].iter().rposition(|line| line.starts_with('>'));
     let begin = source.unwrap_or_else(|| {
         // A short traceback has no `>`: two lines before the error are its place and its source line.
         let errors = lines[..error].iter().rev().take_while(|line| line.starts_with("E ")).count();
         (error - errors).saturating_sub(2)
     });
-    // If the lines from the source line on are fewer than `SHOWN_LINES`, lines before the source line are shown too.
+    // If the lines from the source line on are fewer than `most`, lines before the source line are shown too.
     let needed = lines.len() - begin;
-    (begin.saturating_sub(SHOWN_LINES.saturating_sub(needed)), lines.len())
+    (begin.saturating_sub(most.saturating_sub(needed)), lines.len())
 }
 
 fn left_out(count: usize) -> String {
@@ -113,6 +146,24 @@ mod tests {
             }
         }
         assert_eq!(shortened_output(&text(40, 60))[0], "… 40 more lines");
+    }
+
+    #[test]
+    fn every_changed_line_of_a_difference_stays_and_what_is_unchanged_is_counted() {
+        let field = |number: usize| match number % 10 {
+            5 => format!("-   \"f{number}\": 1,\n+   \"f{number}\": 2,"),
+            _ => format!("    \"f{number}\": 0,"),
+        };
+        let fields: Vec<String> = (0..30).map(field).collect();
+        let printed =
+            format!("AssertionError: x\n\n- Expected\n+ Received\n\n  {{\n{}\n  }}\n\n a.test.ts:4:5", fields.join("\n"));
+        let shown = shortened_output(&printed);
+        let changed = shown.iter().filter(|line| is_changed(line)).count();
+        assert_eq!((changed, shown.len()), (8, 17), "{shown:#?}");
+        assert!(shown.contains(&"  … 9 unchanged lines".to_owned()), "{shown:#?}");
+        let many: Vec<String> = (0..60).map(|number| format!("- {number}")).collect();
+        let shown = shortened_output(&format!("Error: x\n{}\nend", many.join("\n")));
+        assert!((40..=SHOWN_LINES + CHANGED_LINES + 2).contains(&shown.len()), "{shown:#?}");
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum SkipReason {
     Stopped,
     /// The user selected other checks by name.
     NotSelected,
+    /// The check runs only when somebody asks for it, and nobody did.
+    WaitsForRequest,
     /// An earlier step failed whose `continueOnFailure` is false, so the run did not go on.
     AfterFailure,
     /// A step on which this step depends did not succeed.
@@ -47,6 +49,22 @@ pub enum SkipReason {
     RunTimedOut,
     /// The specification of the action's task has errors, so nothing of it was run.
     SpecificationWrong,
+}
+
+impl SkipReason {
+    /// Returns whether the run left the action out by its own choice of checks, so it says nothing about the action.
+    pub fn is_left_out(self) -> bool {
+        match self {
+            Self::NotSelected | Self::WaitsForRequest => true,
+            Self::Unchanged
+            | Self::PrerequisiteFailed
+            | Self::Stopped
+            | Self::AfterFailure
+            | Self::DependencyFailed
+            | Self::RunTimedOut
+            | Self::SpecificationWrong => false,
+        }
+    }
 }
 
 /// The report's entry of one action: what it was, how it ended and what follows from that.

@@ -15,14 +15,14 @@ use proctor_project::StoreReader;
 impl ProjectSession {
     /// Notes that proctor itself could not judge the project. The log and the subscribers are told only if the problem is new.
     pub(super) fn troubled(&mut self, now: Moment, health: ServiceTrouble, task: Option<&TaskId>) -> Vec<SessionMessage> {
-        let notify = self.notify.then_some(health.problem);
+        let notify = self.notify.clone().map(|name| SessionMessage::Notify { name, problem: health.problem });
         if self.health.failed(now, health, task) == HealthNews::Known {
             return Vec::new();
         }
         let name = self.name();
         let Some(health) = self.health.problem().cloned() else { return Vec::new() };
         let mut words: Vec<_> = health.lines().map(|line| SessionMessage::Say(format!("{name}: {line}"))).into();
-        words.extend(notify.map(|problem| SessionMessage::Notify { name, problem }));
+        words.extend(notify);
         words.extend(self.id.clone().map(|project| SessionMessage::Tell(EventV1::Health { project, health: Some(health) })));
         words
     }

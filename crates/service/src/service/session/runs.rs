@@ -119,7 +119,7 @@ impl ProjectSession {
         let announcement = if is_root_missing { announcement.with_missing_root(&self.root) } else { announcement };
         let decides = matches!(&over.carried, Ok(RunOutcome::Judged(_) | RunOutcome::NotApproved(_)));
         let before = decides.then(|| std::mem::replace(&mut open.asked, announcement.asked.clone())).flatten();
-        let asked = announcement.asked.clone().filter(|asked| self.notify && before.as_ref() != Some(asked));
+        let asked = announcement.asked.clone().filter(|asked| before.as_ref() != Some(asked));
         let mut words = match &over.carried {
             // The run was withdrawn before it began, so no event has announced it.
             Ok(RunOutcome::Withdrawn) => Vec::new(),
@@ -127,8 +127,7 @@ impl ProjectSession {
             Ok(RunOutcome::Unchanged | RunOutcome::Untriggered) if open.scheduler.is_sweeping() => Vec::new(),
             Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
-        let name = self.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        words.extend(asked.map(|asked| SessionMessage::NotifyPerson { name, asked }));
+        words.extend(self.notify.clone().zip(asked).map(|(name, asked)| SessionMessage::NotifyPerson { name, asked }));
         let end = if is_root_missing { HealthAfterRun::Unknown } else { health_after(&over) };
         let refusal = match &over.carried {
             Err(RunFailure::UnknownCheck(unknown)) => {

@@ -1,0 +1,106 @@
+//! Proposes prerequisites that install what a project's lock files name, where nothing is installed yet.
+
+use crate::config::{Configuration, read};
+use crate::spec::ProjectFiles;
+use crate::spec::init::quoted_list;
+use crate::spec::resolve::plan;
+use proctor_model::{Plan, Problem, quoted_text};
+use proctor_tools::{MissingInstallation, interpreter_of, missing_installations};
+
+/// How long an installation may take.
+const TIMEOUT: &str = "10m";
+
+/// Makes the plan of a project as [`plan`] does for the default settings, with a prerequisite for each lock file whose packages are not
+/// installed and that one of the checks needs.
+///
+/// # Errors
+///
+/// When there are no checks, also if everything were installed.
+pub fn plan_with_installs(files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    let missing = missing_installations(files);
+    let text: String = missing.iter().map(prerequisite).collect();
+    let configuration = if text.is_empty() { Configuration::default() } else { read(&text, "proctor.toml")? };
+    let mut plan = plan(&configuration, files, project_name)?;
+    for (prerequisite, missing) in plan.prerequisites.iter_mut().zip(&missing) {
+        let is_used = |made: &String| {
+            let programs = &mut missing.programs.iter();
+            programs.any(|(tool, path)| path == made && plan.steps.iter().any(|step| step.tool == *tool))
+        };
+        let Some(once) = &mut prerequisite.once else { continue };
+        let used: Vec<String> = once.creates.iter().filter(|made| is_used(made)).cloned().collect();
+        let interpreter = interpreter_of(&missing.missing).filter(|_| !used.is_empty());
+        once.creates = interpreter.into_iter().chain(used).collect();
+    }
+    plan.prerequisites.retain(|prerequisite| prerequisite.once.as_ref().is_some_and(|once| !once.creates.is_empty()));
+    Ok(plan)
+}
+
+/// Returns a prerequisite as `proctor.toml` has it.
+fn prerequisite(missing: &MissingInstallation) -> String {
+    let MissingInstallation { directory, lock, missing, command, variable, programs } = missing;
+    let name = if directory.is_empty() { (*command).to_owned() } else { format!("{command} in {directory}") };
+    let made: Vec<String> = interpreter_of(missing).into_iter().chain(programs.iter().map(|(_, path)| path.clone())).collect();
+    let mut text = format!("[[prerequisite]]\nname = {}\ncommand = {}\n", quoted_text(&name), quoted_text(command));
+    text.push_str(&format!("when_changed = {}\n", quoted_list(std::slice::from_ref(lock))));
+    text.push_str(&format!("creates = {}\ntimeout = \"{TIMEOUT}\"\n", quoted_list(&made)));
+    if !directory.is_empty() {
+        text.push_str(&format!("directory = {}\n", quoted_text(directory)));
+    }
+    if let Some((name, value)) = variable {
+        text.push_str(&format!("environment = {{ {name} = {} }}\n", quoted_text(value)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::init_text;
+    use proctor_model::CheckOrder;
+    use proctor_tools::FakeFiles;
+
+    /// Returns the prerequisites that `proctor init` writes.
+    fn proposed(files: &[(&str, &str)]) -> String {
+        let plan = plan_with_installs(&FakeFiles::of(files), "shop").expect("there are checks");
+        let text = init_text(&plan, &[], CheckOrder::Plan);
+        text[text.find("\n[[").expect("an action")..text.find("\n[[check]]").expect("a check")].to_owned()
+    }
+
+    #[test]
+    fn what_a_lock_file_names_is_installed_before_the_checks_that_need_it() {
+        let uv = [("pyproject.toml", "[tool.mypy]"), ("tests/test_a.py", ""), ("uv.lock", "name = \"pytest\"\nname = \"mypy\"")];
+        insta::assert_snapshot!(proposed(&uv), @r#"
+        [[prerequisite]]
+        name = "uv sync --frozen"
+        command = ["uv", "sync", "--frozen"]
+        timeout = "10m"
+        when_changed = ["uv.lock"]
+        creates = [".venv/bin/python", ".venv/bin/mypy", ".venv/bin/pytest"]
+        "#);
+        let web = [
+            ("web/tsconfig.json", "{}"),
+            ("web/package-lock.json", "\"node_modules/typescript\": {}, \"node_modules/eslint\": {}"),
+            ("poetry.lock", "name = \"pytest\""),
+        ];
+        insta::assert_snapshot!(proposed(&web), @r#"
+        [[prerequisite]]
+        name = "npm ci in web"
+        command = ["npm", "ci"]
+        directory = "web"
+        timeout = "10m"
+        when_changed = ["web/package-lock.json"]
+        creates = ["web/node_modules/.bin/tsc"]
+        "#);
+        let cargo = [("Cargo.toml", "[package]\nname = \"a\"\n"), ("src/lib.rs", ""), ("package-lock.json", "")];
+        assert_eq!(proposed(&cargo), "", "no check needs it");
+    }
+
+    #[test]
+    fn a_project_without_an_installation_has_the_checks_that_it_has_with_one() {
+        let before = [("tests/test_a.py", ""), ("poetry.lock", "name = \"pytest\"")];
+        let after = [&before[..], &[(".venv/bin/python", ""), (".venv/bin/pytest", "")]].concat();
+        let plan = |files: &[(&str, &str)]| plan_with_installs(&FakeFiles::of(files), "shop").expect("there are checks");
+        assert_eq!(plan(&before).steps, plan(&after).steps);
+        assert!(plan(&after).prerequisites.is_empty());
+    }
+}
