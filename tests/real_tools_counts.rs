@@ -47,10 +47,10 @@ fn node(tool: &str, modules: &Path, subcommand: &str) -> Project {
 fn jest_counts_what_is_planned_and_what_was_repeated() {
     let text = "jest.retryTimes(2);\nlet times = 0;\ntest('ok', () => { times += 1; expect(times).toBe(2); });\ntest.todo('later');\ntest.skip('never', () => {});\n";
     let project = node("jest", &jest_modules(), "").file("a.test.js", text);
-    let output = project.proctor(["run"]).success();
-    let expected = json!({"passed": 1, "failed": 0, "skipped": 2, "total": 3, "todo": 1, "reruns": 1});
+    let output = project.proctor(["run"]).failure();
+    let expected = json!({"passed": 0, "failed": 1, "skipped": 2, "total": 3, "todo": 1, "reruns": 1});
     assert_eq!(tests(&output.report()), expected);
-    assert!(output.stdout.contains("1 passed, 1 skipped, 1 todo, 1 rerun"), "{}", output.snapshot());
+    assert!(output.stdout.contains("1 failed, 1 skipped, 1 todo, 1 rerun"), "{}", output.snapshot());
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use crate::test_run::listed;
 use proctor_model::{Diagnostic, FindingLevel, UnlistedFindings};
 
 /// The most diagnostics that are kept of each level. Each level has its own limit, so that many warnings never displace
@@ -14,9 +15,6 @@ const LISTED: usize = 2000;
 const LISTED_TEXT: usize = 1024 * 1024;
 /// A line of a tool's output is cut after this many bytes. A finding's place and level stand at the beginning of its line.
 const LONGEST_LINE: usize = 64 * 1024;
-
-/// The reason of a result names at most this many findings one by one.
-const NAMED: usize = 3;
 
 /// The diagnostics of one tool that have been read so far.
 #[derive(Debug, Default)]
@@ -90,13 +88,8 @@ impl Gathered {
     pub(super) fn named(&self) -> String {
         let of_level = |level| self.listed.iter().filter(move |found: &&Diagnostic| found.severity == level);
         let both = of_level(FindingLevel::Error).chain(of_level(FindingLevel::Warning));
-        let texts: Vec<String> = both.take(NAMED).map(in_words).collect();
         let all = self.count(FindingLevel::Error) + self.count(FindingLevel::Warning);
-        let more = match all.saturating_sub(NAMED as u64) {
-            0 => String::new(),
-            more => format!("; and {more} more"),
-        };
-        if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
+        if self.listed.is_empty() { String::new() } else { format!(": {}", listed(both.map(in_words), all)) }
     }
 
     /// Returns the kept diagnostics, and the counts of the diagnostics that were not kept.

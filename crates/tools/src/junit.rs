@@ -58,7 +58,7 @@ pub(super) struct Element {
 /// The end of the `type` of a `<skipped>` element for a test that failed and was expected to fail: pytest writes `pytest.xfail`.
 const EXPECTED_FAILURE: &str = "xfail";
 
-/// A `<failure>`, `<error>` or `<skipped>` element.
+/// A `<failure>`, `<error>` or `<skipped>` element, or one about an attempt before the last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) kind: MarkKind,
@@ -70,7 +70,7 @@ pub(super) struct Mark {
     pub(super) is_expected: bool,
 }
 
-/// The kinds of a [`Mark`]: which of the elements `<failure>`, `<error>` and `<skipped>` it is.
+/// The kinds of a [`Mark`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MarkKind {
     /// The test function failed.
@@ -79,6 +79,8 @@ pub(super) enum MarkKind {
     Error,
     /// The test was skipped, or it failed as expected.
     Skipped,
+    /// The test failed, and passed when it was tried again. Maven, Gradle and nextest write this.
+    Retried,
 }
 
 /// Reads a report and passes each `<testcase>` element that has a name to `take`, in order. If the report cannot be read
@@ -127,7 +129,8 @@ impl Builder<'_> {
 impl XmlReader for Builder<'_> {
     fn open(&mut self, name: &str, attributes: &Attributes) -> Result<(), XmlError> {
         let kind = self.kind_of(name)?;
-        let is_result = matches!(name, "testcase" | "testsuite") || mark_kind(name).is_some_and(|kind| kind != MarkKind::Skipped);
+        let is_result =
+            matches!(name, "testcase" | "testsuite") || matches!(mark_kind(name), Some(MarkKind::Failure | MarkKind::Error));
         self.totals.misplaced += u64::from(kind == Open::Other && is_result);
         match kind {
             Open::Suite => {
@@ -196,6 +199,7 @@ fn mark_kind(name: &str) -> Option<MarkKind> {
         "failure" => Some(MarkKind::Failure),
         "error" => Some(MarkKind::Error),
         "skipped" => Some(MarkKind::Skipped),
+        "flakyFailure" | "flakyError" => Some(MarkKind::Retried),
         _ => None,
     }
 }
@@ -295,7 +299,13 @@ mod tests {
     }
 
     fn generated_mark() -> impl Strategy<Value = Option<MarkKind>> {
-        prop_oneof![Just(None), Just(Some(MarkKind::Failure)), Just(Some(MarkKind::Error)), Just(Some(MarkKind::Skipped))]
+        prop_oneof![
+            Just(None),
+            Just(Some(MarkKind::Failure)),
+            Just(Some(MarkKind::Error)),
+            Just(Some(MarkKind::Skipped)),
+            Just(Some(MarkKind::Retried))
+        ]
     }
 
     proptest! {
@@ -307,7 +317,7 @@ mod tests {
                 let escaped = quick_xml::escape::escape(printable.as_str());
                 let name = if *named { format!("name=\"t{number}{escaped}\"") } else { String::new() };
                 let mark = mark.map_or_else(String::new, |kind| {
-                    let tag = match kind { MarkKind::Failure => "failure", MarkKind::Error => "error", MarkKind::Skipped => "skipped" };
+                    let tag = match kind { MarkKind::Failure => "failure", MarkKind::Error => "error", MarkKind::Skipped => "skipped", MarkKind::Retried => "flakyFailure" };
                     format!("<{tag} message=\"{escaped}\">{escaped}</{tag}>")
                 });
                 xml.push_str(&format!("<testcase classname=\"c\" {name}>{mark}</testcase>"));

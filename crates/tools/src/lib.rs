@@ -52,6 +52,7 @@ mod project_files;
 mod pytest;
 mod recognise;
 mod reports;
+mod retried;
 mod server_signs;
 mod service;
 pub mod shell;

@@ -4,6 +4,7 @@
 //! A runner's folder reads its output into [`RunFacts`]. The first rule that applies decides, and success is the last rule, so a run
 //! is a success only if no other rule applies.
 
+use crate::retried::Retried;
 use proctor_model::{
     CategoryCode, Examined, ExaminedUnit, FurtherTestCounts, Interpretation, LISTED_TESTS, TestCase, TestCounts, TestFailure,
     TestOutcome, TestResults,
@@ -44,6 +45,8 @@ pub(super) struct ReadTest {
     pub(super) received: Option<String>,
     /// Whether the test failed and was expected to fail.
     pub(super) expected_to_fail: bool,
+    /// Whether the test passed only when it was tried again. `message` is about the attempt before.
+    pub(super) is_retried: bool,
 }
 
 /// The tests of a run.
@@ -51,27 +54,44 @@ pub(super) struct ReadTest {
 pub(super) struct TestRun {
     pub(super) counts: TestCounts,
     pub(super) failures: Vec<TestFailure>,
+    /// The passed tests that passed only when they were tried again.
+    pub(super) retried: Retried,
     cases: Vec<TestCase>,
     text: usize,
+}
+
+impl ReadTest {
+    /// Returns how the test failed.
+    pub(super) fn failure(&self) -> TestFailure {
+        let message = shortened(self.message.trim_matches('\n'), KEPT_TEXT_OF_TEST);
+        let error = match self.error.trim() {
+            "" => first_line(message),
+            error => error,
+        };
+        TestFailure {
+            test_name: self.full_name.clone(),
+            test_file: self.file.clone(),
+            error: error.to_owned(),
+            expected: self.expected.clone(),
+            received: self.received.clone(),
+            stack: (!message.is_empty()).then(|| message.to_owned()),
+            line: self.line,
+            column: None,
+            report_name: None,
+        }
+    }
 }
 
 impl TestRun {
     /// Adds a test. It is always counted, and listed as long as the limits allow it.
     pub(super) fn add(&mut self, outcome: TestOutcome, test: ReadTest) {
-        let failed = match outcome {
-            TestOutcome::Passed => {
-                self.counts.passed += 1;
-                false
-            }
-            TestOutcome::Failed | TestOutcome::Error => {
-                self.counts.failed += 1;
-                true
-            }
-            TestOutcome::Skipped => {
-                self.counts.skipped += 1;
-                false
-            }
+        let (failed, count) = match outcome {
+            TestOutcome::Passed => (false, &mut self.counts.passed),
+            TestOutcome::Failed | TestOutcome::Error => (true, &mut self.counts.failed),
+            TestOutcome::Skipped => (false, &mut self.counts.skipped),
         };
+        *count += 1;
+        self.retried.number += u64::from(test.is_retried);
         let message = shortened(test.message.trim_matches('\n'), KEPT_TEXT_OF_TEST);
         let text = test.full_name.len() * 2 + message.len();
         let listed = if failed { self.failures.len() } else { self.cases.len() };
@@ -79,22 +99,11 @@ impl TestRun {
             return;
         }
         self.text += text;
-        let error = match test.error.trim() {
-            "" => first_line(message).to_owned(),
-            error => error.to_owned(),
-        };
         if failed {
-            self.failures.push(TestFailure {
-                test_name: test.full_name.clone(),
-                test_file: test.file.clone(),
-                error,
-                expected: test.expected,
-                received: test.received,
-                stack: (!message.is_empty()).then(|| message.to_owned()),
-                line: test.line,
-                column: None,
-                report_name: None,
-            });
+            self.failures.push(test.failure());
+        }
+        if test.is_retried {
+            self.retried.failures.push(test.failure());
         }
         self.cases.push(TestCase {
             title: test.title,
@@ -129,15 +138,8 @@ pub(super) struct RunFacts {
     pub(super) run: TestRun,
     /// Counts for people, by which nothing is judged.
     pub(super) further: FurtherTestCounts,
-    /// How many of the passed tests passed only when they were tried again, where the runner does not say which.
-    pub(super) flaky: u64,
-    /// The tests that failed, and passed when they were tried again, where the runner says which. Each counts as a failure without
-    /// `accepts_repetitions`.
-    pub(super) repeated: Vec<ReadTest>,
     /// Whether the check has `retries`, by which the last attempt counts.
-    pub(super) accepts_repetitions: bool,
-    /// The number of `repeated` tests that count as failures.
-    pub(super) wavering: u64,
+    pub(super) accepts_retries: bool,
     /// What of the tests could not be loaded or built, such as a file with a syntax error. Each counts as a failure.
     pub(super) unloaded: Vec<TestFailure>,
     /// Why nothing can be read from the run; `None` if its output or report was read.
@@ -185,22 +187,6 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        applies: |facts| {
-            let is_all = facts.run.counts.failed == facts.wavering && facts.unloaded.is_empty() && facts.signal.is_none();
-            facts.code == 0 && facts.wavering > 0 && is_all && facts.unfinished.is_none()
-        },
-        category: CategoryCode::TestsFailed,
-        says: |facts| {
-            let named = listed(facts.run.failures.iter().map(headline).collect(), facts.wavering);
-            format!(
-                "{} of {} tests failed, and passed only when they were tried again: {named}; mend them, or accept this with `retries = 1` in \
-                 the check",
-                facts.wavering,
-                facts.run.counts.passed + facts.wavering
-            )
-        },
-    },
-    Rule {
         applies: |facts| facts.code == 0 && (facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some()),
         category: CategoryCode::Inconsistent,
         says: |facts| {
@@ -215,7 +201,7 @@ const RULES: &[Rule] = &[
                 0 => String::new(),
                 passed => format!("; {passed} other test(s) passed"),
             };
-            let headlines = facts.unloaded.iter().map(unloaded_headline).collect();
+            let headlines = facts.unloaded.iter().map(unloaded_headline);
             format!("The tests could not be loaded: {}{ran}", listed(headlines, facts.unloaded.len() as u64))
         },
     },
@@ -224,7 +210,7 @@ const RULES: &[Rule] = &[
         category: CategoryCode::TestsFailed,
         says: |facts| {
             let failed = facts.run.counts.failed + facts.unloaded.len() as u64;
-            let headlines = facts.run.failures.iter().map(headline).chain(facts.unloaded.iter().map(unloaded_headline)).collect();
+            let headlines = facts.run.failures.iter().map(headline).chain(facts.unloaded.iter().map(unloaded_headline));
             let executed = facts.run.counts.passed + failed;
             let signal = facts.signal.as_ref().map_or_else(String::new, |signal| format!("; {signal}"));
             format!("{failed} of {executed} tests failed: {}{signal}", listed(headlines, failed))
@@ -285,18 +271,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Judges a run that ended by itself. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
-///
-/// A test that failed and passed on one content has proved nothing, as for `proctor gate`.
 pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
-    let repeated = std::mem::take(&mut facts.repeated);
-    let (outcome, number) = match facts.accepts_repetitions {
-        true => (TestOutcome::Passed, &mut facts.flaky),
-        false => (TestOutcome::Failed, &mut facts.wavering),
-    };
-    *number += repeated.len() as u64;
-    for test in repeated {
-        facts.run.add(outcome, test);
-    }
     if let Some((category, reason)) = facts.unread {
         return Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     }
@@ -305,9 +280,6 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
         None => (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, facts.name)),
     };
     let total = facts.run.total();
-    if facts.flaky > 0 {
-        facts.warnings.push(format!("{} test(s) passed only when they were tried again", facts.flaky));
-    }
     let mut interpretation = Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     interpretation.examined = Some(Examined { what: ExaminedUnit::Tests, count: Some(total) });
     if total == 0 && facts.unloaded.is_empty() && facts.refusal.is_some() {
@@ -318,18 +290,20 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     failures.extend(facts.unloaded);
     interpretation.cases = facts.run.cases;
     interpretation.test_results = Some(TestResults { counts: facts.run.counts, further: facts.further, total, failures });
-    interpretation
+    facts.run.retried.judge(facts.accepts_retries, interpretation)
 }
 
 fn counted(facts: &RunFacts) -> String {
     let counts = facts.run.counts;
-    let flaky = if facts.flaky > 0 { format!(" ({} of them flaky)", facts.flaky) } else { String::new() };
-    format!("{} passed{flaky}, {} failed, {} skipped", counts.passed, counts.failed + facts.unloaded.len() as u64, counts.skipped)
+    format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed + facts.unloaded.len() as u64, counts.skipped)
 }
 
-fn headline(failure: &TestFailure) -> String {
+/// Returns a failed test's name and the line that says most.
+pub(super) fn headline(failure: &TestFailure) -> String {
     match &failure.test_file {
-        Some(file) if *file != failure.test_name => format!("{file}: {}: {}", failure.test_name, failure.error),
+        Some(file) if !failure.test_name.starts_with(file.as_str()) => {
+            format!("{file}: {}: {}", failure.test_name, failure.error)
+        }
         Some(_) | None => format!("{}: {}", failure.test_name, failure.error),
     }
 }
@@ -338,10 +312,11 @@ fn unloaded_headline(unloaded: &TestFailure) -> String {
     format!("{}: {}", unloaded.test_name, unloaded.error)
 }
 
-fn listed(headlines: Vec<String>, all: u64) -> String {
-    let named = headlines.len().min(NAMED_FAILURES);
-    let text = headlines.into_iter().take(NAMED_FAILURES).collect::<Vec<_>>().join("; ");
-    match all.saturating_sub(named as u64) {
+/// Joins the first headlines, and says how many of `all` are not among them.
+pub(super) fn listed(headlines: impl Iterator<Item = String>, all: u64) -> String {
+    let named: Vec<String> = headlines.take(NAMED_FAILURES).collect();
+    let text = named.join("; ");
+    match all.saturating_sub(named.len() as u64) {
         0 => text,
         more if text.is_empty() => format!("{more} without a name"),
         more => format!("{text}; and {more} more"),

@@ -29,7 +29,7 @@ fn a_failure_says_where_and_why() {
 }
 
 #[test]
-fn a_flaky_test_is_not_passed_unless_the_check_accepts_repetitions() {
+fn a_flaky_test_is_not_passed_unless_the_check_has_retries() {
     for (path, tool, command, error) in [
         ("mocha/12.0.3/flaky.txt", Tool::Mocha, "mocha --retries 2", "Expected values to be strictly equal: 1 !== 2"),
         (

@@ -70,6 +70,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let of_nextest = nextest::read(exited);
     let mut facts = of_nextest.unwrap_or_else(|| libtest::read(exited));
     facts.code = exited.code;
+    facts.accepts_retries = exited.action.retry_attempts > 0;
     if facts.run.total() == 0 {
         if let Some(failure) = launch_failure::find(exited) {
             return failure;

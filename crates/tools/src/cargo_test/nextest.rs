@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::cargo_test::panics;
 use crate::interpret::Exited;
 use crate::test_run::{ReadTest, RunFacts, count};
-use proctor_model::{TestCounts, TestOutcome};
+use proctor_model::{TestCounts, TestFailure, TestOutcome};
 
 /// nextest, as people write it.
 const NAME: &str = "cargo nextest";
@@ -64,6 +64,11 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<RunFacts> {
             finish(current.take(), exited, &mut facts);
         }
         facts.further.reruns += u64::from(summary.is_none() && is_repeated(line));
+        // `FLAKY 2/3 [   0.004s] (2/2) shop tests::sometimes`
+        if let Some((_, name)) = line.split_once("] ").filter(|_| summary.is_some() && line.trim_start().starts_with("FLAKY ")) {
+            let test_name = name.trim_start_matches(|character| "(/0123456789) ".contains(character)).to_owned();
+            facts.run.retried.failures.push(TestFailure { test_name, ..TestFailure::default() });
+        }
         summary = ends.or(summary);
         match status {
             Some((outcome, name, duration, word)) if known.insert(name.to_owned()) => {
@@ -98,7 +103,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<RunFacts> {
                     "{rest} test(s) were not run, because nextest ends at the first failures without `--no-fail-fast`"
                 ));
             }
-            facts.flaky = flaky;
+            facts.run.retried.number = flaky;
             if exited.code == TESTS_FAILED && ran < planned && failed == 0 {
                 facts.unfinished = Some(format!("{ran} of {planned} tests ran"));
             }

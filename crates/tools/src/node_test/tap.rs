@@ -215,7 +215,7 @@ impl Reader<'_> {
             message,
             expected: both.as_ref().map(|(expected, _)| expected.clone()),
             received: both.map(|(_, received)| received),
-            expected_to_fail: false,
+            ..ReadTest::default()
         }
     }
 

@@ -22,6 +22,7 @@ mod rule_tests;
 
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::places::Place;
+use crate::retried::Retried;
 use crate::{launch_failure, signals};
 pub(super) use hung::{hung_in_jest, hung_in_vitest};
 pub(super) use prepare::{ask, find_jest, find_vitest, vitest_tests};
@@ -87,7 +88,6 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
         interpretation.coverage = words::coverage_below(exited).and_then(words::coverage_of);
     }
     if let Some(tally) = seen.tally() {
-        describe(tally, exited, &mut interpretation);
         let unhandled_errors = words::unhandled_number(exited).unwrap_or_default();
         let further = FurtherTestCounts {
             errors: tally.broken_files(),
@@ -96,23 +96,17 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
             unhandled_errors,
             ..FurtherTestCounts::default()
         };
-        if let Some(results) = &mut interpretation.test_results {
-            results.further = further;
-        }
+        describe(tally, further, exited, &mut interpretation);
         interpretation.warnings.extend(new_snapshots(tally, exited));
         interpretation.warnings.extend(projects::idle(exited, input));
-        if tally.reruns > 0 {
-            interpretation.warnings.push(format!(
-                "{} test(s) were run more than once (retry); one that passes only when it is repeated is flaky",
-                tally.reruns
-            ));
-        }
         // Where tests failed too, the reason names those.
         if category == CategoryCode::TestsFailed
             && let Some(error) = words::unhandled(exited).filter(|_| unhandled_errors > 0)
         {
             interpretation.warnings.push(format!("{unhandled_errors} error(s) that no test handles; the first: {error}"));
         }
+        let failures = tally.tests.iter().filter(|test| test.is_retried).map(|test| failures::of_test(test, exited)).collect();
+        interpretation = Retried { number: tally.retried, failures }.judge(exited.action.retry_attempts > 0, interpretation);
     }
     interpretation
 }
@@ -145,13 +139,13 @@ fn state_of(report: &ToolReport, place: Place<'_>) -> ReportState {
     }
 }
 
-fn describe(tally: &Tally, exited: &Exited<'_>, interpretation: &mut Interpretation) {
+fn describe(tally: &Tally, further: FurtherTestCounts, exited: &Exited<'_>, interpretation: &mut Interpretation) {
     let tests = tally.failed().map(|test| failures::of_test(test, exited));
     interpretation.test_results = Some(TestResults {
         counts: tally.counts,
         total: tally.total(),
         failures: tests.chain(tally.broken.iter().map(|file| failures::of_file(file, exited.place))).collect(),
-        ..TestResults::default()
+        further,
     });
     interpretation.cases = tally.tests.iter().map(|test| failures::case(test, exited)).collect();
     if interpretation.category == CategoryCode::CollectionError {

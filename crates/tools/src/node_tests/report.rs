@@ -86,6 +86,8 @@ pub(super) struct Assertions {
     pub(super) todo: u64,
     /// How many times a test was run again, as Jest's `invocations` say it.
     pub(super) reruns: u64,
+    /// How many tests passed only when they were run again.
+    pub(super) retried: u64,
 }
 
 /// One test; the report calls a test an assertion.
@@ -242,10 +244,8 @@ impl<'de> Visitor<'de> for AssertionsReader {
             *read.counts.entry(outcome).or_default() += 1;
             read.has_failed |= test.status == FAILED;
             read.todo += u64::from(test.status == PLANNED);
-            // Vitest keeps the messages of the attempts that failed before one passed.
-            let was_repeated =
-                outcome == TestOutcome::Passed && test.failure_messages.as_ref().is_some_and(|all| !all.is_empty());
-            read.reruns += test.invocations.unwrap_or_default().saturating_sub(1).max(u64::from(was_repeated));
+            read.reruns += test.invocations.unwrap_or_default().saturating_sub(1).max(u64::from(test.is_retried()));
+            read.retried += u64::from(test.is_retried());
             let is_failed = outcome == TestOutcome::Failed;
             let length = test.text_length();
             let has_room = if is_failed { failed < LISTED_TESTS } else { read.kept.len() < LISTED_TESTS };
@@ -263,6 +263,12 @@ impl Assertion {
     /// Returns what the test's status means. An unknown status counts as failed.
     pub(super) fn outcome(&self) -> TestOutcome {
         OUTCOMES.iter().find(|(status, _)| *status == self.status).map_or(TestOutcome::Failed, |(_, outcome)| *outcome)
+    }
+
+    /// Returns whether the test passed only when it was run again. Vitest keeps the messages of the attempts that failed before.
+    pub(super) fn is_retried(&self) -> bool {
+        let has_messages = self.failure_messages.as_ref().is_some_and(|all| !all.is_empty());
+        self.outcome() == TestOutcome::Passed && (has_messages || self.invocations.is_some_and(|times| times > 1))
     }
 
     pub(super) fn text_length(&self) -> usize {

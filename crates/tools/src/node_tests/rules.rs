@@ -5,10 +5,8 @@
 
 use crate::node_tests::tally::Tally;
 use crate::node_tests::{ReportState, Seen, failures, words};
+use crate::test_run::listed;
 use proctor_model::{CategoryCode, Tool};
-
-/// A reason names at most this many failures one by one; further failures are only counted.
-const NAMED_FAILURES: usize = 3;
 
 struct Rule {
     fits: fn(&Seen<'_>) -> bool,
@@ -102,13 +100,13 @@ const RULES: &[Rule] = &[
         fits: |seen| said(seen, Tally::has_only_unloaded_files),
         category: CategoryCode::CollectionError,
         reason: |seen| {
-            let files = seen.tally().map(|tally| tally.broken.iter().map(failures::file_headline).collect()).unwrap_or_default();
+            let files = seen.tally().into_iter().flat_map(|tally| &tally.broken).map(failures::file_headline);
             let count = seen.tally().map_or(0, Tally::broken_files);
             let ran = match seen.tally().map_or(0, |tally| tally.counts.passed) {
                 0 => String::new(),
                 passed => format!("; {passed} other test(s) passed"),
             };
-            format!("{count} file(s) of tests could not be loaded: {}{ran}", listed(files))
+            format!("{count} file(s) of tests could not be loaded: {}{ran}", listed(files, count))
         },
     },
     Rule { fits: |seen| said(seen, |tally| tally.counts.failed > 0), category: CategoryCode::TestsFailed, reason: failed_reason },
@@ -249,12 +247,6 @@ fn failed_reason(seen: &Seen<'_>) -> String {
     let Some(tally) = seen.tally() else { return String::new() };
     let executed = tally.counts.passed + tally.counts.failed;
     let tests = tally.failed().map(|test| failures::headline(test, seen.exited));
-    let headlines = tests.chain(tally.broken.iter().map(failures::file_headline)).collect();
-    format!("{} of {executed} tests failed: {}", tally.counts.failed, listed(headlines))
-}
-
-fn listed(headlines: Vec<String>) -> String {
-    let more = headlines.len().saturating_sub(NAMED_FAILURES);
-    let text = headlines.into_iter().take(NAMED_FAILURES).collect::<Vec<_>>().join("; ");
-    if more > 0 { format!("{text}; and {more} more") } else { text }
+    let headlines = tests.chain(tally.broken.iter().map(failures::file_headline));
+    format!("{} of {executed} tests failed: {}", tally.counts.failed, listed(headlines, tally.counts.failed))
 }

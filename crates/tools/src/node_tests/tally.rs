@@ -33,6 +33,8 @@ pub(super) struct Tally {
     pub(super) todo: u64,
     /// How many times a test was run again.
     pub(super) reruns: u64,
+    /// How many tests passed only when they were run again.
+    pub(super) retried: u64,
     /// The stored snapshots, with which tests compare values.
     pub(super) snapshots: Snapshots,
     focused: bool,
@@ -57,6 +59,8 @@ pub(super) struct Test {
     /// The test's own title.
     pub(super) title: String,
     pub(super) outcome: TestOutcome,
+    /// Whether it passed only when it was run again.
+    pub(super) is_retried: bool,
     /// The test's duration in microseconds; `None` if the report has none.
     pub(super) duration: Option<u64>,
     /// The messages of a failed test, without terminal control sequences.
@@ -105,6 +109,7 @@ impl Tally {
         }
         self.todo += file.assertion_results.todo;
         self.reruns = self.reruns.saturating_add(file.assertion_results.reruns);
+        self.retried += file.assertion_results.retried;
         if file.status == FAILED && !file.assertion_results.has_failed {
             let message = file.message.as_deref().unwrap_or_default();
             let was_loaded = !file.assertion_results.counts.is_empty();
@@ -127,6 +132,7 @@ impl Tally {
             self.kept_failed += usize::from(is_failed);
             let duration = test.duration.filter(|duration| duration.is_finite() && (0.0..1e12).contains(duration));
             self.tests.push(Test {
+                is_retried: test.is_retried(),
                 file: path.clone(),
                 ancestors: test.ancestor_titles.into_iter().filter(|title| !title.is_empty()).collect(),
                 title: test.title,

@@ -274,7 +274,7 @@ fn had_error_before(element: &Element, nonce: &str) -> bool {
 fn word(element: &Element) -> &'static str {
     match element.marks.first().map(|mark| mark.kind) {
         None => "passed",
-        Some(MarkKind::Skipped) => "skipped or expected to fail",
+        Some(MarkKind::Skipped | MarkKind::Retried) => "skipped or expected to fail",
         Some(MarkKind::Error) => "an error before it could fail",
         Some(MarkKind::Failure) => "failed for another reason than its own",
     }

@@ -84,7 +84,7 @@ fn said(mark: &Mark) -> String {
     match mark.kind {
         MarkKind::Skipped if mark.is_expected && mark.message.is_empty() => "expected to fail".to_owned(),
         MarkKind::Skipped if mark.is_expected => format!("expected to fail: {}", mark.message),
-        MarkKind::Skipped => mark.message.clone(),
+        MarkKind::Skipped | MarkKind::Retried => mark.message.clone(),
         MarkKind::Failure | MarkKind::Error if mark.text.is_empty() => mark.message.clone(),
         MarkKind::Failure | MarkKind::Error => mark.text.clone(),
     }

@@ -31,6 +31,7 @@ use crate::advise::advise_exit;
 use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
+use crate::retried::Retried;
 pub use control::{
     ControlPreparation, SessionCode, interpret_control, may_be_replaced, may_have_control, modules_named, named_plugins,
     prepare_control,
@@ -74,13 +75,16 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     }
     interpretation.coverage = seen.coverage.value().or(seen.coverage_line);
     if let Some(tally) = seen.tally() {
-        describe(tally, exited.place, &mut interpretation);
         // A wrapper may start pytest several times, so the last line may belong to another run than the report.
         let printed = if channel == Some("inherited") { Vec::new() } else { summary::counts(&exited.stdout) };
-        if let Some(results) = &mut interpretation.test_results {
-            results.further = further(tally, &printed);
-        }
-        interpretation.warnings = remarks(tally, &exited.stdout);
+        let further = further(tally, &printed);
+        describe(tally, further, exited.place, &mut interpretation);
+        interpretation.warnings = summary::remarks(&exited.stdout);
+        // pytest-retry says only in the last line that it repeated a test, and that test passed where none failed.
+        let unnamed = u64::from(tally.counts.failed == 0 && further.reruns > 0);
+        let failures = tally.retried().map(|test| failures::failure(test, exited.place)).collect();
+        interpretation =
+            Retried { number: tally.retried.max(unnamed), failures }.judge(exited.action.retry_attempts > 0, interpretation);
     }
     interpretation
 }
@@ -100,12 +104,12 @@ pub(super) fn hung(stopped: &Stopped<'_>) -> Option<String> {
     hung::before_the_stop((&stopped.stdout, &stopped.stderr), tally.as_ref(), stopped.place, stopped.source)
 }
 
-fn describe(tally: &Tally, place: Place<'_>, interpretation: &mut Interpretation) {
+fn describe(tally: &Tally, further: FurtherTestCounts, place: Place<'_>, interpretation: &mut Interpretation) {
     interpretation.test_results = Some(TestResults {
         counts: tally.counts,
         total: tally.total(),
         failures: tally.failed().map(|test| failures::failure(test, place)).collect(),
-        ..TestResults::default()
+        further,
     });
     if !tally.is_plan_only() {
         interpretation.cases = tally.tests.iter().map(failures::case).collect();
@@ -132,18 +136,7 @@ fn further(tally: &Tally, printed: &[(u64, &str)]) -> FurtherTestCounts {
         expected_failures: tally.expected_failures,
         unexpected_passes: printed(&["xpassed"]).min(tally.counts.passed),
         deselected: printed(&["deselected"]),
-        reruns: printed(&["rerun", "reruns", "retried"]).max(tally.reruns),
+        reruns: printed(&["rerun", "reruns", "retried"]).max(tally.retried),
         ..FurtherTestCounts::default()
     }
-}
-
-fn remarks(tally: &Tally, stdout: &str) -> Vec<String> {
-    let mut remarks = summary::remarks(stdout);
-    if tally.reruns > 0 && !remarks.iter().any(|remark| remark.contains("rerun")) {
-        remarks.push(format!(
-            "{} test(s) were run more than once (rerun); one that passes only when it is repeated is flaky",
-            tally.reruns
-        ));
-    }
-    remarks
 }

@@ -241,9 +241,18 @@ fn doubles_of_a_test_are_one_test() {
     let results = double.test_results.expect("a report");
     assert_eq!((results.counts.failed, results.total, results.failures.len()), (1, 1, 1));
     let rerun = report(1, &[PASSED, PASSED]).interpret();
-    assert_eq!(rerun.category, CategoryCode::TestsPassed);
-    assert!(rerun.warnings.iter().any(|warning| warning.contains("rerun")), "{:?}", rerun.warnings);
+    assert_eq!(rerun.category, CategoryCode::TestsFailed, "{}", rerun.reason);
     assert!(report(2, &[PASSED, PASSED]).interpret().warnings.is_empty(), "the same test asked for twice is no rerun");
+    let unnamed = report(1, &[PASSED]).saying("1 passed, 1 retried in 0.01s\n", "").interpret();
+    assert!(
+        unnamed.reason.starts_with("1 of 1 tests failed, and passed only when they were tried again: 1 without"),
+        "{unnamed:?}"
+    );
+    let mut accepting = report(1, &[PASSED, PASSED]);
+    accepting.action.retry_attempts = 1;
+    let accepted = accepting.interpret();
+    let said = (accepted.category, accepted.reason.as_str(), accepted.warnings.len());
+    assert_eq!(said, (CategoryCode::TestsPassed, "1 passed (1 of them flaky), 0 failed, 0 skipped", 1));
     let subtests = report(4, &[FAILED]);
     assert_eq!(
         Returned { end: proctor_model::ActionEnd::Exited { code: 1 }, ..subtests }.interpret().category,

@@ -9,14 +9,12 @@ use crate::pytest::seen::{ReportState, Seen};
 use crate::pytest::sessions::SessionProblem;
 use crate::pytest::tally::{Tally, Test};
 use crate::signals;
+use crate::test_run::listed;
 use crate::xml::XmlError;
 use proctor_model::CategoryCode;
 
 /// pytest's documented exit codes. Code 6 exists since version 9.1.
 const KNOWN_CODES: std::ops::RangeInclusive<i32> = 0..=6;
-
-/// A reason names at most this many failed tests; further failed tests are only counted.
-const NAMED_FINDINGS: usize = 3;
 
 /// A rule: its name, its condition, the category that follows, and the reason as a sentence.
 pub(super) struct Rule {
@@ -475,13 +473,8 @@ fn collection_reason(seen: &Seen) -> String {
 }
 
 fn named<'a>(tests: impl Iterator<Item = &'a Test>) -> String {
-    let headlines: Vec<String> = tests.map(headline).collect();
-    let more = headlines.len().saturating_sub(NAMED_FINDINGS);
-    let mut text = headlines.into_iter().take(NAMED_FINDINGS).collect::<Vec<_>>().join("; ");
-    if more > 0 {
-        text.push_str(&format!("; and {more} more"));
-    }
-    text
+    let all: Vec<_> = tests.collect();
+    listed(all.iter().copied().map(headline), all.len() as u64)
 }
 
 fn complaint(seen: &Seen) -> String {

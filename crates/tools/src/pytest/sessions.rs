@@ -41,6 +41,10 @@ pub(super) fn find<'w>(stdout: &str, is_complete: bool, mut words: impl Iterator
     // A start further below may be what a test printed: a quiet run shows it with `-rA`.
     let first = stdout.lines().position(|line| !line.trim().is_empty())?;
     stdout.lines().nth(first).filter(|line| is_start(line))?;
+    // A quiet run ends without rules around its last line, so its tests printed that start.
+    if stdout.lines().rfind(|line| !line.trim().is_empty()).is_some_and(summary::is_last_line) {
+        return None;
+    }
     // Every pytest that prints its start also says how many tests passed, in whatever form its plugins give to the last line.
     if !stdout.lines().skip(first + 1).any(says_passed) {
         return Some(SessionProblem::Unended);
@@ -85,7 +89,7 @@ fn mark(line: &str) -> Option<Mark> {
 }
 
 /// Returns whether a line is or ends with pytest's header. The progress of an outer session may stand before it.
-fn is_start(line: &str) -> bool {
+pub(super) fn is_start(line: &str) -> bool {
     let line = line.trim();
     line.ends_with('=') && line.contains(&format!("= {} =", collected::HEADER))
 }
@@ -146,6 +150,8 @@ mod tests {
             format!("..   [100%]\n==== PASSES ====\n{nested}{nested}2 passed in 0.01s\n"),
             format!("{START}{RAN}==== PASSES ====\n{nested}{nested}{END}"),
             "..   [100%]\n".to_owned(),
+            // A quiet run with `-s` whose first tests run pytest.
+            format!("{START}{RAN}{END}.{START}{RAN}{END}.\n2 passed in 0.01s\n"),
             "..   [100%]\n1 passed in 0.01s\n".to_owned(),
         ] {
             assert_eq!(found(&stdout), None, "{stdout}");

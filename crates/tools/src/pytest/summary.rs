@@ -1,11 +1,12 @@
-//! Reads pytest's last line: for remarks about warnings, XPASS and reruns, which the report does not contain and which never
+//! Reads pytest's last line: for remarks about warnings and XPASS, which the report does not contain and which never
 //! influence the result (E5), and for the counts that must not contradict the report.
+
+use crate::pytest::sessions::is_start;
 
 /// The words that follow a count in pytest's last line, and the remark that tells people the count.
 const REMARKS: &[(&[&str], &str)] = &[
     (&["warning", "warnings"], "pytest counted {} warning(s); its log lists them"),
     (&["xpassed"], "{} test(s) that are expected to fail passed (XPASS)"),
-    (&["rerun", "reruns", "retried"], "{} rerun(s): a test that passes only when it is repeated is flaky"),
 ];
 
 /// Returns the remarks that follow from pytest's last line, for example from `1 passed, 3 warnings in 0.02s`.
@@ -38,13 +39,15 @@ pub(super) struct Printed {
 /// output is unknown: quiet runs, plugins that print after the summary, and subtests, which the report counts in another way.
 ///
 /// If an exit handler printed a summary directly after pytest's own, the worse counts of the two are returned. Only lines between
-/// rules are taken for that: before them pytest prints where its report is, and a quiet run may show what a test printed.
+/// rules are taken for that, of runs that are not quiet: before them pytest prints where its report is, and a quiet run may show
+/// what a test printed.
 pub(super) fn printed(stdout: &str) -> Option<Printed> {
-    let mut lines = stdout.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let last = counts_of(lines.next()?)?;
-    Some(lines.take_while(|line| line.starts_with("==")).map_while(counts_of).fold(last, |worst, earlier| Printed {
-        passed: worst.passed.min(earlier.passed),
-        failed: worst.failed.max(earlier.failed),
+    let mut lines = stdout.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = lines.next_back()?;
+    let last = counts_of(line)?;
+    let is_quiet = !line.starts_with("==") && !lines.next().is_some_and(is_start);
+    Some(lines.rev().take_while(|line| !is_quiet && line.starts_with("==")).map_while(counts_of).fold(last, |worst, earlier| {
+        Printed { passed: worst.passed.min(earlier.passed), failed: worst.failed.max(earlier.failed) }
     }))
 }
 
@@ -129,6 +132,7 @@ mod tests {
             ("1 failed in 0.1s\n. [100%]\n==== 2 passed in 0.01s ====\n", counts(2, 0)),
             ("1 passed in 0.1s\nprinted later", None),
             ("1 passed, 3 subtests passed in 0.1s", None),
+            ("..   [100%]\n==== 1 passed in 0.02s ====\n2 passed in 0.1s\n", counts(2, 0)),
             ("no tests ran in 0.1s", None),
             ("", None),
         ] {
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn the_last_line_gives_remarks_and_nothing_else_does() {
         let text = "x\n======== 1 passed, 1 xpassed, 3 warnings, 2 rerun in 0.03s =========\n";
-        assert_eq!(remarks(text).len(), 3);
+        assert_eq!(remarks(text).len(), 2);
         assert!(remarks(text)[1].contains("3 warning"));
         assert_eq!(remarks("4 passed in 1.00s"), Vec::<String>::new());
         assert_eq!(remarks("there are 3 warnings in my test"), Vec::<String>::new());

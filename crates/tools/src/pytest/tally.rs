@@ -38,9 +38,9 @@ pub(super) struct Tally {
     pub(super) claimed: u64,
     /// The number of tests that were running when the run was interrupted.
     pub(super) nameless: u64,
-    /// The number of tests that were rerun. A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and
-    /// the suites' `tests` attributes do not count it.
-    pub(super) reruns: u64,
+    /// The number of tests that passed only when they were rerun. A rerun adds an element without `<failure>`, `<error>` or
+    /// `<skipped>`, and the suites' `tests` attributes do not count it.
+    pub(super) retried: u64,
     /// The number of distinct tests, whether they are kept or not.
     total: u64,
     /// Whether all failed tests are modules that could not be collected.
@@ -187,7 +187,7 @@ impl Builder {
             test.outcome = outcome_of(&test.elements);
         }
         let mut counts = TestCounts::default();
-        let (mut repeated, mut only_collection_errors) = (0, true);
+        let (mut retried, mut only_collection_errors) = (0, true);
         let (mut errors, mut expected_failures) = (0, 0);
         for bits in self.seen.all() {
             if bits & (seen::FAILURE | seen::ERROR) != 0 {
@@ -195,16 +195,14 @@ impl Builder {
                 errors += u64::from(bits & seen::FAILURE == 0);
             } else if bits & seen::PLAIN != 0 {
                 counts.passed += 1;
+                retried += u64::from(bits & seen::REPEATED != 0);
             } else {
                 counts.skipped += 1;
                 expected_failures += u64::from(bits & seen::EXPECTED != 0);
             }
-            // A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and the suites' `tests` attributes
-            // do not count it. A failed tear-down also adds an element, but with `<error>` (pytest 9).
-            repeated += u64::from(bits & seen::REPEATED != 0 && bits & seen::PLAIN != 0);
             only_collection_errors &= bits & seen::OTHER_FAILURE == 0;
         }
-        let reruns = if self.elements > claimed { repeated } else { 0 };
+        let retried = if self.elements > claimed { retried } else { 0 };
         let total = self.seen.count as u64;
         let tally = Tally {
             tests: self.tests,
@@ -213,7 +211,7 @@ impl Builder {
             expected_failures,
             claimed,
             nameless,
-            reruns,
+            retried,
             total,
             only_collection_errors,
         };
@@ -272,6 +270,12 @@ impl Tally {
     /// Returns the tests that failed or had an error, as far as they are kept.
     pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error))
+    }
+
+    /// Returns the tests that passed only when they were rerun, as far as they are kept.
+    pub(super) fn retried(&self) -> impl Iterator<Item = &Test> {
+        let is_retried = |test: &&Test| test.outcome == TestOutcome::Passed && test.elements.len() > 1;
+        self.tests.iter().filter(is_retried).take(if self.retried > 0 { LISTED_TESTS } else { 0 })
     }
 
     /// Returns whether pytest reports an internal error.
@@ -377,7 +381,7 @@ mod tests {
         let many = (0..LISTED_TESTS + 10).map(|number| format!("<testcase classname=\"t\" name=\"t{number}\"/>"));
         let again = (0..LISTED_TESTS + 10).map(|number| format!("<testcase classname=\"t\" name=\"t{number}\"/>"));
         let tally = Tally::read(report(many.chain(again), 10).as_bytes()).expect("readable");
-        assert_eq!((tally.total(), tally.reruns), (LISTED_TESTS as u64 + 10, LISTED_TESTS as u64 + 10));
+        assert_eq!((tally.total(), tally.retried), (LISTED_TESTS as u64 + 10, LISTED_TESTS as u64 + 10));
     }
 
     #[test]

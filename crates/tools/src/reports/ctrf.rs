@@ -74,12 +74,8 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
         passed += u64::from(outcome == TestOutcome::Passed);
         failed += u64::from(outcome == TestOutcome::Failed);
         contents.facts.further.reruns += test.retries.unwrap_or_default();
-        let is_repeated = test.flaky == Some(true) && outcome == TestOutcome::Passed;
-        let read = read_test(test, place);
-        match is_repeated {
-            true => contents.facts.repeated.push(read),
-            false => contents.test(outcome, read),
-        }
+        let is_retried = test.flaky == Some(true) && outcome == TestOutcome::Passed;
+        contents.test(outcome, ReadTest { is_retried, ..read_test(test, place) });
     }
     if (summary.tests, summary.passed, summary.failed) != (listed, passed, failed) {
         contents.contradicts(format!(

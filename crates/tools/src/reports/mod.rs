@@ -94,7 +94,7 @@ pub(super) fn judge_tests(name: &'static str, exited: &Exited<'_>, contents: Con
     facts.code = exited.code;
     facts.failing_code = exited.code;
     facts.advice = "correct what it is told to run";
-    facts.accepts_repetitions = exited.action.retry_attempts > 0;
+    facts.accepts_retries = exited.action.retry_attempts > 0;
     judge(facts)
 }
 

@@ -21,9 +21,10 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
         listed += 1;
         let outcome = outcome(&element);
         failed += u64::from(matches!(outcome, TestOutcome::Failed | TestOutcome::Error));
+        let is_retried = outcome == TestOutcome::Passed && element.marks.iter().any(|mark| mark.kind == MarkKind::Retried);
         let read = test(element, outcome, place);
         contents.facts.further.expected_failures += u64::from(read.expected_to_fail);
-        contents.test(outcome, read);
+        contents.test(outcome, ReadTest { is_retried, ..read });
     };
     let totals = read_each(reader, &mut take).map_err(|error| error.to_string())?;
     let listed = listed + totals.nameless;

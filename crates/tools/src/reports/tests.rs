@@ -154,6 +154,14 @@ fn inner(report: &str) -> String {
 }
 
 #[test]
+fn a_test_of_junit_that_passed_only_when_it_was_tried_again_has_failed() {
+    let case = r#"<testcase classname="a.B" name="two"><flakyFailure message="1 is not 2">at B</flakyFailure></testcase>"#;
+    let seen = judged(ReportFormat::Junit, 0, &suite(2, &format!("{case}<testcase classname=\"a.B\" name=\"one\"/>")));
+    let said = "1 of 2 tests failed, and passed only when they were tried again: a.B > two: 1 is not 2; mend";
+    assert!(seen.category == CategoryCode::TestsFailed && seen.reason.starts_with(said), "{seen:?}");
+}
+
+#[test]
 fn a_failed_test_has_its_name_its_place_and_its_message() {
     for (format, report, name, error, file) in [
         (ReportFormat::Junit, suite(1, FAILED), "a.B > two", "1 is not 2", None),

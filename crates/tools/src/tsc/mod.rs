@@ -19,6 +19,7 @@ use crate::option_spelling::{OptionSpelling, is_same_option};
 use crate::places::Place;
 use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
+use crate::test_run::listed;
 pub(super) use discover::find;
 use proctor_model::{CategoryCode, Diagnostic, Examined, ExaminedUnit, FindingLevel, Interpretation};
 pub(crate) use references::remark;
@@ -60,9 +61,6 @@ const NEEDS_BUILD: &str = "a project that this one refers to has not been built 
 /// output of an earlier build that is newer than the sources. If a source was saved during that build, the output is
 /// newer than the source and nevertheless outdated.
 const BUILD: &[&str] = &["-b", "--force"];
-
-/// A reason names at most this many findings.
-const NAMED_FINDINGS: usize = 3;
 
 /// Returns tsc's diagnostics in a text, up to the limits of [`Gathered`].
 pub(super) fn diagnostics(text: &str, place: Place<'_>) -> Vec<Diagnostic> {
@@ -229,12 +227,7 @@ fn named(diagnostics: &[Diagnostic], count: u64) -> String {
         format!("{place}{code} {}", diagnostic.message.lines().next().unwrap_or_default().trim_end_matches('.'))
     };
     let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == FindingLevel::Error);
-    let mut text = errors.take(NAMED_FINDINGS).map(one).collect::<Vec<_>>().join("; ");
-    let more = count.saturating_sub(NAMED_FINDINGS as u64);
-    if more > 0 {
-        text.push_str(&format!("; and {more} more"));
-    }
-    text
+    listed(errors.map(one), count)
 }
 
 #[cfg(test)]
