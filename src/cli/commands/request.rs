@@ -172,6 +172,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
         checks: Vec::new(),
         phase: None,
         fresh_caches: false,
+        known: false,
         failures: FailuresShown::default(),
         json: options.json,
         github: false,
