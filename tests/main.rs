@@ -57,6 +57,7 @@ mod isolated_tools;
 mod kept_stores;
 mod keys;
 mod kills;
+mod known;
 mod large_reports;
 mod limits;
 mod lsp;

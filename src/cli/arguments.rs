@@ -112,6 +112,9 @@ pub(crate) struct RunOptions {
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
     pub(crate) fresh_caches: bool,
+    /// Take the verdict of a run that judged just these files, also in another worktree, and run nothing then
+    #[arg(long, conflicts_with_all = ["checks", "phase", "fresh_caches"])]
+    pub(crate) known: bool,
     /// How much is shown of what failed
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) failures: FailuresShown,
@@ -312,12 +315,16 @@ pub(crate) struct DoctorOptions {
 /// Examples:
 ///   proctor why src/app.py
 ///   proctor why build/schema.json --json
+///   proctor why --known
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WhyOptions {
     /// The path
-    #[arg(value_name = "PATH")]
-    pub(crate) path: PathBuf,
+    #[arg(value_name = "PATH", required_unless_present = "known")]
+    pub(crate) path: Option<PathBuf>,
+    /// Say which run judged just the files as they are, or why no run on them counts here
+    #[arg(long, conflicts_with_all = ["path", "json"])]
+    pub(crate) known: bool,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,

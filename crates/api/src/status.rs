@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::FailuresV1;
 use proctor_model::{
-    CheckStanding, CommandExit, Digest, FewerTests, Freshness, IsolationLevel, LastVerdict, OverallResult, OverallStatus,
-    PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId, TddState,
-    TestedPlace, Timestamp, TreeDigest, VerdictStatus,
+    CheckStanding, CommandExit, Digest, FewerTests, Freshness, IsolationLevel, KnownFrom, LastVerdict, OverallResult,
+    OverallStatus, PersonAsked, Phase, ProjectId, ProjectStatus, RouteEntry, RunId, ServiceTrouble, Serving, StaleReason, TaskId,
+    TddState, TestedPlace, Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -95,6 +95,10 @@ pub struct TaskStatusV1 {
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
     pub verdict: Option<VerdictV1>,
+    /// Where the verdict comes from, if not from a run of this project's last state: another checkout's run, or an earlier one, judged
+    /// just the present files. Nothing was run then. The key is absent for the last run's own verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownFrom>,
     /// The checks of the present plan, and which of them have a result for the present tree. The key is absent if plan or
     /// tree are not known, or if the checks never ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -285,6 +289,7 @@ impl From<&VerdictStatus> for TaskStatusV1 {
             outdated,
             paths: moved,
             verdict: standing.verdict.as_ref().map(VerdictV1::from),
+            known: standing.known.clone(),
             checks: standing.checks.clone(),
             problems: standing.problems.clone(),
             rules_changed: standing.rules_changed.clone(),

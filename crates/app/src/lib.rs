@@ -13,6 +13,7 @@ pub mod gate;
 pub mod health;
 pub mod history;
 pub mod hook;
+pub mod known;
 pub mod logging;
 pub mod places;
 pub mod plan;

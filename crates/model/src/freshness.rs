@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, FewerTests, IsolationLevel, KnownCheck, OverallResult,
-    OverallStatus, PersonAsked, ProjectId, RunId, Sequence, TaskId, TddState, TestedPlace, Timestamp, TreeDigest, TreeFormat,
-    newest_fresh_failure,
+    Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, FewerTests, IsolationLevel, KnownCheck, KnownFrom,
+    OverallResult, OverallStatus, PersonAsked, ProjectId, RunId, Sequence, TaskId, TddState, TestedPlace, Timestamp, TreeDigest,
+    TreeFormat, newest_fresh_failure,
 };
 
 /// How a task's last verdict relates to the present tree and plan.
@@ -209,6 +209,10 @@ pub struct VerdictStatus {
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
+    /// Where the verdict comes from, if it is not that of the task's own last run; `None` for the last run's own.
+    pub known: Option<KnownFrom>,
+    /// Why runs that judged just the present content do not count here, for people. Empty if none was looked for.
+    pub not_known: Vec<String>,
     /// The checks of the present plan and which of them have a result for the present tree; empty if plan or tree are not
     /// known.
     pub checks: Vec<CheckStanding>,

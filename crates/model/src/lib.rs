@@ -31,6 +31,7 @@ mod ids;
 mod interpretation;
 mod isolation;
 mod key_record;
+mod known;
 mod large_report;
 mod ledger;
 mod mounts;
@@ -120,6 +121,7 @@ pub use isolation::{
     SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
+pub use known::{KnownCondition, KnownFrom};
 pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, ProgramEnding, ProgramRecord,

@@ -11,6 +11,7 @@ mod every_file;
 mod known_files;
 mod listings;
 mod places;
+mod same_directory;
 mod survey_scope;
 mod whole_directory;
 
@@ -31,6 +32,7 @@ use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub use self::places::environments_in_project;
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
+pub(crate) use self::same_directory::{InstalledAt, first_difference};
 pub use self::survey_scope::{EarlierLook, SurveyScope};
 pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
 use crate::toolchains::SeenByChecks;
@@ -354,6 +356,11 @@ pub fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
         .named(NameSearch { topic: NameTopic::Pinned, is_wanted: is_pinned })
         .into_iter()
         .map(|(path, digest)| (path.to_string(), digest))
+}
+
+/// Returns whether a tree has a file that pins the versions of packages.
+pub(crate) fn has_lock_file(index: &TreeIndex) -> bool {
+    !pinned_files(pinned(index)).1.is_empty()
 }
 
 /// Returns two maps from path to digest: the files that configure tools, and the files that pin package versions.

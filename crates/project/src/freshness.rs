@@ -2,6 +2,7 @@
 //! The tree is read after the question was asked, and the ledger after the tree. So a verdict is called fresh only for
 //! a tree that was on disk after the question was asked. Nothing is locked and nothing is run.
 
+mod known_verdict;
 mod plan_facts;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::path::Path;
 use crate::approved_tree::files_that_left_saved;
 use crate::checked_index::catch_up;
 use crate::error::ProjectError;
+use crate::freshness::known_verdict::{KnownAnswer, KnownVerdict, known_verdict};
 use crate::freshness::plan_facts::plan_facts;
 use crate::known_trees::scan_once;
 use crate::registration::{DirectoryOwner, RootDirectory};
@@ -83,6 +85,8 @@ struct StatusQuestion<'a> {
     asked: FilesRead<'a>,
     /// The tasks to report on. Tasks that are watched or have a history are reported too.
     wanted: &'a [TaskId],
+    /// Whether a run of another checkout, or an earlier run, that judged just the present files is an answer.
+    asks_for_known: bool,
 }
 
 /// What the project's configuration files say.
@@ -160,7 +164,15 @@ impl StoreReader {
     ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
         let asked = FilesRead::Described(described);
-        let question = StatusQuestion { project: project.as_ref(), approval, root, ambient: &self.ambient, asked, wanted };
+        let question = StatusQuestion {
+            project: project.as_ref(),
+            approval,
+            root,
+            ambient: &self.ambient,
+            asked,
+            wanted,
+            asks_for_known: true,
+        };
         let look = |settings: &ProjectSettings| {
             let tree = scan_once(&self.store, settings, project.as_ref(), root)?;
             let left = project.as_ref().map(|project| files_that_left_saved(&self.store, project, root, settings, &tree));
@@ -192,7 +204,8 @@ impl StoreReader {
         wanted: &[TaskId],
         activity: Activity,
     ) -> Result<ProjectStatus, ProjectError> {
-        let question = StatusQuestion { project, approval, root, ambient: &self.ambient, asked: FilesRead::Unlooked, wanted };
+        let (ambient, asked) = (&self.ambient, FilesRead::Unlooked);
+        let question = StatusQuestion { project, approval, root, ambient, asked, wanted, asks_for_known: false };
         judge(&self.store, &mut self.index, &question, &ScannedState::unread(activity, wanted.to_vec()))
     }
 
@@ -219,6 +232,8 @@ impl Workspace {
     /// Returns whether the verdicts of a registered project still apply to its current tree. Only the paths in `hints`
     /// are read again.
     ///
+    /// `asks_for_known` tells whether another run that judged just the present files is an answer.
+    ///
     /// Callers that pass hints promise that no other path changed. If the hint for a changed path is missing, the
     /// answer may be wrong.
     ///
@@ -229,10 +244,11 @@ impl Workspace {
         scope: &ProjectScope,
         described: Result<DescribedProject<'_>, PlanlessProject<'_>>,
         wanted: &[TaskId],
-        hints: &TreeHints,
+        (hints, asks_for_known): (&TreeHints, bool),
     ) -> Result<ProjectStatus, ProjectError> {
         let question = StatusQuestion {
             wanted,
+            asks_for_known,
             project: Some(&scope.project),
             approval: Approval::Approved,
             root: &scope.root,
@@ -397,17 +413,28 @@ fn judge_once(
         };
         let freshness = compute_freshness(&facts);
         let of_fresh = conditions.filter(|_| matches!(freshness, Freshness::Fresh { .. }));
+        let known = known_verdict(store, index, question, look, (&plan, &freshness, &history.tdd));
         let (tests_not_run, fewer_tests) = of_fresh.map(|run| (run.tests_not_run, run.fewer_tests)).unwrap_or_default();
         let problems = plan.problems;
         let approval =
             (freshness == Freshness::NotApproved && !problems.is_empty()).then(|| PersonAsked::approval(&task, &problems));
+        let (freshness, verdict, checks, (known, not_known)) = match known {
+            KnownAnswer::Known(found) => {
+                let KnownVerdict { freshness, verdict, from } = *found;
+                (freshness, Some(verdict), Vec::new(), (Some(from), Vec::new()))
+            }
+            KnownAnswer::Unknown(why) => (freshness, facts.verdict, checks, (None, why)),
+            KnownAnswer::NotAsked => (freshness, facts.verdict, checks, (None, Vec::new())),
+        };
         let (person, tdd) = (approval.or_else(|| PersonAsked::of_cycle(&task, &history.tdd)), history.tdd);
         tasks.push(VerdictStatus {
             freshness,
             task,
             tree: look.tree,
             plan: digest,
-            verdict: facts.verdict,
+            verdict,
+            known,
+            not_known,
             checks,
             problems,
             rules_changed: RuleChange::in_short(&[look.left.clone(), plan.changed].concat()),

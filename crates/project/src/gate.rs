@@ -11,7 +11,7 @@ use crate::error::ProjectError;
 use crate::followed_branch::FollowedCommit;
 use crate::settings_approval::rules_digest;
 use crate::store_reader::StoreReader;
-use proctor_evidence::LedgerLookup;
+use proctor_evidence::{LedgerLookup, Store};
 use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
 use proctor_index::{IndexedProject, StoreIndex};
 use proctor_model::{
@@ -175,11 +175,7 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn projects_of_repository(&mut self, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
-        let Some(common) = proctor_git::git_common_directory(root) else { return Ok(Vec::new()) };
-        catch_up_and_name(&self.store, &mut self.index)?;
-        let projects = self.index.projects()?.into_iter();
-        let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
-        Ok(projects.filter(is_here).map(|project| project.id).collect())
+        projects_of_repository(&self.store, &mut self.index, root)
     }
 
     /// Returns what the ledgers say of the sealed runs on a tree, newest first: the runs of the project itself, and those of `others`
@@ -246,30 +242,7 @@ impl StoreReader {
     /// Returns the sealed runs of a project on a tree, newest first, and whether the project's newest run names its tree in an earlier
     /// format, which cannot be compared.
     pub(crate) fn runs_on_tree(&mut self, project: &ProjectId, tree: TreeDigest) -> Result<(Vec<RunRecord>, bool), ProjectError> {
-        catch_up(&self.store, &mut self.index, project)?;
-        let oldest = self.index.oldest_run_on_tree(project, tree)?;
-        let ledger = LedgerLookup::open(&self.store, project)?;
-        let (mut found, mut has_other_format, mut is_newest) = (Vec::new(), false, true);
-        for line in ledger.newest() {
-            let line = line?;
-            // Without a run on this tree, only the newest run is of interest, for its format.
-            if oldest.map_or(!is_newest, |oldest| line.sequence < oldest) {
-                break;
-            }
-            let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
-            if is_newest {
-                has_other_format = !record.tree_format.is_computed() && record.tree_digest.is_some();
-                is_newest = false;
-            }
-            if record.tree_digest == Some(tree) && record.tree_format.is_computed() {
-                let mut record = record.clone();
-                if are_rules_approved(&self.index, project, &record, line.sequence)? {
-                    record.conditions.iter_mut().for_each(|conditions| conditions.rules_changed = None);
-                }
-                found.push(record);
-            }
-        }
-        Ok((found, has_other_format))
+        runs_on_tree(&self.store, &mut self.index, project, tree)
     }
 
     /// Returns the newest commit of the followed branch that a fetch brought. `allowed` are the settings that the user's own
@@ -307,6 +280,48 @@ impl StoreReader {
         }
         Ok(RuleChange::in_short(&[difference.opens, difference.changed].concat()))
     }
+}
+
+/// Does what [`StoreReader::projects_of_repository`] says.
+pub(crate) fn projects_of_repository(store: &Store, index: &mut StoreIndex, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
+    let Some(common) = proctor_git::git_common_directory(root) else { return Ok(Vec::new()) };
+    catch_up_and_name(store, index)?;
+    let projects = index.projects()?.into_iter();
+    let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
+    Ok(projects.filter(is_here).map(|project| project.id).collect())
+}
+
+/// Does what [`StoreReader::runs_on_tree`] says.
+pub(crate) fn runs_on_tree(
+    store: &Store,
+    index: &mut StoreIndex,
+    project: &ProjectId,
+    tree: TreeDigest,
+) -> Result<(Vec<RunRecord>, bool), ProjectError> {
+    catch_up(store, index, project)?;
+    let oldest = index.oldest_run_on_tree(project, tree)?;
+    let ledger = LedgerLookup::open(store, project)?;
+    let (mut found, mut has_other_format, mut is_newest) = (Vec::new(), false, true);
+    for line in ledger.newest() {
+        let line = line?;
+        // Without a run on this tree, only the newest run is of interest, for its format.
+        if oldest.map_or(!is_newest, |oldest| line.sequence < oldest) {
+            break;
+        }
+        let Some(RunLine::Sealed(record)) = line.body.about_runs() else { continue };
+        if is_newest {
+            has_other_format = !record.tree_format.is_computed() && record.tree_digest.is_some();
+            is_newest = false;
+        }
+        if record.tree_digest == Some(tree) && record.tree_format.is_computed() {
+            let mut record = record.clone();
+            if are_rules_approved(index, project, &record, line.sequence)? {
+                record.conditions.iter_mut().for_each(|conditions| conditions.rules_changed = None);
+            }
+            found.push(record);
+        }
+    }
+    Ok((found, has_other_format))
 }
 
 /// Returns whether the rules of a run, which has this line of the ledger, were approved after it.
@@ -349,7 +364,7 @@ pub fn commits_before(root: &Path, commits: &BTreeSet<String>, tip: &str) -> BTr
 
 /// Returns what the ledger claims of a run. `runs` are the runs of the same project on the same tree: the origin of a reused result is
 /// among them.
-fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
+pub(crate) fn to_claim(record: &RunRecord, runs: &[RunRecord]) -> GateClaim {
     let verdict = match record.overall_status {
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::RewroteTree | OverallStatus::Failed => {
             record.overall_result

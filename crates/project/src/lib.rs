@@ -33,6 +33,7 @@ mod ignored_files;
 mod inputs;
 mod installed;
 mod kept_paths;
+mod known;
 mod known_commits;
 mod known_trees;
 mod ledger_runs;

@@ -9,6 +9,7 @@ use crate::former_identity::checkouts_directory;
 use crate::gate::directory_in_repository;
 use crate::store_reader::StoreReader;
 use crate::test_history::read_sealed_tests;
+use proctor_evidence::Store;
 use proctor_index::{ListedTests, SealedCheck};
 use proctor_model::{
     CategoryCode, GatePolicy, OverallResult, ProjectId, ResultType, RunId, RunRecord, Sequence, TaskId, TestOutcome,
@@ -191,8 +192,19 @@ fn end_of((run, is_of_gate): (&RunId, bool), check: &SealedCheck) -> Option<EndO
     check.reused.is_none().then_some(end)
 }
 
+/// Returns whether what failed in a run failed because of the content: tests, findings, or a command that ended with another exit code
+/// than it should. A run in which a check took too long, or could not be carried out, says nothing of the content.
+///
+/// # Errors
+/// When no evidence can be read at this moment.
+pub(crate) fn failed_for_its_content(store: &Store, project: &ProjectId, run: &RunRecord) -> Result<bool, ProjectError> {
+    let Some(sealed) = read_sealed_tests(store, project, Sequence(0), run)? else { return Ok(false) };
+    let mut blocking = sealed.checks.iter().filter(|check| check.blocks).peekable();
+    Ok(blocking.peek().is_some() && blocking.all(|check| end_of((&run.run_id, false), check).is_some_and(|end| !end.is_green)))
+}
+
 /// Returns whether two runs had the same beside the tree, as far as both name it.
-fn has_equal_environment(one: &RunRecord, other: &RunRecord) -> bool {
+pub(crate) fn has_equal_environment(one: &RunRecord, other: &RunRecord) -> bool {
     let (Some(one), Some(other)) = (one.conditions.as_ref(), other.conditions.as_ref()) else { return true };
     let is_other = |toolchain: &ToolchainRecord| {
         let same = other.toolchains.iter().find(|known| known.path == toolchain.path);

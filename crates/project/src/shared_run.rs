@@ -78,7 +78,8 @@ impl Workspace {
             if seen.0.is_empty() {
                 break;
             }
-            let status = self.project_status(scope, Ok(described), std::slice::from_ref(task), &TreeHints::Everything)?;
+            let status =
+                self.project_status(scope, Ok(described), std::slice::from_ref(task), (&TreeHints::Everything, false))?;
             let Some(standing) = status.of(task) else { break };
             // Another process that waited has the lock now, for a moment or for a run of its own.
             if standing.freshness != Freshness::Running {
@@ -132,6 +133,8 @@ mod tests {
             tdd: TddState::default(),
             tests_not_run: None,
             fewer_tests: None,
+            known: None,
+            not_known: Vec::new(),
         }
     }
 

@@ -107,7 +107,7 @@ impl TaskHistory {
     }
 }
 
-fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddState) -> LastVerdict {
+pub(crate) fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddState) -> LastVerdict {
     LastVerdict {
         exit: exit(&run, tdd),
         report: store.run_directory(project, &run.task, &run.run_id).join(EXECUTION_REPORT_FILE),

@@ -98,14 +98,14 @@ impl ToolchainNames {
     }
 
     /// Returns the name of a directory: relative to the project if it lies in it, and with `~` for the user's home directory.
-    fn name(&self, path: &Path) -> String {
+    pub(crate) fn name(&self, path: &Path) -> String {
         let in_project = path.strip_prefix(&self.root).ok().map(|path| path.display().to_string());
         let in_home = || Some(format!("~/{}", path.strip_prefix(self.home.as_ref()?).ok()?.display()));
         in_project.or_else(in_home).unwrap_or_else(|| path.display().to_string())
     }
 
     /// Returns the directory of a name.
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         match (name.strip_prefix("~/"), &self.home) {
             (Some(below), Some(home)) => home.join(below),
             _ => self.root.join(name),
@@ -187,7 +187,7 @@ impl SharedByLooks {
 
 /// Returns the directories outside of the tree that hold a plan's programs and the packages that they load. Links are resolved, and no
 /// directory is named that lies in another one.
-fn toolchains(subject: SeenByChecks) -> BTreeSet<PathBuf> {
+pub(crate) fn toolchains(subject: SeenByChecks) -> BTreeSet<PathBuf> {
     let root = subject.index.root().to_owned();
     let programs = paths_of_programs(&subject.plan, &root, &subject.path_variable);
     let mut found = toolchains_of_programs(&programs, &root, subject.home.as_deref());

@@ -131,6 +131,8 @@ mod waiting_tasks_tests {
             tdd: TddState::default(),
             tests_not_run: None,
             fewer_tests: None,
+            known: None,
+            not_known: Vec::new(),
         };
         let mut tasks: Vec<VerdictStatus> = [
             ("T1", fresh(OverallResult::Failed, CommandExit::CodeNeedsWork)),

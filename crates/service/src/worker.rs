@@ -291,7 +291,7 @@ impl WorkerState {
             }
             Err(problems) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems, readable: None }),
         };
-        self.workspace.project_status(&self.scope, described, wanted, hints)
+        self.workspace.project_status(&self.scope, described, wanted, (hints, true))
     }
 
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {

@@ -29,6 +29,7 @@ mod hook_run;
 pub(crate) mod init;
 mod init_agents;
 pub(crate) mod key;
+mod known;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod lsp;

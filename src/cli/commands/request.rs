@@ -173,6 +173,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
         phase: None,
         fresh_caches: false,
         all: false,
+        known: false,
         failures: FailuresShown::default(),
         json: options.json,
         github: false,

@@ -7,6 +7,7 @@ use crate::cli::commands::approve;
 use crate::cli::commands::github;
 use crate::cli::commands::hand_over::{self, hand_over};
 use crate::cli::commands::init;
+use crate::cli::commands::known::take_known;
 use crate::cli::commands::refuse::refuse;
 use crate::cli::commands::run_all;
 use crate::cli::environment;
@@ -75,6 +76,9 @@ fn execute_request(options: &RunOptions, environment: &Environment) -> Result<Co
         FoundPlan::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };
     check_names(&loaded, &options.checks)?;
+    if let Some(exit) = take_known(options, environment, &loaded)? {
+        return Ok(exit);
+    }
     if let Some(end) = hand_over(options, environment, &loaded, RunOutput::of(options))? {
         end.tell(options, environment, &loaded.root);
         return Ok(end.exit);

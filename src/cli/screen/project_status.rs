@@ -14,7 +14,6 @@ const SHOWN_PATHS: usize = 5;
 
 /// Returns the lines about a project: one for each task, then the problems.
 pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Line> {
-    let name = project.root.rsplit('/').next().unwrap_or(&project.root);
     let problem_lines = |problem: &String| indented(problem).into_iter().map(Line::from);
     let of_task = |task: &TaskStatusV1| {
         // A verdict that is fresh and green covers all checks, so there is nothing to tell apart.
@@ -27,7 +26,7 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
         let asked = task.person.iter().filter(|person| !person.holds_runs()).flat_map(|person| indented(&person.sentence()));
         let problems: Vec<Line> = task.problems.iter().flat_map(problem_lines).collect();
         let changed = changed_rules(&task.rules_changed, &task.task).map(Line::from);
-        std::iter::once(task_line(name, task, style))
+        std::iter::once(task_line(&project.root, task, style))
             .chain(checks)
             .chain(changed)
             .chain(asked.map(Line::from))
@@ -78,14 +77,16 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
     lines
 }
 
-fn task_line(name: &str, task: &TaskStatusV1, style: Style) -> Line {
+fn task_line(root: &str, task: &TaskStatusV1, style: Style) -> Line {
     let (words, tone) = state(task);
+    let name = root.rsplit('/').next().unwrap_or(root);
     let mut parts = vec![style.paint(Tone::Strong, name), task.task.as_str().into(), style.paint(tone, &words)];
     parts.extend(because(task).map(Line::from));
     if let Some(verdict) = task.verdict.as_ref().filter(|_| task.state == StateV1::Fresh) {
         parts.push(tree(verdict.tree.as_ref()).into());
         parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
-        parts.push(format!("run {}", verdict.run_id.number()).into());
+        let run = || format!("run {}", verdict.run_id.number());
+        parts.push(task.known.as_ref().map_or_else(run, |known| known.words(root)).into());
         parts.extend(task.tests_not_run.as_deref().map(tests_not_run).map(Line::from));
         parts.extend(task.fewer_tests.as_ref().map(|fewer| fewer.to_string().into()));
         parts.extend(verdict.isolation.and_then(IsolationLevel::weaker_words).map(Line::from));
@@ -256,6 +257,7 @@ mod tests {
             tdd: None,
             tests_not_run: None,
             fewer_tests: None,
+            known: None,
             failures: None,
         }
     }

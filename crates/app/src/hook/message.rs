@@ -39,7 +39,7 @@ pub(super) enum FailureAge {
 
 /// Returns the text for an agent that is kept from stopping. `age` says of a failure since when it fails.
 pub(super) fn block_text(reason: &BlockReason<'_>, standing: &HookStanding, age: impl Fn(&FailingItem) -> FailureAge) -> String {
-    let run = standing.verdict.as_ref().map(|(_, run)| format!(" (run {})", run.as_str())).unwrap_or_default();
+    let run = standing.source();
     let mut text = match reason {
         BlockReason::NewFailures(before) => {
             let when = match before {
@@ -148,7 +148,7 @@ pub(super) fn lacks_tests_text(lacking: &str, claim: Option<&str>) -> String {
 
 /// Returns one line about how the project stands, for the agent's context.
 pub(super) fn standing_line(standing: &HookStanding, is_passed: bool) -> String {
-    let run = standing.verdict.as_ref().map(|(_, run)| format!(" (run {})", run.as_str())).unwrap_or_default();
+    let run = standing.source();
     if is_passed {
         return format!("proctor: the checks pass on the files as they are now{run}.");
     }

@@ -60,8 +60,10 @@ pub struct HookStanding {
     pub judgement: HookJudgement,
     /// The digest of the present tree. While a run is under way no status has it; [`Self::now`] then has it computed.
     pub tree: Option<TreeDigest>,
-    /// The task and the run of the verdict; `None` if there is none for the present tree.
+    /// The task and the run of the verdict; `None` if there is none for the present tree, or if it is a run of another checkout.
     pub verdict: Option<(TaskId, RunId)>,
+    /// Where the verdict is known from, in words for people; `None` if it is the last run's own.
+    pub known: Option<String>,
     /// What fails in that run, at most as many as the service lists.
     pub failing: Vec<FailingItem>,
     /// How many fail, listed or not.
@@ -79,6 +81,12 @@ pub struct HookStanding {
 }
 
 impl HookStanding {
+    /// Returns where the verdict comes from, for the end of a sentence: ` (run exec-…)`; empty if there is none.
+    pub(super) fn source(&self) -> String {
+        let run = || Some(format!("run {}", self.verdict.as_ref()?.1.as_str()));
+        self.known.clone().or_else(run).map(|source| format!(" ({source})")).unwrap_or_default()
+    }
+
     /// Reads how a project stands, with the digest of its present tree also where a run is under way.
     pub fn now(project: &ProjectStatusV1, reader: &mut dyn HookVerdictReader) -> Self {
         let standing = Self::of(project);
@@ -106,9 +114,14 @@ impl HookStanding {
             failing.extend(failures.failures.iter().map(FailingItem::of));
         }
         let is_judged = judgement == HookJudgement::Passed || judgement.is_failed();
-        let of_verdict = |task: &TaskStatusV1| Some((task.task.clone(), task.verdict.as_ref()?.run_id.clone()));
+        let is_elsewhere = |task: &TaskStatusV1| task.known.as_ref().is_some_and(|known| known.root.is_some());
+        let of_verdict = |task: &TaskStatusV1| {
+            let run = task.verdict.as_ref().filter(|_| !is_elsewhere(task))?.run_id.clone();
+            Some((task.task.clone(), run))
+        };
         Self {
             verdict: worst.filter(|_| is_judged).and_then(|(_, task)| of_verdict(task)),
+            known: worst.and_then(|(_, task)| Some(task.known.as_ref()?.words(&project.root))),
             tree: tasks.iter().find_map(|task| task.tree),
             last: failures_before(&judged, &judgement, project.serving),
             last_run: worst.and_then(|(_, task)| of_verdict(task)).map(|(_, run)| run),

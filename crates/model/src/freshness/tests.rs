@@ -244,6 +244,8 @@ fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
         tdd: TddState::default(),
         tests_not_run: None,
         fewer_tests: None,
+        known: None,
+        not_known: Vec::new(),
     };
     let tasks = ["default", "T1", "T2", "T3"].map(task).to_vec();
     let standing = ProjectStatus { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new() };

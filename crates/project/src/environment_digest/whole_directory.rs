@@ -95,6 +95,11 @@ impl SavedDirectory {
         Self { directory: directory.to_owned(), listings, files }
     }
 
+    /// Returns where the digests of its files are saved.
+    pub(super) fn files(&self) -> &Path {
+        &self.files
+    }
+
     /// Looks at the directory, and hashes files that are not known if they have at most `bytes` together.
     pub(crate) fn look(&self, depth: LookDepth, bytes: u64) -> LookedDirectory {
         self.look_within(depth, ReadingRoom::of(bytes)).0

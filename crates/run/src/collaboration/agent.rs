@@ -67,7 +67,7 @@ pub fn completion_now(
     described: DescribedProject<'_>,
     task: &TaskId,
 ) -> Result<TaskCompletion, ProjectError> {
-    let standing = workspace.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
+    let standing = workspace.project_status(scope, Ok(described), &[], (&TreeHints::Everything, false))?;
     completion(&workspace.evidence.store, &workspace.runner.ambient, &standing, task)
 }
 

@@ -124,6 +124,7 @@ fn verdict() -> Value {
             "exitCode": {"type": "integer"},
             "tree": {"type": ["string", "null"]},
             "verdict": {"type": ["object", "null"]},
+            "known": {"type": "object"},
             "checks": {"type": "array", "items": {"type": "object"}},
             "failures": failures(),
             "person": person(),

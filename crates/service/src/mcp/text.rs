@@ -124,7 +124,9 @@ fn verdict(answer: &AnswerV1) -> String {
     for task in &answer.project.tasks {
         let state = word(&task.state);
         let result = task.result.map(|result| format!(" {}", word(&result))).unwrap_or_default();
-        let run = task.verdict.as_ref().map(|verdict| format!(", run {}", verdict.run_id.number())).unwrap_or_default();
+        let of_run = || Some(format!("run {}", task.verdict.as_ref()?.run_id.number()));
+        let known = task.known.as_ref().map(|known| quoted_text(&known.words(&answer.project.root)));
+        let run = known.or_else(of_run).map(|run| format!(", {run}")).unwrap_or_default();
         let _never_fails = writeln!(text, "{}: {state}{result}{run} (exit code {})", task.task, task.exit_code);
         if let Some(person) = &task.person {
             let _never_fails = writeln!(text, "  {}", quoted_text(&person.sentence()));

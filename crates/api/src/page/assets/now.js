@@ -135,7 +135,7 @@ export function Now({ project }) {
         <h1>${head.word}</h1>
         <p>${head.says}</p>
         ${lastWords ? html`<p class="note">${lastWords}</p>` : null}
-        ${task?.verdict ? html`<${VerdictFacts} verdict=${task.verdict} project=${project} isBefore=${head.tone === "running"} />` : null}
+        ${task?.verdict ? html`<${VerdictFacts} verdict=${task.verdict} known=${task.known} project=${project} isBefore=${head.tone === "running"} />` : null}
       </div>
       <${Strip} runs=${listed} project=${project} />
     </section>
@@ -151,10 +151,13 @@ export function Now({ project }) {
   </div>`;
 }
 
-function VerdictFacts({ verdict, project, isBefore }) {
+// Where a verdict comes from that the last run did not give.
+const knownWords = (known) => `known from ${known.root ? `${known.root}, ` : ""}run ${runNumber(known.run)}`;
+
+function VerdictFacts({ verdict, known, project, isBefore }) {
   return html`<ul class="facts">
     ${isBefore ? html`<li>before: ${verdict.result === "PASSED" ? "passed" : verdict.result === "FAILED" ? "failed" : "no verdict"}</li>` : null}
-    <li><a href=${href(project.id, "runs", runNumber(verdict.runId))}>run ${runNumber(verdict.runId)}</a></li>
+    ${known ? html`<li><${Line} of=${knownWords(known)} /></li>` : html`<li><a href=${href(project.id, "runs", runNumber(verdict.runId))}>run ${runNumber(verdict.runId)}</a></li>`}
     ${verdict.ended ? html`<li><${Time} at=${verdict.ended} /></li>` : null}
     <li>tree <span class="mono" title=${verdict.tree}>${shortDigest(verdict.tree)}</span></li>
     ${verdict.tested ? html`<li>${verdict.tested === "snapshot" ? "tested on a snapshot" : "tested in place"}</li>` : null}

@@ -1,0 +1,60 @@
+//! What is known of a project's present files without a run: the verdict of a run that judged just them.
+
+use std::path::{Path, PathBuf};
+
+use crate::environment::Environment;
+use crate::error::{CommandError, from_run_error};
+use crate::project::opening;
+use crate::status::stand;
+use crate::work_trees::register_linked_work_tree;
+use proctor_evidence::report::ExecutionReportV2;
+use proctor_model::{CommandExit, Freshness, TaskId};
+
+/// A verdict that holds for the present files.
+#[derive(Debug)]
+pub struct KnownReport {
+    pub exit: CommandExit,
+    /// Where it comes from, for people: `known from ../main, run 31`.
+    pub source: String,
+    /// The report of the run, as it is stored.
+    pub bytes: Vec<u8>,
+    pub report: ExecutionReportV2,
+}
+
+/// What is known of the present files.
+#[derive(Debug)]
+pub enum KnownOutcome {
+    Known(Box<KnownReport>),
+    /// Nothing, and why not, one line for each reason.
+    Unknown(Vec<String>),
+}
+
+/// Returns what is known of a task on the present files of the project at `root`. Nothing is run.
+///
+/// # Errors
+/// When the project or the store cannot be read.
+pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Result<KnownOutcome, CommandError> {
+    register_linked_work_tree(environment, root)?;
+    let failed = |error| from_run_error(&error);
+    let mut archive = opening::open_archive(environment)?;
+    let standing = stand(environment, &mut archive, root, std::slice::from_ref(task))?;
+    let Some(status) = standing.of(task) else { return Ok(KnownOutcome::Unknown(vec![format!("there is no task {task}")])) };
+    let Freshness::Fresh { exit, .. } = status.freshness else {
+        let why = match status.not_known.as_slice() {
+            [] => vec!["the task waits for something else than a run: `proctor status` says for what".to_owned()],
+            why => why.to_vec(),
+        };
+        return Ok(KnownOutcome::Unknown(why));
+    };
+    let gone = || KnownOutcome::Unknown(vec!["the run that judged these files is not stored any more".to_owned()]);
+    let Some(verdict) = &status.verdict else { return Ok(gone()) };
+    let elsewhere = status.known.as_ref().and_then(|known| known.root.as_ref()).map(PathBuf::from);
+    let source = status.known.as_ref().map(|known| known.words(&root.display().to_string()));
+    let source = source.unwrap_or_else(|| format!("known from run {}", verdict.run_id.number()));
+    let project = archive.find_project(elsewhere.as_deref().unwrap_or(root)).map_err(failed)?;
+    let Some(project) = project else { return Ok(gone()) };
+    let run = archive.find(&project, Some(verdict.run_id.as_str())).map_err(failed)?;
+    let Some(run) = run else { return Ok(gone()) };
+    let (bytes, report) = archive.report(&project, &run).map_err(failed)?;
+    Ok(KnownOutcome::Known(Box::new(KnownReport { exit, source, bytes, report })))
+}

@@ -1,0 +1,74 @@
+//! Where a verdict comes from that the task's own last run did not give: another sealed run judged exactly the present content.
+
+use std::path::{Component, Path};
+
+use serde::{Deserialize, Serialize};
+
+use crate::RunId;
+
+/// Another run than the task's last one, which judged the present content by the present plan, in an environment like the present one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KnownFrom {
+    pub run: RunId,
+    /// The root of the checkout in which it was made; `None` for an earlier run of the project itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// On what it rests beside equal content; `None` if the environments are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<KnownCondition>,
+}
+
+/// On what a known verdict rests where the environments could not be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownCondition {
+    /// No packages are installed in this checkout. Lock files, tools and platform are equal.
+    EqualLockFiles,
+}
+
+impl KnownFrom {
+    /// Returns where the verdict comes from, for people: `known from ../main, run 31`. `here` is the project's own root.
+    pub fn words(&self, here: &str) -> String {
+        let from = self.root.as_ref().map(|root| format!("{}, ", relative(Path::new(root), Path::new(here)))).unwrap_or_default();
+        let condition = match self.condition {
+            Some(KnownCondition::EqualLockFiles) => ", by equal lock files: nothing is installed here",
+            None => "",
+        };
+        format!("known from {from}run {}{condition}", self.run.number())
+    }
+}
+
+/// Returns a path as it is written from a directory, if both lie in the same directory or in neighbours; otherwise as it is.
+fn relative(path: &Path, from: &Path) -> String {
+    const MOST_UP: usize = 2;
+    for (up, above) in from.ancestors().enumerate().take(MOST_UP + 1) {
+        // Everything lies below the root of the file system.
+        if let (Ok(below), Some(Component::Normal(_))) = (path.strip_prefix(above), above.components().next_back()) {
+            return format!("{}{}", "../".repeat(up), below.display());
+        }
+    }
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+
+    #[test]
+    fn a_neighbour_is_named_from_here_and_what_is_far_by_its_whole_path() {
+        let run = RunId::new(Timestamp::from_millis(0), 31);
+        let known = |root: Option<&str>| KnownFrom { run: run.clone(), root: root.map(str::to_owned), condition: None };
+        let words = |root| known(root).words("/home/a/shop-fix");
+        assert_eq!(words(None), "known from run 31");
+        assert_eq!(words(Some("/home/a/shop")), "known from ../shop, run 31");
+        assert_eq!(words(Some("/home/b/shop")), "known from ../../b/shop, run 31");
+        assert_eq!(words(Some("/srv/shop")), "known from /srv/shop, run 31");
+        let condition = Some(KnownCondition::EqualLockFiles);
+        let words = KnownFrom { condition, ..known(None) }.words("/a");
+        assert_eq!(words, "known from run 31, by equal lock files: nothing is installed here");
+    }
+}

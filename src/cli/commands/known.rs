@@ -1,0 +1,75 @@
+//! `--known`: takes the verdict of a run that judged just the present files, or says why none counts.
+
+use crate::cli::arguments::RunOptions;
+use crate::cli::commands::run::RunOutput;
+use crate::cli::environment;
+use crate::cli::render;
+use crate::cli::screen::{self, ActionLook};
+use crate::cli::terminal;
+use proctor_app::known::{KnownOutcome, KnownReport, known_files};
+use proctor_app::project::LoadedProject;
+use proctor_app::{CommandError, Environment};
+use proctor_model::CommandExit;
+
+/// Shows the verdict that is known of the present files, if the command line asks for it; at a terminal it is named otherwise. Returns
+/// `None` if the checks are to be run.
+pub(super) fn take_known(
+    options: &RunOptions,
+    environment: &Environment,
+    loaded: &LoadedProject,
+) -> Result<Option<CommandExit>, CommandError> {
+    let output = RunOutput::of(options);
+    let is_named = output == RunOutput::Screen && terminal::is_output_terminal();
+    // The known verdict is about all checks, in the phase that the task is in.
+    let is_about_all = options.checks.is_empty() && options.phase.is_none() && !options.fresh_caches;
+    if !is_about_all || !options.known && !is_named {
+        return Ok(None);
+    }
+    match known_files(environment, &loaded.root, &loaded.plan.task)? {
+        KnownOutcome::Known(known) if options.known => {
+            show(options, environment, loaded, &known);
+            Ok(Some(known.exit))
+        }
+        KnownOutcome::Known(known) => {
+            render::note(&format!("note: these files are {}; `proctor run --known` takes that verdict", known.source));
+            Ok(None)
+        }
+        KnownOutcome::Unknown(why) if options.known => {
+            render::note(&format!("note: nothing is known of these files, so the checks run: {}", why.join("; ")));
+            Ok(None)
+        }
+        KnownOutcome::Unknown(_) => Ok(None),
+    }
+}
+
+fn show(options: &RunOptions, environment: &Environment, loaded: &LoadedProject, known: &KnownReport) {
+    if RunOutput::of(options) != RunOutput::Screen {
+        render::stored_document(&known.bytes);
+        render::note(&format!("note: nothing was run; this report is {}", known.source));
+        return;
+    }
+    let style = environment::style(environment);
+    if let Some(tree) = &known.report.tree {
+        render::line(&screen::header(&loaded.plan.project_name, &tree.before, style));
+    }
+    let look = ActionLook::of(&loaded.plan.task, options.failures, style);
+    for result in screen::results(&known.report) {
+        screen::action(result, look).iter().for_each(render::line);
+    }
+    render::line(&screen::verdict(&known.report, &known.source, style));
+}
+
+/// Says what is known of the present files of a project, or why nothing is.
+pub(super) fn why_known(environment: &Environment, loaded: &LoadedProject) -> Result<CommandExit, CommandError> {
+    match known_files(environment, &loaded.root, &loaded.plan.task)? {
+        KnownOutcome::Known(known) => {
+            render::line(&known.source);
+            Ok(CommandExit::Proceed)
+        }
+        KnownOutcome::Unknown(why) => {
+            render::line("nothing is known of these files:");
+            why.iter().for_each(|reason| render::line(&format!("  {reason}")));
+            Ok(CommandExit::NoFreshVerdict)
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Known green and known red: what one run judged is not tested again, in another worktree of the repository or when a file is changed back.
+//! Each attack makes something different that the known run depended on; then the checks run.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::common::{Output, Project};
+use crate::gate::{commit, git, in_repository};
+
+/// Settings of a check that passes by a variable, which no plan and no tree names.
+const BY_VARIABLE: &str = "[environment]\npass = [\"LIGHT\"]\n[[check]]\nname = \"light\"\ncommand = [\"sh\", \"-c\", \"test \\\"$LIGHT\\\" != red\"]\n";
+
+/// Settings of a check whose program is installed in the project.
+const INSTALLED: &str =
+    "[[check]]\nname = \"tool\"\ncommand = [\"sh\", \"-c\", \"test ! -e .venv/bin/tool || .venv/bin/tool\"]\n";
+
+/// Adds a worktree of the same commit.
+fn second_worktree(project: &Project) -> String {
+    let other = project.shared("other").to_str().expect("text").to_owned();
+    git(project, &["worktree", "add", "--quiet", "--detach", &other]);
+    other
+}
+
+/// Returns how the only task of a worktree stands.
+#[track_caller]
+fn task(project: &Project, worktree: &str) -> Value {
+    let status = project.proctor(["status", "--json", worktree]).any_status().json();
+    status["projects"][0]["tasks"][0].clone()
+}
+
+/// Returns why nothing is known in a worktree.
+#[track_caller]
+fn why(project: &Project, worktree: &str) -> String {
+    project.proctor(["why", "--known", "--project", worktree]).status(5).stdout
+}
+
+fn runs(project: &Project, worktree: &str) -> usize {
+    let listed: Output = project.proctor(["list", "--json", worktree]).any_status();
+    serde_json::from_str::<Value>(&listed.stdout).ok().and_then(|listed| Some(listed["runs"].as_array()?.len())).unwrap_or(0)
+}
+
+/// Makes a virtual environment with a tool, as an installer does: the tool's script names the interpreter in it.
+fn install(root: &Path) -> PathBuf {
+    let environment = root.join(".venv");
+    fs::create_dir_all(environment.join("bin")).expect("it is ours");
+    fs::write(environment.join("pyvenv.cfg"), format!("command = python -m venv {}\n", environment.display())).expect("ours");
+    symlink("/bin/sh", environment.join("bin/python")).expect("it is ours");
+    fs::write(environment.join("bin/tool"), format!("#!{}/bin/python\nexit 0\n", environment.display())).expect("it is ours");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(environment.join("bin/tool"), executable).expect("it is ours");
+    environment
+}
+
+/// Makes a project with an installed tool, which was tested, and a second worktree.
+fn with_installed_tool(lock: Option<&str>) -> (Project, String) {
+    let project =
+        Project::new().toml(INSTALLED).file(".gitignore", ".venv/\n").file("pyproject.toml", "[project]\nname = \"shop\"\n");
+    let project = lock.iter().fold(project, |project, lock| project.file(lock, "tool==1\n"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    install(&project.path());
+    // The first run hashes the environment, and waits for it.
+    project.proctor(["run", "--fresh-caches"]).success();
+    let other = second_worktree(&project);
+    (project, other)
+}
+
+#[test]
+fn a_second_worktree_with_tested_content_answers_at_once_and_one_changed_file_is_tested() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    let other = second_worktree(&project);
+    let known = task(&project, &other);
+    assert_eq!(
+        (known["state"].as_str(), known["result"].as_str(), known["exitCode"].as_u64()),
+        (Some("fresh"), Some("PASSED"), Some(0))
+    );
+    assert_eq!(known["known"]["root"].as_str(), project.path().to_str(), "{known}");
+    let shown = project.proctor(["status", &other]).success().stdout;
+    assert!(shown.contains("fresh PASS") && shown.contains("known from ") && !shown.contains("condition"), "{shown}");
+    let waited = project.proctor(["wait", "--fresh", &other]).success().stdout;
+    assert!(waited.contains("known from "), "{waited}");
+    let told = project.proctor(["why", "--known", "--project", &other]).success().stdout;
+    assert!(told.starts_with("known from "), "{told}");
+    assert_eq!(runs(&project, &other), 0, "nothing was run");
+    fs::write(Path::new(&other).join("shop.txt"), "good and more\n").expect("it is ours");
+    assert_eq!(task(&project, &other)["known"], Value::Null);
+    assert!(why(&project, &other).contains("no run of this repository judged just these files"));
+    let waited = project.proctor(["wait", "--fresh", &other]).success().stdout;
+    assert!(!waited.contains("known from "), "{waited}");
+    assert_eq!(runs(&project, &other), 1);
+}
+
+#[test]
+fn run_takes_what_is_known_if_it_is_asked_to_and_runs_otherwise() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    let other = second_worktree(&project);
+    let known = project.proctor(["run", "--known", &other]).success().stdout;
+    assert!(known.contains("good") && known.contains("there") && known.contains("known from "), "{known}");
+    let report = project.proctor(["run", "--known", "--json", &other]).success();
+    assert!(report.stderr.contains("nothing was run; this report is known from "), "{}", report.stderr);
+    assert_eq!(runs(&project, &other), 0, "nothing was run");
+    let run = project.proctor(["run", &other]).success().stdout;
+    assert!(!run.contains("known from "), "{run}");
+    assert_eq!(runs(&project, &other), 1);
+    fs::write(Path::new(&other).join("shop.txt"), "bad\n").expect("it is ours");
+    let unknown = project.proctor(["run", "--known", &other]).status(1);
+    assert!(unknown.stderr.contains("nothing is known of these files, so the checks run: "), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_file_that_is_changed_back_is_known_green_or_red_from_the_projects_own_runs() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    project.save("shop.txt", "bad\n");
+    project.proctor(["run"]).status(1);
+    project.save("shop.txt", "good\n");
+    let here = project.path().to_str().expect("text").to_owned();
+    let green = task(&project, &here);
+    assert_eq!((green["result"].as_str(), green["known"]["root"].as_str()), (Some("PASSED"), None), "{green}");
+    project.save("shop.txt", "good again\n");
+    project.proctor(["run"]).success();
+    project.save("shop.txt", "bad\n");
+    let red = project.proctor(["status"]).status(1).stdout;
+    assert!(red.contains("fresh FAIL") && red.contains("known from run "), "{red}");
+    assert!(task(&project, &here)["verdict"]["blocking"].as_u64().is_some_and(|blocking| blocking > 0));
+    // A person who types `run` wants a run.
+    project.proctor(["run"]).status(1);
+    assert_eq!(task(&project, &here)["known"], Value::Null, "it is the last run's own");
+    // What is red here is not known to another checkout.
+    git(&project, &["commit", "--quiet", "-am", "bad"]);
+    let other = second_worktree(&project);
+    assert_eq!(task(&project, &other)["result"], Value::Null);
+    assert!(why(&project, &other).contains("a run on just these files failed"));
+}
+
+#[test]
+fn with_green_and_red_on_equal_content_nothing_is_known() {
+    let project = Project::new().toml(BY_VARIABLE).file("shop.txt", "good\n");
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "a.txt", "a\n");
+    project.proctor(["run"]).env("LIGHT", "red").status(1);
+    project.proctor(["run"]).env("LIGHT", "green").success();
+    let other = second_worktree(&project);
+    assert_eq!(task(&project, &other)["result"], Value::Null);
+    assert!(why(&project, &other).contains("a run on just these files failed"));
+}
+
+#[test]
+fn an_ignored_file_that_checks_could_read_here_is_not_believed_away() {
+    let project = in_repository();
+    commit(&project, ".gitignore", ".env\n");
+    project.proctor(["run"]).success();
+    let other = second_worktree(&project);
+    assert_eq!(task(&project, &other)["result"], "PASSED");
+    fs::write(Path::new(&other).join(".env"), "MODE=other\n").expect("it is ours");
+    assert_eq!(task(&project, &other)["result"], Value::Null);
+    assert!(why(&project, &other).contains("ignored files that no digest names: .env"), "{}", why(&project, &other));
+}
+
+#[test]
+fn rules_that_nobody_approved_and_an_open_world_leave_nothing_known() {
+    let project = in_repository();
+    commit(&project, "proctor.toml", &format!("[sandbox]\nworld = \"open\"\n{}", crate::gate::CHECKS));
+    project.approve();
+    project.proctor(["run"]).success();
+    let other = second_worktree(&project);
+    assert_eq!(task(&project, &other)["result"], Value::Null);
+    assert!(why(&project, &other).contains("open world"), "{}", why(&project, &other));
+}
+
+#[test]
+fn an_equal_environment_of_another_checkout_is_known_by_and_a_patched_one_is_not() {
+    let (project, other) = with_installed_tool(Some("requirements.txt"));
+    let environment = install(Path::new(&other));
+    let known = task(&project, &other);
+    assert_eq!(
+        (known["result"].as_str(), known["known"]["condition"].as_str()),
+        (Some("PASSED"), None),
+        "{}",
+        why(&project, &other)
+    );
+    let script = fs::read_to_string(environment.join("bin/tool")).expect("it is there");
+    fs::write(environment.join("bin/tool"), script.replace("exit 0", "exit 1")).expect("it is ours");
+    assert_eq!(task(&project, &other)["result"], Value::Null, "the lock file is the same, and the tool is another");
+    assert!(why(&project, &other).contains("bin/tool"), "{}", why(&project, &other));
+    project.proctor(["wait", "--fresh", &other]).status(1);
+}
+
+#[test]
+fn an_environment_that_was_patched_since_the_run_is_not_believed() {
+    let (project, other) = with_installed_tool(Some("requirements.txt"));
+    let roots = [project.path(), PathBuf::from(&other)];
+    install(&roots[1]);
+    // Both have the patch now. The run did not.
+    for root in roots {
+        fs::write(root.join(".venv/bin/further"), "").expect("it is ours");
+    }
+    assert_eq!(task(&project, &other)["result"], Value::Null);
+    assert!(why(&project, &other).contains(".venv"), "{}", why(&project, &other));
+}
+
+#[test]
+fn a_checkout_without_packages_is_known_by_equal_lock_files_alone_and_says_so() {
+    let (project, other) = with_installed_tool(Some("requirements.txt"));
+    let known = task(&project, &other);
+    assert_eq!((known["result"].as_str(), known["known"]["condition"].as_str()), (Some("PASSED"), Some("equal-lock-files")));
+    let shown = project.proctor(["status", &other]).success().stdout;
+    assert!(shown.contains("by equal lock files: nothing is installed here"), "{shown}");
+    let (project, other) = with_installed_tool(None);
+    assert_eq!(task(&project, &other)["result"], Value::Null);
+    assert!(why(&project, &other).contains("no lock file names those of the run"), "{}", why(&project, &other));
+}
