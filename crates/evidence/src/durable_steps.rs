@@ -8,17 +8,17 @@
 pub enum DurableStep {
     /// `run.json` is written; no process of the run has been started. The `run` folder reports this step.
     RunRecordWritten,
-    /// `run.json` is on disk. Its sync was started before the first process of the run.
-    RunRecordSynced,
-    /// Every file that was written during the run, besides `run.json`, is on disk.
-    FilesSynced,
     /// `execution-report.json` is written, not yet synced.
     ReportWritten,
     /// The signatures of the report are written, not yet synced.
     SignaturesWritten,
     /// `SHA256SUMS` is written, not yet synced.
     ManifestWritten,
-    /// Report, signatures, manifest and the directory's entries are on disk.
+    /// `run.json` is on disk. Its sync was started before the first process of the run.
+    RunRecordSynced,
+    /// Every file whose sync was begun while the run went on is on disk.
+    FilesSynced,
+    /// All files of the run and the directory's entries are on disk.
     DirectorySynced,
     /// The run's ledger line is on disk, so the run counts: no failure after this step can undo it.
     LedgerCommitted,
@@ -37,11 +37,11 @@ impl DurableStep {
     /// All steps, in the order in which a run takes them.
     pub const ALL: [Self; 11] = [
         Self::RunRecordWritten,
-        Self::RunRecordSynced,
-        Self::FilesSynced,
         Self::ReportWritten,
         Self::SignaturesWritten,
         Self::ManifestWritten,
+        Self::RunRecordSynced,
+        Self::FilesSynced,
         Self::DirectorySynced,
         Self::LedgerCommitted,
         Self::IndexUpdated,
