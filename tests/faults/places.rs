@@ -249,6 +249,29 @@ fn every_durable_step_is_passed_by_a_run_and_none_is_without_an_operation_that_m
     assert!(bare.is_empty(), "{bare:?}");
 }
 
+/// Each sync waits for the disk. What was written when the checks were over is synced together with report and manifest.
+#[test]
+fn a_run_syncs_each_file_once_and_the_directories_above_only_if_its_task_is_new() {
+    let project = unknown_project();
+    let [first, second] = [(), ()].map(|()| passed_by(&project, NEXT_RUN.command));
+    let synced = |passed: &[String]| -> Vec<String> {
+        let names = passed.iter().filter_map(|line| Some(line.strip_prefix("sync ")?.rsplit_once(' ')?.0.to_owned()));
+        names.collect()
+    };
+    let above = |passed: &[String]| {
+        synced(passed).into_iter().filter(|name| !name.contains("<run>") && !name.contains("ledger")).collect()
+    };
+    let [of_first, of_second]: [Vec<String>; 2] = [above(&first), above(&second)];
+    assert!(of_first.len() > 3 && of_first.iter().any(|name| name.ends_with("/evidence")), "{of_first:?}");
+    assert_eq!(of_second, ["default/runs"]);
+    let mut of_run = synced(&second);
+    of_run.sort();
+    let (all, is_twice) = (of_run.len(), of_run.windows(2).filter(|pair| pair[0] == pair[1]).collect::<Vec<_>>());
+    assert_eq!(is_twice, [["runs/<run>", "runs/<run>"]], "of {all}: {of_run:?}");
+    let place = |words: &str| second.iter().position(|line| line.starts_with(words)).expect(words);
+    assert!(place("sync <run>/technical-debt-data.json") > place("done manifest-written"), "{second:?}");
+}
+
 #[test]
 fn nothing_of_evidence_is_changed_but_by_an_operation_that_may_fail() {
     let is_changing = |line: &str| !line.trim_start().starts_with("//") && CHANGES.iter().any(|call| line.contains(call));

@@ -1,10 +1,11 @@
 //! Tests strange projects and places: the checks run on a snapshot, or in the project itself for a reason that the
 //! report gives, and never on a part of the project.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::{geteuid, mkfifo};
@@ -185,6 +186,48 @@ fn a_snapshot_that_could_not_be_mounted_is_tried_again_by_later_runs_of_the_same
     assert_eq!(ended.status, 130, "{}\n{said}", ended.snapshot());
     let runs: Vec<&str> = said.split("PASSED").collect();
     assert!(runs[0].contains("in place: ") && !runs[3].contains("in place: "), "{said}");
+}
+
+/// Returns the file that says under which conditions a snapshot of the only project could be mounted.
+fn mounted_file(project: &Project) -> PathBuf {
+    let projects = fs::read_dir(project.root().join("state/proctor/snapshots")).expect("there is a snapshot");
+    let files: Vec<PathBuf> = projects.map(|entry| entry.expect("readable").path().join("mounted")).collect();
+    files.into_iter().next().expect("one project")
+}
+
+#[test]
+fn a_mount_that_has_worked_is_not_tried_by_the_next_process() {
+    let project = checking("cat a.txt");
+    assert_snapshot(&project.proctor(["run"]).success());
+    let file = mounted_file(&project);
+    let written = fs::read_to_string(&file).expect("the first run has tried it");
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let set_back = || File::options().write(true).open(&file).expect("ours").set_modified(long_ago).expect("ours");
+    let is_written = || fs::metadata(&file).expect("there").modified().expect("a time") != long_ago;
+    set_back();
+    assert_snapshot(&project.proctor(["run"]).success());
+    assert!(!is_written(), "the second run has tried it too");
+    fs::write(&file, "of another boot").expect("ours");
+    set_back();
+    assert_snapshot(&project.proctor(["run"]).success());
+    assert!(is_written(), "other conditions were not tried");
+    assert_eq!(fs::read_to_string(&file).expect("there"), written);
+}
+
+#[test]
+fn a_mount_that_worked_before_and_fails_now_makes_the_run_once_more_and_in_place() {
+    let project = checking("cat a.txt").file(".gitignore", "node_modules\n").file("node_modules/m/x", "");
+    assert_snapshot(&project.proctor(["run"]).success());
+    let file = mounted_file(&project);
+    // What the file would hold if the mount had worked with another file system inside of the packages.
+    let says = "{ cat /proc/sys/kernel/random/boot_id; id -u; readlink /proc/self/ns/user; echo \"$ROOT/project/node_modules\"; \
+                cat /proc/self/mountinfo; } | sha256sum | cut -d ' ' -f 1 | tr -d '\\n'";
+    let script = format!("mount -t tmpfs none \"$ROOT/project/node_modules/m\" && {says} > '{}'", file.display());
+    let output = run_mounted(&project, &script);
+    assert_eq!(output.status, 0, "{}", output.snapshot());
+    assert!(output.stderr.contains("its snapshot could not be mounted"), "{}", output.stderr);
+    assert_in_place(&output, "perhaps another file system is mounted inside of it");
+    assert!(!file.exists(), "it is forgotten");
 }
 
 /// A script that mounts an overlay over the state directory, as the root of a container is one.

@@ -10,17 +10,17 @@ use proctor_model::words;
 pub enum DurableStep {
     /// `run.json` is written; no process of the run has been started. The `run` folder reports this step.
     RunRecordWritten,
-    /// `run.json` is on disk. Its sync was started before the first process of the run.
-    RunRecordSynced,
-    /// Every file that was written during the run, besides `run.json`, is on disk.
-    FilesSynced,
     /// `execution-report.json` is written, not yet synced.
     ReportWritten,
     /// The signatures of the report are written, not yet synced.
     SignaturesWritten,
     /// `SHA256SUMS` is written, not yet synced.
     ManifestWritten,
-    /// Report, signatures, manifest and the directory's entries are on disk.
+    /// `run.json` is on disk. Its sync was started before the first process of the run.
+    RunRecordSynced,
+    /// Every file whose sync was begun while the run went on is on disk.
+    FilesSynced,
+    /// All files of the run and the directory's entries are on disk.
     DirectorySynced,
     /// The run's ledger line is on disk, so the run counts: no failure after this step can undo it.
     LedgerCommitted,
@@ -37,8 +37,8 @@ pub type DurableStepObserver<'a> = &'a dyn Fn(DurableStep);
 
 words! {
     /// Returns the name by which tests select the step.
-    pub fn DurableStep::name, ALL: RunRecordWritten "run-record-written", RunRecordSynced "run-record-synced",
-        FilesSynced "files-synced", ReportWritten "report-written", SignaturesWritten "signatures-written",
-        ManifestWritten "manifest-written", DirectorySynced "directory-synced", LedgerCommitted "ledger-committed",
+    pub fn DurableStep::name, ALL: RunRecordWritten "run-record-written", ReportWritten "report-written",
+        SignaturesWritten "signatures-written", ManifestWritten "manifest-written", RunRecordSynced "run-record-synced",
+        FilesSynced "files-synced", DirectorySynced "directory-synced", LedgerCommitted "ledger-committed",
         IndexUpdated "index-updated", LatestLinked "latest-linked", Published "published"
 }

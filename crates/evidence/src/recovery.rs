@@ -9,7 +9,7 @@ use crate::files::{SizeAndDigest, hash_file, if_exists, list_directory, read_no_
 use crate::lock::LeftBehind;
 use crate::names::{RECOVERED_PREFIX, START_RECORD_NAME, is_written_while_sealing, last_component};
 use crate::output::remove_leftover_outputs;
-use crate::seal::{ForeignEntries, SyncedFiles, join, regular_files, seal_synced};
+use crate::seal::{ForeignEntries, RunFiles, join, regular_files, write_and_commit};
 use crate::{EvidenceError, Ledger, OpenRun, ProjectLock, SealInput, list_runs, publish_latest, read_lines};
 use proctor_model::{Asker, ProjectId, RunId, RunLine, TaskId, Timestamp};
 
@@ -150,8 +150,8 @@ fn seal_interrupted(
         files,
     };
     let sealing = build_report(&interrupted);
-    let files = SyncedFiles { store: lock.store(), directory, digests };
-    seal_synced(files, sealing, ledger, asker, now, &|_| {}).map(drop)
+    let files = RunFiles { store: lock.store(), directory, digests, late: Vec::new() };
+    write_and_commit(files, sealing, ledger, asker, now, &|_| {}, || Ok(())).map(drop)
 }
 
 /// Renames files that may be half-written (report, signatures, manifest, temporary files) to `recovered-…`.

@@ -17,8 +17,9 @@ use crate::lock::OpenRunGuard;
 use crate::names::{START_RECORD_NAME, check_new_name};
 use crate::output::remove_tree;
 use crate::prepared_files::PreparedFiles;
+use crate::publish::LATEST;
 use crate::report::RunStartV1;
-use crate::{BackgroundThread, EvidenceError, FileOperation, OpenRun, ProjectLock};
+use crate::{EvidenceError, FileOperation, OpenRun, ProjectLock};
 use proctor_model::{ActionId, Digest, EvidenceFile, EvidenceKind, RunId, TaskId};
 
 /// The name and version of the format of `run.json`.
@@ -69,22 +70,18 @@ impl RunDirectory {
             digests: BTreeMap::new(),
             start_record: StartRecord::None,
             complete: Vec::new(),
-            syncs: FileSyncs::new(lock.store().background().clone()),
+            syncs: FileSyncs::new(lock.store().syncs().clone()),
             is_open,
         })
     }
 
     /// Waits until `run.json` is on disk; begins its sync first if that has not happened.
     pub(super) fn finish_start_record(&mut self) -> Result<(), EvidenceError> {
-        self.begin_sync();
+        self.begin_sync_of_start_record();
         match std::mem::replace(&mut self.start_record, StartRecord::None) {
             StartRecord::Syncing(handle) => handle.join(),
             StartRecord::None | StartRecord::Written(_) => sync_entries(&self.path),
         }
-    }
-
-    fn background(&self) -> &BackgroundThread {
-        self.lock.store().background()
     }
 
     pub fn path(&self) -> &Path {
@@ -131,12 +128,12 @@ impl RunDirectory {
         self.syncs.begin_batched(std::mem::take(&mut self.complete));
     }
 
-    fn begin_sync_of_start_record(&mut self) {
+    pub(super) fn begin_sync_of_start_record(&mut self) {
         let StartRecord::Written(path) = &self.start_record else {
             return;
         };
         let (path, directory) = (path.clone(), self.path.clone());
-        self.start_record = StartRecord::Syncing(SyncHandle::begin(self.background(), move || {
+        self.start_record = StartRecord::Syncing(SyncHandle::begin(self.lock.store().syncs(), move || {
             seal_files(&[path])?;
             sync_entries(&directory)
         }));
@@ -209,10 +206,11 @@ impl RunDirectory {
     }
 }
 
-/// Syncs the directories above the files of a new run, so that the run survives a power loss. The directories of the
-/// task and the project may be new too.
+/// Syncs the directories above the files of a new run, so that the run survives a power loss. The directories of the task and the project
+/// may be new too. They are not where the task has a link to its latest run: that run was sealed, so they are on the disk.
 pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
-    run_directory.ancestors().take(5).try_for_each(sync_directory)
+    let is_sealed_task = run_directory.ancestors().nth(2).is_some_and(|task| task.join(LATEST).is_symlink());
+    run_directory.ancestors().take(if is_sealed_task { 2 } else { 5 }).try_for_each(sync_directory)
 }
 
 /// Serialises a value completely before anything is written to disk (V2).

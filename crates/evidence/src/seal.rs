@@ -62,20 +62,24 @@ pub fn seal(
     now: Timestamp,
     observer: DurableStepObserver<'_>,
 ) -> Result<SealedRun, EvidenceError> {
-    run.begin_sync();
-    let files = regular_files(&run.path, ForeignEntries::Refuse)?;
+    run.begin_sync_of_start_record();
+    let names = regular_files(&run.path, ForeignEntries::Refuse)?;
     let is_late = |path: &PathBuf| !run.syncs.has_begun(path);
-    let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
-    let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
-    // The sync of `run.json` went on while the run's processes ran, so it is nearly always done by now.
-    run.finish_start_record()?;
-    observer(DurableStep::RunRecordSynced);
-    run.syncs.join()?;
-    seal_files(&late_files)?;
-    observer(DurableStep::FilesSynced);
-    let digests = complete_digests(&run.path, files, std::mem::take(&mut run.digests))?;
-    let sealed =
-        seal_synced(SyncedFiles { store: run.lock.store(), directory: &run.path, digests }, input, ledger, asker, now, observer)?;
+    let others = names.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
+    let late = others.map(|name| join(&run.path, name)).filter(is_late).collect();
+    let digests = complete_digests(&run.path, names, std::mem::take(&mut run.digests))?;
+    let store = run.lock.store().clone();
+    let directory = run.path.clone();
+    let files = RunFiles { store: &store, directory: &directory, digests, late };
+    let wait_for_others = || {
+        // The sync of `run.json` went on while the run's processes ran, so it is nearly always done by now.
+        run.finish_start_record()?;
+        observer(DurableStep::RunRecordSynced);
+        run.syncs.join()?;
+        observer(DurableStep::FilesSynced);
+        Ok(())
+    };
+    let sealed = write_and_commit(files, input, ledger, asker, now, observer, wait_for_others)?;
     drop(run.is_open);
     Ok(sealed)
 }
@@ -98,27 +102,31 @@ pub fn drop_superseded(
     Ok((line, ledger.length()))
 }
 
-/// A run directory whose files are on the disk, with their digests by name. Report, signatures and manifest are still missing.
-pub(super) struct SyncedFiles<'a> {
+/// The files of a run directory in which report, signatures and manifest are still missing.
+pub(super) struct RunFiles<'a> {
     pub(super) store: &'a Store,
     pub(super) directory: &'a Path,
     pub(super) digests: BTreeMap<Vec<u8>, Digest>,
+    /// The files whose sync has not begun. They are synced together with report, signatures and manifest, at the cost of one wait for the
+    /// disk.
+    pub(super) late: Vec<PathBuf>,
 }
 
-/// Writes report, signatures and manifest of a directory whose other files are synced, and commits the run.
-pub(super) fn seal_synced(
-    files: SyncedFiles<'_>,
+/// Writes report, signatures and manifest, syncs them, waits for the syncs of the other files, and commits the run.
+pub(super) fn write_and_commit(
+    files: RunFiles<'_>,
     input: SealInput,
     ledger: &mut Ledger,
     asker: &Asker,
     now: Timestamp,
     observer: DurableStepObserver<'_>,
+    wait_for_others: impl FnOnce() -> Result<(), EvidenceError>,
 ) -> Result<SealedRun, EvidenceError> {
-    let SyncedFiles { store, directory, mut digests } = files;
+    let RunFiles { store, directory, mut digests, late: mut paths } = files;
     let report_path = directory.join(REPORT_NAME);
     write_new(&report_path, &input.report)?;
     observer(DurableStep::ReportWritten);
-    let mut paths = vec![report_path];
+    paths.push(report_path);
     let signatures = signatures(&input, &digests, ledger.signer(now)?);
     digests.insert(REPORT_NAME.into(), Digest::of(&input.report));
     for (name, bytes) in signatures {
@@ -135,9 +143,10 @@ pub(super) fn seal_synced(
     observer(DurableStep::ManifestWritten);
     // All these files are waited for together: before the commit, nothing depends on the order in which they reach the
     // disk.
-    let files = SyncHandle::begin(store.background(), move || seal_files(&paths));
+    let files = SyncHandle::begin(store.syncs(), move || seal_files(&paths));
+    let others = wait_for_others();
     let entries = sync_directory(directory);
-    files.join().and(entries)?;
+    files.join().and(others).and(entries)?;
     observer(DurableStep::DirectorySynced);
     let mut record = input.record;
     record.manifest_hash = Digest::of(&manifest);

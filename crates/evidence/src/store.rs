@@ -18,6 +18,7 @@ pub(super) const GUARDED: [&str; 4] = ["evidence", "ledger", "locks", "keys"];
 pub struct Store {
     root: PathBuf,
     background: BackgroundThread,
+    syncs: BackgroundThread,
 }
 
 /// Returns the directory of a store that contains the evidence of all projects. The store need not be open.
@@ -54,7 +55,7 @@ impl Store {
     /// Opens the store only for reading: nothing is created and no mode is changed, so the store may be somebody else's. The caller
     /// must report links that are in the place of directories.
     pub fn open_to_read(root: &Path) -> Self {
-        Self { root: root.to_owned(), background: BackgroundThread::default() }
+        Self { root: root.to_owned(), background: BackgroundThread::default(), syncs: BackgroundThread::default() }
     }
 
     /// Returns the directory that contains the whole store.
@@ -72,9 +73,14 @@ impl Store {
         })
     }
 
-    /// Returns the thread that syncs files while a run goes on.
+    /// Returns the thread that looks at files while a run goes on.
     pub fn background(&self) -> &BackgroundThread {
         &self.background
+    }
+
+    /// Returns the thread that syncs files while a run goes on. No look at other files is waited for before a sync.
+    pub(super) fn syncs(&self) -> &BackgroundThread {
+        &self.syncs
     }
 
     /// Returns the directory that contains the evidence of all projects.

@@ -103,14 +103,10 @@ pub fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) -> Resu
     Ok(run_with_number(store, &ledger, project, run_id.number())?.filter(|run| run.run_id == *run_id))
 }
 
-/// Returns whether a row of the index says of a run what the ledger says.
-///
-/// # Errors
-/// When the ledger cannot be read, or the line is not as proctor wrote it.
-pub fn is_as_in_ledger(ledger: &LedgerLookup, row: &IndexedRun) -> Result<bool, ProjectError> {
-    let line = ledger.find(row.sequence)?;
-    let of_line = line.as_ref().and_then(IndexedRun::of_line).map(|run| IndexedRun { checks: None, ..run });
-    Ok(of_line.as_ref() == Some(&IndexedRun { checks: None, ..row.clone() }))
+/// Returns whether a row of the index says of a run what this line of the ledger says.
+pub fn is_told_by(line: &LedgerLine, row: &IndexedRun) -> bool {
+    let of_line = IndexedRun::of_line(line).map(|run| IndexedRun { checks: None, ..run });
+    of_line.as_ref() == Some(&IndexedRun { checks: None, ..row.clone() })
 }
 
 /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that may be reused.

@@ -97,7 +97,7 @@ pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use known_commits::{accepted_commit, committed_digests, keep_accepted_commit};
-pub use ledger_runs::{LedgerRuns, is_as_in_ledger, run_of_ledger, run_on_inputs, sealed_report};
+pub use ledger_runs::{LedgerRuns, is_told_by, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_plan, place_of_report};
 pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};
@@ -116,7 +116,7 @@ pub use request::{
 };
 pub use retention::{PruningOutcome, make_room, plan_pruning, prune, purge, survey_purge};
 pub use run_preparation::park_for_the_next_run;
-pub use runner::Runner;
+pub use runner::{Mountable, Runner};
 pub use same_program::programs_not_approved;
 pub use selection::{SelectedChecks, Selection, path_filter, select_checks};
 pub use settings_approval::rules_digest;

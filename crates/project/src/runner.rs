@@ -1,6 +1,6 @@
 //! What runs actions: the launcher, the environment of proctor itself, and what is prepared and kept for the next run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +23,15 @@ pub(crate) enum RunsAhead {
     Many,
 }
 
+/// How it is known that a project's snapshot can be mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mountable {
+    /// This process has mounted it.
+    Mounted,
+    /// An earlier process has, under the same conditions.
+    Remembered,
+}
+
 /// What a process runs actions with.
 pub struct Runner {
     executable: PathBuf,
@@ -36,9 +45,8 @@ pub struct Runner {
     /// The requests of actions that the service has refused, for the report of their run. The service shares this
     /// record and adds to it.
     pub refused_requests: Arc<RefusedRequests>,
-    /// The projects for which a trial mount of a snapshot has succeeded in this process. It is not tried again for
-    /// them.
-    pub mountable: BTreeSet<ProjectId>,
+    /// The projects whose snapshots can be mounted. It is not tried again for them.
+    pub mountable: BTreeMap<ProjectId, Mountable>,
 }
 
 impl Runner {
@@ -52,7 +60,7 @@ impl Runner {
             copies: ProjectCopies::default(),
             bytecode: KeptBytecode::default(),
             refused_requests: Arc::default(),
-            mountable: BTreeSet::new(),
+            mountable: BTreeMap::new(),
         }
     }
 
@@ -63,6 +71,16 @@ impl Runner {
         self.refused_requests.forget_launchers();
         self.preparation.close();
         self.copies.close_files();
+    }
+
+    /// Notes whether the snapshot of a project could be mounted for an action. Returns whether that failed although an earlier process
+    /// could mount it: then nobody has tried, and the run is to be made again.
+    pub fn note_mount(&mut self, project: &ProjectId, is_mounted: bool) -> bool {
+        match (self.mountable.get(project), is_mounted) {
+            (Some(Mountable::Remembered), true) => self.mountable.insert(project.clone(), Mountable::Mounted).is_none(),
+            (Some(Mountable::Remembered), false) => self.mountable.remove(project).is_some(),
+            (Some(Mountable::Mounted) | None, _) => false,
+        }
     }
 
     /// Returns whether another run may follow, so that preparing it is worthwhile.

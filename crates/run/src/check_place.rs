@@ -10,16 +10,16 @@ use crate::rewritten_files::RewrittenFiles;
 use crate::seen_layers::SeenLayers;
 use crate::snapshot::RunSnapshot;
 use proctor_evidence::report::SnapshotV2;
-use proctor_evidence::{ScratchDirectory, Store, read_regular_text};
+use proctor_evidence::{ScratchDirectory, Store, read_boot_id, read_regular_text};
 use proctor_model::{
     Action, CachesMode, CachesSeen, IgnoredFiles, ProjectId, ProtectionMode, StopReason, TestedPlace, Timestamp, TreePath,
 };
 use proctor_project::{
-    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, ProjectError, RunRequest, Runner, SnapshotBase, Trees,
-    obstacle_of_settings, place_of_report, try_mount,
+    CopiesOutcome, ExaminationRequest, MadeForPlan, ModulesToCompile, Mountable, ProjectError, RunRequest, Runner, SnapshotBase,
+    Trees, obstacle_of_settings, place_of_report, try_mount,
 };
 use proctor_sandbox::process::Control;
-use proctor_sandbox::snapshot::clean_up_copy_out;
+use proctor_sandbox::snapshot::{MountConditions, clean_up_copy_out};
 use proctor_tools::{configured_outputs, may_name_outputs};
 use proctor_tree::{NameSearch, NameTopic, TreeHints, TreeIndex};
 
@@ -128,8 +128,8 @@ fn clean_up_after_killed_run(store: &Store, request: &RunRequest<'_>, hints: &Tr
     }
 }
 
-/// Decides where the checks of a run work. Until a mount for a project has succeeded once in this process, each
-/// run of the project tries whether its snapshot can be mounted.
+/// Decides where the checks of a run work. Until a mount for a project has succeeded once, in this process or in an earlier one under the
+/// same conditions, each run of the project tries whether its snapshot can be mounted.
 pub(crate) fn place_of_checks(
     store: &Store,
     runner: &mut Runner,
@@ -178,12 +178,16 @@ fn try_snapshot(
     base: SnapshotBase,
     caches: CachesMode,
 ) -> Result<CheckPlace, ProjectError> {
+    let conditions = MountConditions::of_now(&base.directory, &read_boot_id(), &base.environments);
     let mut snapshot = match RunSnapshot::begin(request, base, caches) {
         Ok(snapshot) => snapshot,
         Err(error) => return Ok(CheckPlace::InPlace(error.reason())),
     };
     let project = &request.scope.project;
-    if !runner.mountable.contains(project) {
+    if !runner.mountable.contains_key(project) && conditions.have_worked() {
+        runner.mountable.insert(project.clone(), Mountable::Remembered);
+    }
+    if !runner.mountable.contains_key(project) {
         // A refusal is not remembered: a full disk or a busy machine may be the reason, and the next run tries again.
         let mut tried = obstacle_to_mount(store, runner, request, &mut snapshot);
         if let Err(ProjectError::HelperDied { .. }) = tried {
@@ -193,7 +197,12 @@ fn try_snapshot(
         if let Some(reason) = tried? {
             return Ok(CheckPlace::InPlace(reason));
         }
-        runner.mountable.insert(project.clone());
+        runner.mountable.insert(project.clone(), Mountable::Mounted);
+        if !request.plan.steps.is_empty()
+            && let Err(error) = conditions.remember()
+        {
+            tracing::debug!(%error, "the next process has to try the mount again");
+        }
     }
     Ok(CheckPlace::Snapshot(Box::new(snapshot)))
 }

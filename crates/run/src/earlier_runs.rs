@@ -2,8 +2,9 @@
 //! tests, changed programs. These notes do not change the verdict, because each of the differences can have a good
 //! reason.
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::environment::TOOLCHAIN;
 use crate::other_results::other_results;
@@ -14,10 +15,10 @@ use proctor_evidence::report::{
 };
 use proctor_index::{IndexedRun, RunsJudgedBy};
 use proctor_model::{
-    CheckCoverage, Digest, FewerTests, LISTED_TESTS, OverallResult, PlanNote, PlanOrigin, ResultType, RunId, RunLine, TestCase,
-    TestOutcome,
+    CheckCoverage, CheckRecord, Digest, FewerTests, LISTED_TESTS, LedgerLine, OverallResult, PlanNote, PlanOrigin, ResultType,
+    RunId, RunLine, Sequence, TestCase, TestOutcome,
 };
-use proctor_project::{Evidence, LastRuns, RunRequest, commits_before, is_as_in_ledger};
+use proctor_project::{Evidence, LastRuns, RunRequest, commits_before, is_told_by};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
@@ -41,24 +42,43 @@ pub(crate) struct CheckedRows<'a> {
     rows: &'a [IndexedRun],
     /// `None` if the ledger cannot be read.
     ledger: Option<&'a LedgerLookup>,
+    /// The lines that were read so far; `None` for a line that cannot be read.
+    lines: RefCell<BTreeMap<Sequence, Option<Rc<LedgerLine>>>>,
 }
 
 impl<'a> CheckedRows<'a> {
+    fn new(rows: &'a [IndexedRun], ledger: Option<&'a LedgerLookup>) -> Self {
+        Self { rows, ledger, lines: RefCell::default() }
+    }
+
     /// Returns the runs that match, newest first. Rows that say something else than the ledger are left out.
     pub(crate) fn matching(&self, is_wanted: impl Fn(&IndexedRun) -> bool) -> impl Iterator<Item = &'a IndexedRun> {
-        let ledger = self.ledger;
-        let is_in_ledger = move |run: &&IndexedRun| ledger.is_some_and(|ledger| is_as_in_ledger(ledger, run).unwrap_or(false));
+        let is_in_ledger = |run: &&IndexedRun| self.line_of(run).is_some_and(|line| is_told_by(&line, run));
         self.rows.iter().filter(move |run| is_wanted(run)).filter(is_in_ledger)
+    }
+
+    /// Returns what the ledger says of each check of a run; nothing if it does not say it.
+    pub(crate) fn checks_of(&self, run: &IndexedRun) -> Vec<CheckRecord> {
+        match self.line_of(run).as_ref().and_then(|line| line.body.about_runs()) {
+            Some(RunLine::Sealed(record)) => record.results.clone().unwrap_or_default(),
+            Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => Vec::new(),
+        }
     }
 
     /// Returns where a run stands in the history; nothing of it if the ledger does not say it.
     fn standing(&self, run: &IndexedRun) -> Standing {
-        let line = self.ledger.and_then(|ledger| ledger.find(run.sequence).ok()?);
+        let line = self.line_of(run);
         let Some(RunLine::Sealed(record)) = line.as_ref().and_then(|line| line.body.about_runs()) else {
             return Standing::default();
         };
         let Some(conditions) = &record.conditions else { return Standing::default() };
         Standing { head: conditions.head.clone(), fewer: conditions.fewer_tests.clone() }
+    }
+
+    /// Returns the ledger's line about a run. Each line is searched and checked once.
+    fn line_of(&self, run: &IndexedRun) -> Option<Rc<LedgerLine>> {
+        let read = || self.ledger?.find(run.sequence).ok()?.map(Rc::new);
+        self.lines.borrow_mut().entry(run.sequence).or_insert_with(read).clone()
     }
 }
 
@@ -150,7 +170,7 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
     let rows = evidence.index.runs(project, Some(task), RunsJudgedBy::ApprovedRules, RUNS).unwrap_or_default();
     // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
     let ledger = LedgerLookup::open(&evidence.store, project).ok();
-    let runs = CheckedRows { rows: &rows, ledger: ledger.as_ref() };
+    let runs = CheckedRows::new(&rows, ledger.as_ref());
     let mut notes: Vec<PlanNote> = other_results(&evidence.store, request, facts, &runs).into_iter().collect();
     let read = |run: &&IndexedRun| Some(((*run).clone(), report_of(&evidence.store, request, run)?));
     // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,

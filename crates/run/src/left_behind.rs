@@ -6,9 +6,9 @@ use std::fs::{Metadata, symlink_metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use proctor_evidence::LedgerLookup;
 use proctor_evidence::report::ActionResult;
-use proctor_evidence::{LedgerLookup, Store};
-use proctor_model::{ActionPhase, IsolationLevel, OverallStatus, PlanNote, ProjectId, RunLine, TreePath};
+use proctor_model::{ActionPhase, IsolationLevel, OverallStatus, PlanNote, RunLine, TreePath};
 
 /// The most files that a note names.
 const NAMED: usize = 3;
@@ -24,9 +24,7 @@ pub(crate) struct LeftBefore {
 
 impl LeftBefore {
     /// Reads the project's ledger back to the last run that looked.
-    pub(crate) fn read(store: &Store, project: &ProjectId, root: &Path) -> Self {
-        // A project without a ledger had no run. A ledger that cannot be read stops the run elsewhere.
-        let Ok(ledger) = LedgerLookup::open(store, project) else { return Self::default() };
+    pub(crate) fn read(ledger: &LedgerLookup, root: &Path) -> Self {
         let (mut left, mut last_run_died) = (BTreeMap::new(), false);
         let mut note = |more: &BTreeMap<String, String>| {
             for (path, stamp) in more {

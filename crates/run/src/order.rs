@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use proctor_evidence as evidence;
-use proctor_evidence::report::parse;
+use proctor_evidence::{self as evidence, LedgerLookup};
 use proctor_index::RunsJudgedBy;
-use proctor_model::{Action, ActionId, CheckOrder, Plan, PlanOrigin, ResultType};
+use proctor_model::{Action, ActionId, CheckOrder, Plan, PlanOrigin, RunLine};
 use proctor_project::{Evidence, RunRequest, Selection};
 
 /// Returns the setting that holds for a plan's order. The steps of a specification have an order of their own: a later step may need
@@ -49,22 +48,21 @@ fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
     ordered
 }
 
-/// Returns the names of the checks that did not succeed before: those that the trigger names, and those of the last
-/// run that counts.
+/// Returns the names of the checks that did not succeed before: those that the trigger names, and those of the last run that counts, as
+/// the ledger records it. The run's report can be large, and is not read.
 ///
-/// If the report of the last run cannot be read, its failures are missing, and these checks keep their place in the
-/// order.
-pub(crate) fn last_failed_checks(evidence: &Evidence, request: &RunRequest<'_>) -> Vec<String> {
+/// If the line of the last run cannot be read, its failures are missing, and these checks keep their place in the order.
+pub(crate) fn last_failed_checks(evidence: &Evidence, request: &RunRequest<'_>, ledger: Option<&LedgerLookup>) -> Vec<String> {
     let mut failed = match &request.checks {
         Selection::Triggered { failed } => failed.clone(),
         Selection::Every | Selection::All | Selection::Missing | Selection::Named(_) => Vec::new(),
     };
-    let (project, task) = (&request.scope.project, &request.plan.task);
-    let last = evidence.index.last_run(project, task, RunsJudgedBy::ApprovedRules).ok().flatten();
-    let bytes = last.and_then(|last| evidence::read_report(&evidence.store, project, task, &last.run_id).ok());
-    let report = bytes.and_then(|bytes| parse(&bytes).ok());
-    let results = report.into_iter().flat_map(|report| report.step_execution.results);
-    failed.extend(results.filter(|one| one.status.is_some_and(|status| status != ResultType::Success)).map(|one| one.name));
+    let last = evidence.index.last_run(&request.scope.project, &request.plan.task, RunsJudgedBy::ApprovedRules).ok().flatten();
+    let line = last.zip(ledger).and_then(|(last, ledger)| ledger.find(last.sequence).ok()?);
+    if let Some(RunLine::Sealed(record)) = line.as_ref().and_then(|line| line.body.about_runs()) {
+        let unsuccessful = record.results.iter().flatten().filter(|check| check.succeeded == Some(false));
+        failed.extend(unsuccessful.map(|check| check.name.clone()));
+    }
     failed
 }
 

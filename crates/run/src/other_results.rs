@@ -11,7 +11,7 @@ use proctor_evidence::report::{
     ActionResult, ActionResultV2, DispositionV2, ExecutionReportV2, RunFacts, SnapshotV2, TestRecordV1,
 };
 use proctor_index::IndexedRun;
-use proctor_model::{CategoryCode, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
+use proctor_model::{CategoryCode, CheckRecord, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
 use proctor_project::RunRequest;
 
 /// At most this many earlier runs of the same tree are compared, the newest first. Their reports may be large.
@@ -45,6 +45,9 @@ pub(crate) fn other_results(
     facts.overall_result?;
     let mut explained = None;
     let by_chance = runs.matching(is_same).take(RUNS).find_map(|run| {
+        if has_same_results(&facts.actions, &runs.checks_of(run)) {
+            return None;
+        }
         let report = report_of(store, request, run)?;
         let of_check = |action: &ActionResult| other_result(store, request, &report, action);
         let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();
@@ -68,6 +71,17 @@ pub(crate) fn other_results(
         (!differ.is_empty()).then(|| PlanNote { subject: "flaky".to_owned(), message })
     });
     by_chance.or(explained)
+}
+
+/// Returns whether no check has tests that could have ended in another way, and each ended as in an earlier run, by what the ledger says of
+/// that run. Then its report, which may be large, need not be read.
+fn has_same_results(actions: &[ActionResult], then: &[CheckRecord]) -> bool {
+    actions.iter().filter_map(|action| Some((action, action.executed()?))).all(|(action, executed)| {
+        let classification = &executed.judgement.classification;
+        let before = then.iter().find(|check| check.id == action.action.id);
+        let is_same = |now: Ended| before.is_none_or(|before| before.succeeded == Some(now == Ended::Passed));
+        executed.interpretation.cases.is_empty() && check_ended(classification.category, classification.code).is_none_or(is_same)
+    })
 }
 
 /// Says how a check and its tests ended in an earlier run, if they ended in another way there.
@@ -163,8 +177,8 @@ fn named(names: &[&str]) -> String {
 mod tests {
     use super::*;
     use crate::test_history::tests::test;
-    use proctor_evidence::report::CachesV2;
-    use proctor_model::{Digest, TestedPlace, TreeDigest};
+    use proctor_evidence::report::{CachesV2, samples};
+    use proctor_model::{ActionPhase, Blocking, CheckOutcome, Digest, TestedPlace, TreeDigest};
 
     fn case(name: &str, status: TestOutcome) -> TestCase {
         TestCase {
@@ -210,6 +224,20 @@ mod tests {
         assert_eq!(other(&one, &snapshot("one", CachesV2::Fresh)), Some("caches"));
         assert_eq!(other(&one, &in_place), Some("place"));
         assert_eq!(other_conditions(Some(&one), None).map(|(subject, _)| subject), Some("place"));
+    }
+
+    #[test]
+    fn a_report_is_read_only_for_tests_or_where_a_check_ended_in_another_way() {
+        let green = [samples::succeeded(ActionPhase::Step, 1)];
+        let then = |succeeded| {
+            let (id, name) = (green[0].action.id.clone(), green[0].action.name.clone());
+            [CheckRecord { id, name, outcome: CheckOutcome::CarriedOut { blocking: Blocking::Allowed }, succeeded }]
+        };
+        assert!(has_same_results(&green, &then(Some(true))));
+        assert!(has_same_results(&green, &[]), "no such check then");
+        assert!(!has_same_results(&green, &then(Some(false))));
+        assert!(!has_same_results(&green, &then(None)), "a line of an earlier version");
+        assert!(!has_same_results(&[samples::failed_tests()], &[]), "it has tests");
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod background_action;
 mod control;
 mod dropping;
 mod file_or_request;
+mod helper_death;
 mod keeping;
 mod listing;
 mod process;
@@ -187,21 +188,6 @@ impl<'w, 'c> Performer<'w, 'c> {
             manifests: manifests(index),
             toolchains: None,
         }
-    }
-
-    /// Notes how an action ended. If a helper process of proctor died meanwhile, the run has no verdict, so its other actions
-    /// are stopped, except the cleanup.
-    pub(crate) fn note_end(&mut self, action: &Action, end: &ActionEnd) {
-        if let ActionEnd::Lost { why } = end {
-            let death = || HelperDeath { action: action.name.clone(), why: why.clone() };
-            self.helper_death.get_or_insert_with(death);
-            self.context.request.control.handle().stop(StopReason::HelperDied);
-        }
-    }
-
-    /// Returns the first death of a helper process while an action of the run went on; `None` if there was none.
-    pub(crate) fn helper_death(&self) -> Option<&HelperDeath> {
-        self.helper_death.as_ref()
     }
 
     /// Returns whether the run's own time limit has passed.

@@ -20,7 +20,7 @@ use crate::records::prerequisites_met;
 use crate::reuse::results_on_this_tree;
 use crate::run_context::RunContext;
 use proctor_evidence::report::ActionResult;
-use proctor_evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, Store, remove_half_of_run};
+use proctor_evidence::{DurableStep, Ledger, LedgerLookup, ProjectLock, RunDirectory, Store, remove_half_of_run};
 use proctor_index::RunsJudgedBy;
 use proctor_model::{
     ActionPhase, CachesMode, ChangedRules, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp,
@@ -184,9 +184,11 @@ fn context_of_run<'a>(
     selected: SelectedChecks,
 ) -> Result<RunContext<'a>, ProjectError> {
     let order = order_setting(request.plan, request.settings.order);
+    // A project without a ledger had no run. A ledger that cannot be read stops the run elsewhere.
+    let lookup = LedgerLookup::open(&evidence.store, &request.scope.project).ok();
     let failed = match order {
-        CheckOrder::Plan => Vec::new(),
-        CheckOrder::FailedFirst => last_failed_checks(evidence, request),
+        CheckOrder::FailedFirst if request.plan.steps.len() > 1 => last_failed_checks(evidence, request, lookup.as_ref()),
+        CheckOrder::Plan | CheckOrder::FailedFirst => Vec::new(),
     };
     let before = look.index.digest();
     let on_this_tree = results_on_this_tree(&evidence.index, request, look.plan_digest, before, tdd.started)?;
@@ -210,7 +212,7 @@ fn context_of_run<'a>(
         order: order_checks(request.plan, order, &failed),
         on_this_tree,
         met: evidence.prerequisites_met(&request.scope.project)?,
-        left_before: LeftBefore::read(&evidence.store, &request.scope.project, &request.scope.root),
+        left_before: lookup.map_or_else(LeftBefore::default, |ledger| LeftBefore::read(&ledger, &request.scope.root)),
         guarded: GuardedFiles::default(),
         changed_rules,
         configured_files: configured_files(request.plan, &request.scope.root, &look.index),

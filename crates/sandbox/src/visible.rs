@@ -111,7 +111,8 @@ pub(super) fn directories_of_packages(request: &SandboxRequest<'_>, path_cache: 
     let mut found = Vec::new();
     for library in prefixes.into_iter().map(|prefix| prefix.join("lib")) {
         let versions = ["python3".to_owned()].into_iter().chain((6..20).map(|minor| format!("python3.{minor}")));
-        let of_python = versions.flat_map(|version| OF_PYTHON.map(|name| library.join(&version).join(name)));
+        let installed = versions.map(|version| library.join(version)).filter(|version| version.is_dir());
+        let of_python = installed.flat_map(|version| OF_PYTHON.map(|name| version.join(name)));
         let named = of_python.chain([library.join("node_modules")]);
         found.extend(named.filter(|path| path.metadata().is_ok_and(|found| writers.are_root() || writers.may_write(&found))));
     }

@@ -12,11 +12,20 @@ const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a po
 /// How a comment begins that explains every key of its table down to the next comment, by another table.
 pub(super) const REFERENCE: &str = "These keys are as for ";
 
-static TEXT: LazyLock<String> =
-    LazyLock::new(|| with_questions(&include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools())));
+static TEXT: LazyLock<String> = LazyLock::new(|| with_questions(&with_tables()));
 
-/// Returns the text from which every default is read, with an explanation of each setting. `proctor init --print`
-/// prints it.
+/// The lines of the text that set a default. Every command parses them; the explanations are most of the text, and are left out.
+pub(super) static DEFAULT_SETTINGS: LazyLock<String> = LazyLock::new(|| {
+    let settings = with_tables();
+    let settings = settings.lines().filter(|line| !line.starts_with('#'));
+    settings.fold(String::new(), |text, line| text + line + "\n")
+});
+
+fn with_tables() -> String {
+    include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools())
+}
+
+/// Returns the text of every default, with an explanation of each setting. `proctor init --print` prints it.
 pub fn default_text() -> &'static str {
     &TEXT
 }

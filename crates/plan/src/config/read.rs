@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use crate::config::WrittenValue;
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::command::{Shell, command};
-use crate::config::default_text::default_text;
+use crate::config::default_text::DEFAULT_SETTINGS;
 use crate::config::gate::read_gate;
 use crate::config::paths::{INPUTS, glob, ignore_pattern, inner_file, input, link_name, task_list};
 use crate::config::policy::read_policy;
@@ -41,7 +41,7 @@ pub const LONGEST_TEXT: usize = 1 << 20;
 const MOST_PROBLEMS: usize = 100;
 
 /// The parsed defaults. A save reads the settings of its project again, so their text is parsed once for a process.
-static DEFAULTS: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(|| DeTable::parse_recoverable(default_text()).0);
+static DEFAULTS: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(|| DeTable::parse_recoverable(&DEFAULT_SETTINGS).0);
 
 const ON_CHANGE: &[(&str, OnChange)] = &[("restart", OnChange::Restart), ("queue", OnChange::Queue)];
 

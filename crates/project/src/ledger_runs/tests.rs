@@ -148,8 +148,9 @@ fn a_run_is_reused_only_if_its_own_line_has_the_inputs_and_no_later_line_has() {
     }
     let rows = index.runs(&lines.project, None, store::RunsJudgedBy::AnyRules, 9).unwrap();
     let ledger = lines.lookup();
-    assert!(rows.iter().all(|row| is_as_in_ledger(&ledger, row).unwrap()));
+    let line_of = |row: &IndexedRun| ledger.find(row.sequence).unwrap().expect("its line");
+    assert!(rows.iter().all(|row| is_told_by(&line_of(row), row)));
     let forged = IndexedRun { blocking: 7, ..rows[2].clone() };
-    assert!(!is_as_in_ledger(&ledger, &forged).unwrap());
-    assert!(!is_as_in_ledger(&ledger, &IndexedRun { sequence: Sequence(9), ..forged }).unwrap());
+    assert!(!is_told_by(&line_of(&forged), &forged));
+    assert!(!is_told_by(&line_of(&rows[1]), &rows[2]), "a line about another run");
 }

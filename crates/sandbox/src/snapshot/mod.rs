@@ -20,6 +20,7 @@
 //! journal     paths that were changed in the copy since, each ended by NUL
 //! boot        the kernel's id of the boot in which all this was written
 //! newest      the latest time of a file of the copy, if it was in the future when the file got it
+//! mounted     the conditions under which the snapshot could be mounted (see `mounted_before.rs`); beside the copies
 //! generation  counts the changes of the copy that a tool which compares times cannot see (see `generation.rs`)
 //! ```
 //!
@@ -57,6 +58,7 @@ mod generation;
 mod journal;
 mod kept_caches;
 mod memory_layers;
+mod mounted_before;
 mod obstacle;
 mod project_copy;
 mod python_module;
@@ -74,6 +76,7 @@ pub use error::SnapshotError;
 pub use generation::CopyGeneration;
 pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};
 pub use memory_layers::remove_memory_layers;
+pub use mounted_before::MountConditions;
 pub use obstacle::{InPlaceReason, left_out, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
 pub use python_module::{CacheTag, ModuleCompiler, PythonModule};

@@ -4,7 +4,7 @@
 
 use crate::discover::entries::{NamedCommand, TASK_RUNNERS, TaskRunner, justfile, makefile};
 use crate::discover::followed::{Followed, RunByChecks, RunCommand};
-use crate::discover::{directories_in, has_pyproject_table, has_section, packages};
+use crate::discover::{NO_PACKAGES, has_pyproject_table, has_section, packages};
 use crate::known_runners::report_line;
 use crate::package_json::scripts;
 use crate::project_files::{ProjectFiles, within};
@@ -63,6 +63,12 @@ const NO_TEST: &str = "no test specified";
 
 /// How many levels below a directory tests of Python are looked for.
 const DEPTH: usize = 3;
+
+/// The most directories in which they are looked for.
+const MOST_SEARCHED: usize = 256;
+
+/// What a virtual environment of Python holds, whatever its name is.
+const ENVIRONMENT_MARKS: &[&str] = &["pyvenv.cfg", "conda-meta"];
 
 /// At most this many proposals are returned.
 const MOST: usize = 12;
@@ -192,7 +198,7 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
     for (script, _) in scripts(files, directory).iter().filter(|(name, text)| is_check(name) && !text.contains(NO_TEST)) {
         found.push(of_script(script, directory));
     }
-    if let Some(tests) = python_tests(files, directory, DEPTH) {
+    if let Some(tests) = python_tests(files, directory) {
         let below = tests.strip_prefix(directory).unwrap_or(&tests).trim_start_matches('/');
         let runner = python_test_runner();
         found.push(proposal(format!("tests in `{tests}`"), directory, runner, &["python", "-m", runner, below]));
@@ -220,25 +226,30 @@ fn cmake(files: &dyn ProjectFiles, directory: &str) -> Option<ProposedCheck> {
     Some(proposal(format!("`{path}`"), directory, "cmake", &["sh", "-c", &script]))
 }
 
-/// Returns the first directory with Python tests: `directory` itself or one below it. Returns `None` if there is none,
-/// or if the tests are in the project's root.
-fn python_tests(files: &dyn ProjectFiles, directory: &str, depth: usize) -> Option<String> {
-    if is_environment(files, directory) {
-        return None;
-    }
-    let names = files.names(directory);
+/// Returns the nearest directory with Python tests: `directory` itself or one below it. Returns `None` if there is none, or if the tests are
+/// in the project's root. This is asked before each run, so each directory is listed once, and nothing else is asked of it: a
+/// name with a dot is taken for that of a file, because no package of Python has one.
+fn python_tests(files: &dyn ProjectFiles, directory: &str) -> Option<String> {
     let is_test = |name: &String| name.starts_with("test_") && name.ends_with(".py") || name.ends_with("_test.py");
-    if names.iter().any(is_test) {
-        return (!directory.is_empty()).then(|| directory.to_owned());
+    let is_package = |name: &&String| !name.contains('.') && !NO_PACKAGES.contains(&name.as_str());
+    let mut level = vec![directory.to_owned()];
+    let mut left = MOST_SEARCHED;
+    for _ in 0..=DEPTH {
+        let mut below = Vec::new();
+        for path in level {
+            left = left.checked_sub(1)?;
+            let names = files.names(&path);
+            if names.iter().any(|name| ENVIRONMENT_MARKS.contains(&name.as_str())) {
+                continue;
+            }
+            if names.iter().any(is_test) {
+                return (!path.is_empty()).then_some(path);
+            }
+            below.extend(names.iter().filter(is_package).map(|name| within(&path, name)));
+        }
+        level = below;
     }
-    let deeper = depth.checked_sub(1)?;
-    let below = directories_in(files, directory);
-    below.iter().find_map(|path| python_tests(files, path, deeper))
-}
-
-/// Returns whether a directory holds a virtual environment of Python, whatever its name is.
-fn is_environment(files: &dyn ProjectFiles, directory: &str) -> bool {
-    files.exists(&within(directory, "pyvenv.cfg")) || files.exists(&within(directory, "conda-meta"))
+    None
 }
 
 /// Returns the name of the tool that runs tests and is a Python package.
@@ -295,6 +306,46 @@ mod tests {
             files.1.get()
         };
         assert_eq!(reads(1), reads(20));
+    }
+
+    #[test]
+    fn tests_of_python_are_looked_for_in_a_few_directories_and_nothing_else_is_asked_of_them() {
+        struct Listed(FakeFiles, std::cell::Cell<(usize, usize)>);
+        impl Listed {
+            fn count(&self, of_listings: usize, of_others: usize) {
+                let (listings, others) = self.1.get();
+                self.1.set((listings + of_listings, others + of_others));
+            }
+        }
+        impl ProjectFiles for Listed {
+            fn read(&self, path: &str) -> Option<Vec<u8>> {
+                self.count(0, 1);
+                self.0.read(path)
+            }
+            fn exists(&self, path: &str) -> bool {
+                self.count(0, 1);
+                self.0.exists(path)
+            }
+            fn is_directory(&self, path: &str) -> bool {
+                self.count(0, 1);
+                self.0.is_directory(path)
+            }
+            fn names(&self, directory: &str) -> Vec<String> {
+                self.count(1, 0);
+                self.0.names(directory)
+            }
+        }
+        let asked = |directories: usize, more: &[(&str, &str)]| {
+            let paths: Vec<String> = (0..directories).map(|number| format!("src/p{number}/mod.py")).collect();
+            let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).chain(more.iter().copied()).collect();
+            let files = Listed(FakeFiles::of(&files), std::cell::Cell::default());
+            (python_tests(&files, ""), files.1.get())
+        };
+        assert_eq!(asked(100, &[("tests/test_a.py", "")]), (Some("tests".to_owned()), (3, 0)), "the nearest one");
+        assert_eq!(asked(100, &[("src/p7/deep/test_a.py", "")]), (Some("src/p7/deep".to_owned()), (103, 0)));
+        assert_eq!(asked(100, &[("a/b/c/d/test_a.py", "")]).0, None, "too deep");
+        assert_eq!(asked(100, &[("env/pyvenv.cfg", ""), ("env/test_a.py", "")]).0, None);
+        assert_eq!(asked(1000, &[]), (None, (MOST_SEARCHED, 0)));
     }
 
     #[test]
