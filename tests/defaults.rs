@@ -29,7 +29,12 @@ echo '[{\"filePath\":\"/a.ts\",\"messages\":[],\"errorCount\":0,\"warningCount\"
 
 /// Returns a project in which pytest, tsc and eslint are found, without a `proctor.toml`.
 fn project() -> Project {
-    let tool = |text: &str| format!("#!/bin/sh\n{BEGIN}{text}");
+    project_with(BEGIN)
+}
+
+/// The same with another beginning of the stand-ins.
+fn project_with(begin: &str) -> Project {
+    let tool = |text: &str| format!("#!/bin/sh\n{begin}{text}");
     Project::new()
         .file("pytest.ini", "[pytest]\n")
         .file("tsconfig.json", "{}")
@@ -90,8 +95,42 @@ fn with_what_init_writes_a_save_starts_the_checks_that_read_such_files_and_docum
     assert_eq!(project.store().report("default")["executionSummary"]["overallStatus"], "SUCCESS");
 }
 
+/// Returns the names of the checks that the last run carried out itself, sorted.
+fn carried_out_last(project: &Project) -> Vec<String> {
+    let report = project.store().report("default");
+    let results = report["stepExecution"]["results"].as_array().expect("the checks").clone();
+    let executed = results.iter().filter(|result| result["disposition"] == "EXECUTED");
+    let mut names: Vec<String> = executed.map(|result| result["name"].as_str().expect("a name").to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// What proctor does by itself is no rule that anybody approves: before and after it, the plan is the same one.
 #[test]
-fn what_is_found_without_a_file_runs_at_every_save_side_by_side() {
+fn without_a_file_a_save_starts_what_init_would_write() {
+    let project = project_with("begin() { :; }\n");
+    let mut watch = project.watch(["."]);
+    next_verdict(&project, &mut watch);
+    let plan = project.store().report("default")["testSpecification"]["planDigest"].clone();
+    assert_eq!(carried_out_last(&project), ["eslint", "pytest", "tsc"]);
+    project.save("README.md", "documentation\n");
+    watch.wait_for_line("the notice", LATE, |line| line == NOTICE);
+    for (path, expected) in [("shop/cart.py", &["pytest"][..]), ("web/table.ts", &["eslint", "tsc"])] {
+        project.save(path, "one = 1\n");
+        next_verdict(&project, &mut watch);
+        assert_eq!(carried_out_last(&project), expected, "{path}");
+    }
+    watch.interrupt();
+    project.proctor(["wait", "--fresh"]).success();
+    // A run by a file without checks of its own is by the same rules, and by its own settings it starts everything.
+    project.save("proctor.toml", "[watch]\n");
+    let run = project.proctor(["run"]).success();
+    assert!(!run.stdout.contains("changed rules"), "{}", run.snapshot());
+    assert_eq!(project.store().report("default")["testSpecification"]["planDigest"], plan);
+}
+
+#[test]
+fn what_is_found_beside_a_file_without_checks_runs_at_every_save_side_by_side() {
     let project = project();
     project.save("proctor.toml", &format!("{WRITES_TO_SHARED}{THREE}"));
     // pytest waits for tsc, and tsc and eslint for each other: none of the three could end if they ran one by one.

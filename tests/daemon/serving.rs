@@ -41,6 +41,41 @@ fn a_save_leads_to_a_verdict_and_a_wait_answers_for_the_tree_with_it() {
 }
 
 #[test]
+fn a_question_about_one_root_is_answered_about_it_alone() {
+    let project = project("true");
+    let _daemon = start_serving(&project);
+    for (name, is_watched) in [("watched", true), ("registered", false)] {
+        let other = project.root().join(name);
+        std::fs::create_dir(&other).expect("the directory is ours");
+        std::fs::write(other.join("proctor.toml"), settings("true")).expect("the directory is ours");
+        let other = other.display().to_string();
+        if is_watched {
+            project.proctor(["service", "add", &other]).success();
+        } else {
+            project.proctor(["run", &other]).success();
+        }
+    }
+    project.proctor(["wait", "--fresh"]).success();
+    let root = project.path().display().to_string();
+    let unwatched = project.root().join("registered").display().to_string();
+    for (path, all) in [("status", 2), ("projects", 3)] {
+        let about = |query: &str| {
+            let (code, answer) = ask(&project, &format!("GET /v1/{path}{query}"), "");
+            let projects = answer["projects"].as_array().cloned().unwrap_or_default();
+            (code, projects.iter().filter_map(|one| one["root"].as_str().map(str::to_owned)).collect::<Vec<_>>())
+        };
+        assert_eq!(about("").1.len(), all, "{path}");
+        assert_eq!(about(&format!("?root={root}")), (200, vec![root.clone()]), "{path}");
+        for other in [unwatched.as_str(), "/nowhere"] {
+            assert_eq!(about(&format!("?root={other}")), (200, Vec::new()), "{path} {other}");
+        }
+        assert_eq!(about("?root=shop").0, 400, "{path}");
+    }
+    let listed = project.proctor(["service", "list", "--json"]).success().json();
+    assert_eq!(listed["projects"].as_array().map(Vec::len), Some(3), "{listed:#}");
+}
+
+#[test]
 fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
     let project = project("echo hello; exit 1");
     let here = project.proctor(["run"]).failure();

@@ -106,17 +106,23 @@ const fn delete(name: RouteName, path: &'static str) -> Route {
     Route { method: MethodV1::Delete, ..get(name, path) }
 }
 
+/// The parameter of a question about all projects that asks about one alone. Other projects then cost nothing.
+const ONE_ROOT: &[ParameterV1] =
+    &[ParameterV1 { name: "root", values: "a project's directory, percent-encoded", default: "all projects" }];
+
 /// Every route of the control socket. The service answers these, and `proctor generate api` describes them.
 pub const ROUTES: &[Route] = &[
     Route {
-        summary: "How the verdicts of all served projects stand to their trees as they are now, by a look at what the watchers heard of. \
-                  A write that makes no event (through a mapping, or by a name outside of the tree) is in it after the next sweep; \
-                  …/verdict looks at the whole tree.",
+        summary: "How the verdicts of all served projects, or of the one at `root`, stand to their trees as they are now, by a look at what \
+                  the watchers heard of. A write that makes no event (through a mapping, or by a name outside of the tree) is in it after \
+                  the next sweep; …/verdict looks at the whole tree.",
+        parameters: ONE_ROOT,
         ..get(RouteName::Status, "/v1/status")
     },
     Route {
         summary: "Every registered project: whether the service watches it and how, what goes on, and the last verdict by the ledger. \
-                  No tree is looked at.",
+                  With `root`: the watched project there, if there is one. No tree is looked at.",
+        parameters: ONE_ROOT,
         ..get(RouteName::Projects, "/v1/projects")
     },
     Route {
@@ -333,6 +339,7 @@ fn first_value(values: &str) -> &str {
     match values {
         "a task's id" => "default",
         "a path in the project, percent-encoded" => "src/app.py",
+        "a project's directory, percent-encoded" => "/home/me/shop",
         "a run's id or number" => "42",
         "a test's key or whole name, percent-encoded" => "$KEY",
         _ if values.starts_with("a duration") => "60s",

@@ -1,5 +1,6 @@
 //! Finds out whether the service watches a project. If the service cannot be used, a command does the work itself.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use proctor_api::{ErrorKindV1, MethodV1, PageRequestV1, PageTicketV1, ProjectV1, ProjectsV1};
 use proctor_evidence::serving_process;
-use proctor_model::{CommandExit, Serving};
+use proctor_model::{CommandExit, Serving, encode_percent};
 
 /// The time limit for requests that the service answers at once.
 pub const AT_ONCE: Duration = Duration::from_secs(10);
@@ -41,15 +42,26 @@ fn ask_within<A: DeserializeOwned>(environment: &Environment, path: &str, within
     }
 }
 
-/// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
-/// properly.
-pub fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
-    listening_within(environment, AT_ONCE)
+/// Returns a client of the service; `None` if no service listens, or if it does not answer properly.
+pub fn listening(environment: &Environment) -> Option<Client> {
+    // No project has this root, so nothing is read.
+    ask_if_listening::<ProjectsV1>(environment, &at_root("/v1/projects", Path::new("/proc")))?;
+    client(environment)
 }
 
-fn listening_within(environment: &Environment, within: Duration) -> Option<(Client, Vec<ProjectV1>)> {
-    let answer = ask_within::<ProjectsV1>(environment, "/v1/projects", within)?;
-    Some((client(environment)?, answer.projects))
+/// Returns every project as the service lists it; `None` if no service listens, or if it does not answer properly.
+pub fn list_projects(environment: &Environment) -> Option<Vec<ProjectV1>> {
+    ask_if_listening::<ProjectsV1>(environment, "/v1/projects").map(|answer| answer.projects)
+}
+
+/// Returns whether a service serves this store.
+pub fn serves_store(environment: &Environment) -> bool {
+    serving_process(environment.state_root()).is_some()
+}
+
+/// Returns the path of a request about the project at a root alone.
+pub fn at_root(path: &str, root: &Path) -> String {
+    format!("{path}?root={}", encode_percent(root.as_os_str().as_bytes(), "/"))
 }
 
 /// Asks the service for a ticket to the page, at this place of it; `None` if no service listens.
@@ -81,10 +93,10 @@ pub fn serving(environment: &Environment, root: &Path) -> Option<ServedProject> 
 
 /// The same for a caller that has less time.
 pub fn serving_within(environment: &Environment, root: &Path, within: Duration) -> Option<ServedProject> {
-    let (client, projects) = listening_within(environment, within)?;
+    let answer = ask_within::<ProjectsV1>(environment, &at_root("/v1/projects", root), within)?;
     let root = root.to_string_lossy();
-    let project = projects.into_iter().find(|project| project.serving == Serving::Served && project.root == root)?;
-    Some(ServedProject { client, project })
+    let is_it = |project: &ProjectV1| project.serving == Serving::Served && project.root == root;
+    Some(ServedProject { project: answer.projects.into_iter().find(is_it)?, client: client(environment)? })
 }
 
 /// Prints a note that the service cannot be used and that this command does the work itself.

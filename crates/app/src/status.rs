@@ -31,7 +31,8 @@ pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&Ta
         register_linked_work_tree(environment, root)?;
     }
     // The service knows no values of this command line.
-    let of_service = if environment.values().is_empty() { serving::ask_if_listening(environment, "/v1/status") } else { None };
+    let question = root.as_ref().map_or_else(|| "/v1/status".to_owned(), |root| serving::at_root("/v1/status", root));
+    let of_service = if environment.values().is_empty() { serving::ask_if_listening(environment, &question) } else { None };
     let mut status = of_service.unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match root {
         Some(root) => vec![root],
@@ -70,7 +71,7 @@ fn narrow_to_task(environment: &Environment, project: ProjectStatusV1, task: Opt
     if project.tasks.iter().any(|status| status.task == *task) {
         return project;
     }
-    let Some((client, _)) = serving::listening(environment) else { return project };
+    let Some(client) = serving::listening(environment) else { return project };
     match client.ask::<AnswerV1>(MethodV1::Get, &format!("/v1/projects/{id}/verdict?task={task}"), AT_ONCE) {
         Ok(answer) => answer.project,
         Err(error) => {

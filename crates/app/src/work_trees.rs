@@ -48,7 +48,7 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
     };
     match (serving, serving::listening(environment)) {
         (Serving::NotServed, _) => {}
-        (Serving::Served, Some((client, _))) => {
+        (Serving::Served, Some(client)) => {
             let request = AddRequestV1 { root: loaded.root.display().to_string() };
             let added = client.send::<AddedV1>(MethodV1::Post, "/v1/projects", &request, settings.lock_wait + MARGIN);
             added.map_err(|error| serving::from_client_error(&error))?.notes.iter().for_each(|line| environment.note(line));

@@ -43,9 +43,8 @@ pub fn read_signed_lines(
 ) -> Result<LedgerLines, EvidenceError> {
     let mut lines = read_lines(store, project, offset)?;
     lines.signatures = SignatureCheck::On { store: store.clone(), project: project.clone(), keys: None };
-    if offset > 0 {
-        let path = store.ledger_path(project);
-        let bytes = read_line_before(&LedgerFile::open(&path)?, offset)?;
+    if let Some(reader) = lines.reader.as_ref().filter(|_| offset > 0) {
+        let bytes = read_line_before(&reader.get_ref().ledger, offset)?;
         let line = parse_line(&bytes).map_err(|problem| lines.refuse_last(problem))?;
         if !is_expected(&line) {
             return Err(lines.refuse_last(LineProblem::Replaced));

@@ -142,6 +142,14 @@ fn count_lines(ledger: &LedgerFile, length: u64) -> Result<u64, EvidenceError> {
 
 /// Returns the line whose newline is the byte before `end`, without that newline.
 pub(super) fn read_line_before(ledger: &LedgerFile, end: u64) -> Result<Vec<u8>, EvidenceError> {
+    let from = (end - 1).saturating_sub(CHUNK);
+    let mut chunk = vec![0_u8; usize::try_from(end - 1 - from).expect("a chunk is small")];
+    ledger.read_exact_at(&mut chunk, from)?;
+    if let Some(newline) = memchr::memrchr(b'\n', &chunk) {
+        chunk.drain(..=newline);
+        return Ok(chunk);
+    }
+    // The line is the first one, or longer than most.
     let start = find_line_start(ledger, end - 1)?;
     let length = usize::try_from(end - 1 - start).expect("a line is not longer than the longest line");
     let mut line = vec![0_u8; length];
@@ -158,7 +166,7 @@ pub(super) fn find_line_start(ledger: &LedgerFile, end: u64) -> Result<u64, Evid
         let start = cursor.saturating_sub(CHUNK);
         chunk.resize(usize::try_from(cursor - start).expect("a chunk is small"), 0);
         ledger.read_exact_at(&mut chunk, start)?;
-        if let Some(newline) = chunk.iter().rposition(|byte| *byte == b'\n') {
+        if let Some(newline) = memchr::memrchr(b'\n', &chunk) {
             return Ok(start + newline as u64 + 1);
         }
         if end - start > LONGEST_LINE {

@@ -68,7 +68,7 @@ impl Tables {
         project: &ProjectId,
         sealing: Option<&IndexSealing>,
     ) -> Result<(), IndexError> {
-        match self.check_seal(project, sealing)? {
+        match self.check_seal(project, sealing, &mut None)? {
             SealCheck::Sealed(_) => {}
             // Whoever edits rows could empty their seal too, so a store that can sign does not sign such rows.
             SealCheck::Unsigned if sealing.is_some_and(|sealing| (sealing.sign)(b"proctor-index-probe").is_some()) => {

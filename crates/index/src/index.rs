@@ -353,15 +353,19 @@ impl FileState {
 
 /// The state in which a ledger and the index were when the index had every line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct CurrentState {
+pub(super) struct CurrentState {
     ledger: FileState,
     index: [Option<FileState>; 2],
     changes_by_others: i64,
     own_changes: u64,
 }
 
+/// The state in which a ledger and the index were before a seal was checked; without a value if there is no ledger.
+#[derive(Debug)]
+pub struct CheckedState(pub(super) Option<CurrentState>);
+
 impl Tables {
-    fn state(&self, ledger: &Path) -> Result<Option<CurrentState>, IndexError> {
+    pub(super) fn state(&self, ledger: &Path) -> Result<Option<CurrentState>, IndexError> {
         let Some(ledger) = FileState::of(ledger) else { return Ok(None) };
         let path = &self.reader.path;
         Ok(Some(CurrentState {
@@ -390,6 +394,13 @@ impl StoreIndex {
             None => known.remove(project),
         };
         Ok(())
+    }
+
+    /// Notes that the index has every line of a ledger: its last applied line ends at `end`, and the seal of the project's rows was right
+    /// after the files had this state. What was changed since then is found by [`Self::is_current`].
+    pub fn note_checked(&self, project: &ProjectId, CheckedState(before): CheckedState, end: u64) {
+        let is_whole = |state: &CurrentState| state.ledger.size == end;
+        before.filter(is_whole).map(|state| self.current.borrow_mut().insert(project.clone(), state));
     }
 
     /// Returns whether neither the ledger at `ledger` nor the index was changed since [`Self::note_current`].

@@ -56,7 +56,7 @@ pub use approvals::ApprovalJudge;
 pub use checkpoints::{CheckpointError, Checkpoints, KeptCheckpoint};
 pub use compare::{IndexDifference, IndexReader, RowDifference};
 pub use error::IndexError;
-pub use index::{AllLedgerLines, IndexRepair, OpenedStoreIndex, StoreIndex};
+pub use index::{AllLedgerLines, CheckedState, IndexRepair, OpenedStoreIndex, StoreIndex};
 pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, ProjectMismatch};
 pub use query::{IndexedRun, RunsJudgedBy, SealedHashes};
 pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};

@@ -14,11 +14,13 @@
 //!
 //! An older state of the file with its own seal is no danger: the lines after its position are applied again.
 
+use std::path::PathBuf;
+
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension as _, Params, Statement, params};
 
 use crate::tables::Tables;
-use crate::{IndexError, StoreIndex};
+use crate::{CheckedState, IndexError, StoreIndex};
 use proctor_model::{Digest, LedgerLine, ProjectId, Sequence};
 
 /// The tables that a seal covers as a whole, with the column that has the project's id, in the order of the signed bytes.
@@ -100,19 +102,26 @@ impl StoreIndex {
         self.sealing = Some(sealing);
     }
 
-    /// Compares the rows of a project with their seal.
+    /// Compares the rows of projects with their seals. Each project comes with the path of its ledger. With each answer comes the state
+    /// in which the files were before, for [`StoreIndex::note_checked`].
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn check_seal(&self, project: &ProjectId) -> Result<SealCheck, IndexError> {
+    pub fn check_seals(&self, projects: &[(ProjectId, PathBuf)]) -> Result<Vec<(SealCheck, CheckedState)>, IndexError> {
         let sealing = self.sealing.as_ref();
         self.query(|tables| {
             let refused = |source| tables.reader.refused("read", source);
             // All queries have to see the same state of the file.
             let transaction = tables.connection.unchecked_transaction().map_err(refused)?;
-            let check = tables.check_seal(project, sealing);
+            let mut covered = None;
+            let mut check = |(project, ledger): &(ProjectId, PathBuf)| {
+                let before = tables.state(ledger)?;
+                Ok((tables.check_seal(project, sealing, &mut covered)?, CheckedState(before)))
+            };
+            let checks = projects.iter().map(&mut check).collect();
+            drop(covered);
             transaction.finish().map_err(refused)?;
-            check
+            checks
         })
     }
 
@@ -129,15 +138,25 @@ impl StoreIndex {
 
 impl Tables {
     /// Compares the rows of a project with their seal. The caller has begun a transaction.
-    pub(super) fn check_seal(&self, project: &ProjectId, sealing: Option<&IndexSealing>) -> Result<SealCheck, IndexError> {
-        match self.compare_with_seal(project, sealing) {
+    pub(super) fn check_seal<'c>(
+        &'c self,
+        project: &ProjectId,
+        sealing: Option<&IndexSealing>,
+        covered: &mut Option<CoveredRows<'c>>,
+    ) -> Result<SealCheck, IndexError> {
+        match self.compare_with_seal(project, sealing, covered) {
             // proctor writes no such value, so another program did.
             Err(IndexError::Foreign { .. } | IndexError::Value { .. }) => Ok(SealCheck::Changed),
             check => check,
         }
     }
 
-    fn compare_with_seal(&self, project: &ProjectId, sealing: Option<&IndexSealing>) -> Result<SealCheck, IndexError> {
+    fn compare_with_seal<'c>(
+        &'c self,
+        project: &ProjectId,
+        sealing: Option<&IndexSealing>,
+        covered: &mut Option<CoveredRows<'c>>,
+    ) -> Result<SealCheck, IndexError> {
         let Some((sequence, end)) = self.position(project)? else { return Ok(SealCheck::Empty) };
         let Some(sealing) = sealing else { return Ok(SealCheck::Unsigned) };
         let statement = "SELECT line, signature FROM seals WHERE project = ?1";
@@ -151,7 +170,7 @@ impl Tables {
         }
         let mark = self.reader.word::<Digest>("digest", mark)?;
         let applied = AppliedLine { sequence, end, mark };
-        let message = self.message(project, &applied)?;
+        let message = self.message(project, &applied, covered)?;
         Ok(if (sealing.verify)(&message, &signature) { SealCheck::Sealed(applied) } else { SealCheck::Changed })
     }
 
@@ -162,38 +181,72 @@ impl Tables {
         applied: &AppliedLine,
         sealing: &IndexSealing,
     ) -> Result<(), IndexError> {
-        let signature = (sealing.sign)(&self.message(project, applied)?).unwrap_or_default();
+        let signature = (sealing.sign)(&self.message(project, applied, &mut None)?).unwrap_or_default();
         let statement = "INSERT OR REPLACE INTO seals (project, line, signature) VALUES (?1, ?2, ?3)";
         let values = params![project.as_str(), applied.mark.hex(), signature];
         self.connection.execute(statement, values).map(drop).map_err(|source| self.reader.refused("write", source))
     }
 
     /// Returns the bytes that a seal signs.
-    fn message(&self, project: &ProjectId, applied: &AppliedLine) -> Result<Vec<u8>, IndexError> {
-        let rows = self.read(|index| covered_rows(&index.connection, project))?;
+    fn message<'c>(
+        &'c self,
+        project: &ProjectId,
+        applied: &AppliedLine,
+        covered: &mut Option<CoveredRows<'c>>,
+    ) -> Result<Vec<u8>, IndexError> {
+        let rows = self.connection_rows(project, covered).map_err(|source| self.reader.refused("read", source))?;
         let AppliedLine { sequence, end, mark } = applied;
         let text = format!("proctor-index-v1 {project} {} {end} {} {}", sequence.0, mark.hex(), Digest::of(&rows).hex());
         Ok(text.into_bytes())
     }
-}
 
-/// Returns the rows that a seal covers, one after the other, so that different rows never give the same bytes.
-fn covered_rows(connection: &Connection, project: &ProjectId) -> rusqlite::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let own = params![project.as_str()];
-    for (table, column) in WHOLE_TABLES {
-        let mut statement = connection.prepare(&format!("SELECT * FROM {table} WHERE {column} = ?1"))?;
-        add_rows(&mut statement, own, &mut bytes)?;
-    }
-    let tasks: Vec<String> = connection.prepare(TASKS)?.query_map(own, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    for statement in [LAST_RUN, LAST_APPROVED_RUN, NEWEST_RUNS] {
-        let mut statement = connection.prepare(statement)?;
-        for task in &tasks {
-            add_rows(&mut statement, params![project.as_str(), task], &mut bytes)?;
+    fn connection_rows<'c>(&'c self, project: &ProjectId, covered: &mut Option<CoveredRows<'c>>) -> rusqlite::Result<Vec<u8>> {
+        match covered {
+            Some(covered) => covered.read(project),
+            None => covered.insert(CoveredRows::prepare(&self.connection)?).read(project),
         }
     }
-    add_rows(&mut connection.prepare(NEWEST_SEALED)?, own, &mut bytes)?;
-    Ok(bytes)
+}
+
+/// The statements that read the rows which a seal covers. Preparing them takes longer than reading a project's rows, so they are prepared
+/// once for all projects that are asked about.
+pub(super) struct CoveredRows<'c> {
+    whole_tables: Vec<Statement<'c>>,
+    tasks: Statement<'c>,
+    of_tasks: Vec<Statement<'c>>,
+    newest_sealed: Statement<'c>,
+}
+
+impl<'c> CoveredRows<'c> {
+    fn prepare(connection: &'c Connection) -> rusqlite::Result<Self> {
+        let whole = WHOLE_TABLES.map(|(table, column)| format!("SELECT * FROM {table} WHERE {column} = ?1"));
+        Ok(Self {
+            whole_tables: whole.iter().map(|statement| connection.prepare(statement)).collect::<Result<_, _>>()?,
+            tasks: connection.prepare(TASKS)?,
+            of_tasks: [LAST_RUN, LAST_APPROVED_RUN, NEWEST_RUNS]
+                .map(|it| connection.prepare(it))
+                .into_iter()
+                .collect::<Result<_, _>>()?,
+            newest_sealed: connection.prepare(NEWEST_SEALED)?,
+        })
+    }
+
+    /// Returns the rows of a project, one after the other, so that different rows never give the same bytes.
+    fn read(&mut self, project: &ProjectId) -> rusqlite::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let own = params![project.as_str()];
+        for statement in &mut self.whole_tables {
+            add_rows(statement, own, &mut bytes)?;
+        }
+        let tasks: Vec<String> = self.tasks.query_map(own, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        for statement in &mut self.of_tasks {
+            for task in &tasks {
+                add_rows(statement, params![project.as_str(), task], &mut bytes)?;
+            }
+        }
+        add_rows(&mut self.newest_sealed, own, &mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 /// Appends the rows of a query. Each value has its type and length in front.

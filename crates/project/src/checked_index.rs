@@ -9,7 +9,7 @@
 use crate::error::ProjectError;
 use crate::repaired_index::open_index;
 use proctor_evidence::{self as evidence, EvidenceError, LedgerLines, Store};
-use proctor_index::{AppliedLine, IndexError, SealCheck, StoreIndex, line_mark};
+use proctor_index::{AppliedLine, CheckedState, IndexError, SealCheck, StoreIndex, line_mark};
 use proctor_model::{LedgerLine, ProjectId};
 
 /// Updates the index with the lines that a project's ledger has and the index lacks.
@@ -21,11 +21,23 @@ pub(crate) fn catch_up(store: &Store, index: &mut StoreIndex, project: &ProjectI
     if index.is_current(project, &ledger)? {
         return Ok(());
     }
-    match index.check_seal(project)? {
+    let checks = index.check_seals(&[(project.clone(), ledger)])?;
+    checks.into_iter().try_for_each(|check| catch_up_checked(store, index, project, check))
+}
+
+/// Updates the index with the lines of a project's ledger after the seal of its rows was checked.
+fn catch_up_checked(
+    store: &Store,
+    index: &mut StoreIndex,
+    project: &ProjectId,
+    (seal, before): (SealCheck, CheckedState),
+) -> Result<(), ProjectError> {
+    match seal {
         SealCheck::Empty => apply_from(store, index, project, None),
         SealCheck::Sealed(applied) => {
             apply_from(store, index, project, Some(&applied))?;
-            index.note_current(project, &ledger).map_err(ProjectError::Index)
+            index.note_checked(project, before, applied.end);
+            Ok(())
         }
         SealCheck::Changed => {
             index.say_changed(project);
@@ -131,10 +143,17 @@ pub(crate) fn name_unreadable(index: &StoreIndex, ledger: &UnreadableLedger) {
 }
 
 fn catch_up_each(store: &Store, index: &mut StoreIndex, projects: &[ProjectId]) -> Result<Vec<UnreadableLedger>, ProjectError> {
-    let mut unreadable = Vec::new();
+    let (mut unreadable, mut stale) = (Vec::new(), Vec::new());
     for project in projects {
-        match catch_up(store, index, project) {
-            Err(error @ ProjectError::Evidence(_)) => unreadable.push(UnreadableLedger { project: project.clone(), error }),
+        let ledger = store.ledger_path(project);
+        if !index.is_current(project, &ledger)? {
+            stale.push((project.clone(), ledger));
+        }
+    }
+    let checks = index.check_seals(&stale)?;
+    for ((project, _), check) in stale.into_iter().zip(checks) {
+        match catch_up_checked(store, index, &project, check) {
+            Err(error @ ProjectError::Evidence(_)) => unreadable.push(UnreadableLedger { project, error }),
             outcome => outcome?,
         }
     }

@@ -10,7 +10,7 @@ use crate::repaired_index::open_index;
 use crate::request::ProjectScope;
 use crate::store_reader::StoreReader;
 use proctor_evidence::{Ledger, LedgerLookup, Store};
-use proctor_model::{ClaimRecord, LedgerBody, ProjectId, Timestamp};
+use proctor_model::{ClaimRecord, LedgerBody, ProjectId, Sequence, Timestamp};
 use proctor_sandbox::process::clock;
 
 /// How many lines of a ledger are searched for claims, from its end.
@@ -39,16 +39,19 @@ pub fn record_claim(state_root: &Path, scope: &ProjectScope, claim: ClaimRecord,
 }
 
 impl StoreReader {
-    /// Returns the claims that the newest lines of a project's ledger record, newest first, with their times. Each line's signature and
-    /// its place in the chain are checked.
+    /// Returns the claims that a project's ledger records after a run's line, newest first, with their times. Each line's signature and
+    /// its place in the chain are checked. Older lines are not read.
     ///
     /// # Errors
     /// When the ledger cannot be read, or a line is not as proctor wrote it.
-    pub fn refuted_claims(&self, project: &ProjectId) -> Result<Vec<(Timestamp, ClaimRecord)>, ProjectError> {
+    pub fn refuted_claims(&self, project: &ProjectId, after: Sequence) -> Result<Vec<(Timestamp, ClaimRecord)>, ProjectError> {
         let ledger = LedgerLookup::open(&self.store, project)?;
         let mut claims = Vec::new();
         for line in ledger.newest().take(SEARCHED_LINES) {
             let line = line?;
+            if line.sequence <= after {
+                break;
+            }
             if let LedgerBody::Claim(record) = line.body {
                 claims.push((line.time, record));
             }

@@ -23,7 +23,7 @@ use proctor_api::{AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV
 use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment, status};
 use proctor_model::{CommandExit, ProjectId, ProjectStatus, TaskId};
-use proctor_project::{ProjectError, StoreReader};
+use proctor_project::{ProjectError, RegisteredProject, StoreReader};
 use proctor_sandbox::process::clock;
 use proctor_tree::watch::WatchHub;
 
@@ -129,9 +129,9 @@ impl EventHost for StoreHost {
 impl StoreHost {
     fn answer(&mut self, call: Call) {
         match call {
-            Call::Projects(reply) => drop(reply.send(self.projects())),
-            Call::Watched(reply) => {
-                let projects = self.archive.projects().map_err(|error| from_run_error(&error));
+            Call::Projects { root, reply } => drop(reply.send(self.projects(root.as_deref()))),
+            Call::Watched { root, reply } => {
+                let projects = self.registered(root.as_deref());
                 drop(reply.send(projects.map(|projects| projects.into_iter().map(|project| project.id).collect())));
             }
             Call::Verdict { project, task, reply, .. } => self.verdict(&project, task, reply),
@@ -154,10 +154,16 @@ impl StoreHost {
         }
     }
 
-    fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
+    /// Returns the registered projects, or those at a root.
+    fn registered(&mut self, root: Option<&Path>) -> Result<Vec<RegisteredProject>, ErrorV1> {
+        let mut registered = self.archive.projects().map_err(|error| from_run_error(&error))?;
+        registered.retain(|project| root.is_none_or(|root| Path::new(&project.path) == root));
+        Ok(registered)
+    }
+
+    fn projects(&mut self, root: Option<&Path>) -> Result<ProjectsV1, ErrorV1> {
         let mut projects = Vec::new();
-        let registered = self.archive.projects().map_err(|error| from_run_error(&error))?;
-        for project in registered.into_iter().filter(|project| !project.was_removed_by_git()) {
+        for project in self.registered(root)?.into_iter().filter(|project| !project.was_removed_by_git()) {
             // One project that cannot be read must not hide the others.
             let listed = list_by_ledger(&mut self.archive, &project);
             projects.push(listed.unwrap_or_else(|_| ProjectV1::new(project.id, Path::new(&project.path), project.serving)));

@@ -4,8 +4,6 @@
 //! task is stale until the check has run. So they leave out what seldom matters, such as documentation, and are generous
 //! otherwise.
 
-use globset::{Glob, GlobMatcher};
-
 use crate::table::row_of;
 use proctor_model::Tool;
 
@@ -43,19 +41,37 @@ pub fn proposed_paths(tool: Tool) -> Vec<String> {
     if triggers.is_empty() {
         return Vec::new();
     }
-    let named: Vec<_> = triggers.iter().map(|glob| glob_matcher(glob)).collect();
-    let is_named = |pattern: &&&str| named.iter().any(|glob| glob.is_match(pattern.replace('*', "x")));
-    let configuration = tool.configuration().iter().filter(|pattern| !is_named(pattern));
+    let configuration = tool.configuration().iter().filter(|pattern| !triggers.iter().any(|glob| names_ending_of(glob, pattern)));
     triggers.iter().map(ToString::to_string).chain(configuration.map(|pattern| format!("**/{pattern}"))).collect()
 }
 
-fn glob_matcher(glob: &str) -> GlobMatcher {
-    Glob::new(glob).expect("the rows hold globs, as a test shows").compile_matcher()
+/// Returns whether a glob of the form `**/*.{a,b}` names the ending of a file. Compiling a glob would take longer than a run may wait.
+fn names_ending_of(glob: &str, file: &str) -> bool {
+    let endings = glob.strip_prefix("**/*.{").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    file.rsplit_once('.').is_some_and(|(_, ending)| endings.split(',').any(|named| named == ending))
 }
 
 #[cfg(test)]
 mod tests {
+    use globset::{Glob, GlobMatcher};
+
     use super::*;
+
+    fn glob_matcher(glob: &str) -> GlobMatcher {
+        Glob::new(glob).expect("the rows hold globs").compile_matcher()
+    }
+
+    #[test]
+    fn a_configuration_file_is_left_out_exactly_where_a_glob_of_the_row_names_it() {
+        for tool in Tool::ALL {
+            let triggers = row_of(tool).triggers;
+            let is_named = |file: &str| triggers.iter().any(|glob| glob_matcher(glob).is_match(file.replace('*', "x")));
+            for file in tool.configuration().iter().filter(|_| !triggers.is_empty()) {
+                let is_proposed = proposed_paths(tool).contains(&format!("**/{file}"));
+                assert_eq!(is_proposed, !is_named(file), "{tool:?} {file}");
+            }
+        }
+    }
 
     /// Returns the tools whose checks a change of a file starts by the proposals.
     fn triggered_by(path: &str) -> Vec<&'static str> {

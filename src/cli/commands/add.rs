@@ -17,7 +17,7 @@ pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result
     // If it is unclear which project the directory is, the person is asked here: the service cannot ask.
     let opened = opening::open(environment, launcher, &loaded, options.identity.map(Into::into))?;
     let project = &opened.scope.project;
-    if let Some((client, _)) = serving::listening(environment) {
+    if let Some(client) = serving::listening(environment) {
         let request = AddRequestV1 { root: loaded.root.display().to_string() };
         let within = opened.settings.lock_wait + MARGIN;
         let added: AddedV1 =

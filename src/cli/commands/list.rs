@@ -16,24 +16,30 @@ use proctor_project::{RegisteredProject, StoreReader};
 use proctor_service::list_by_ledger;
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let mut archive = opening::open_archive(environment);
-    let read = |archive: &mut StoreReader| archive.projects().map_err(|error| super::from_run_error(&error));
-    let (mut registered, _full) =
-        opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
-    registered.retain(|project| !is_checkout(environment, Path::new(&project.path)) && !project.was_removed_by_git());
-    let mut watched = serving::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
-    let (mut projects, mut failure) = (Vec::new(), None);
-    for project in registered {
-        let known = watched.iter().position(|watched| watched.id == project.id && watched.standing.is_some());
-        projects.push(match known {
-            Some(position) => watched.swap_remove(position),
-            // One project that cannot be read must not hide the others.
-            None => describe(environment, &mut archive, &project).unwrap_or_else(|error| {
-                failure.get_or_insert(error);
-                ProjectV1::new(project.id, Path::new(&project.path), project.serving)
-            }),
-        });
+    // A service of another store may answer at the usual socket.
+    let of_service = serving::list_projects(environment).filter(|_| serving::serves_store(environment));
+    let (mut listed, mut failure) = (of_service.unwrap_or_default(), None);
+    // What the service described needs no look here.
+    if listed.is_empty() || listed.iter().any(|project| project.standing.is_none()) {
+        let mut archive = opening::open_archive(environment);
+        let read = |archive: &mut StoreReader| archive.projects().map_err(|error| super::from_run_error(&error));
+        let (mut registered, _full) =
+            opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
+        registered.retain(|project| !is_checkout(environment, Path::new(&project.path)) && !project.was_removed_by_git());
+        let mut described = std::mem::take(&mut listed);
+        described.retain(|project| project.standing.is_some());
+        for project in registered {
+            listed.push(match described.iter().position(|described| described.id == project.id) {
+                Some(position) => described.swap_remove(position),
+                // One project that cannot be read must not hide the others.
+                None => describe(environment, &mut archive, &project).unwrap_or_else(|error| {
+                    failure.get_or_insert(error);
+                    ProjectV1::new(project.id, Path::new(&project.path), project.serving)
+                }),
+            });
+        }
     }
+    let projects: Vec<_> = listed.into_iter().filter(|project| !is_checkout(environment, Path::new(&project.root))).collect();
     if options.json {
         render::document(&ProjectsV1 { projects });
     } else {

@@ -59,7 +59,8 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
         }
     }
     // The list of the runs is the answer; claims that cannot be read are left out of it.
-    let claims = archive.refuted_claims(&project).unwrap_or_default();
+    let oldest = runs.iter().map(|(run, _)| run.sequence).min();
+    let claims = oldest.map(|oldest| archive.refuted_claims(&project, oldest).unwrap_or_default()).unwrap_or_default();
     let here = LocalTime::of_now();
     for (run, logged) in &runs {
         render::line(&screen::log_line(run, Some(logged), &here));

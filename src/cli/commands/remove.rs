@@ -103,7 +103,7 @@ fn leave_alone(
         discard_snapshots(environment.state_root(), &project.id, lock_wait).map_err(|error| super::from_run_error(&error))?;
         return Ok(false);
     }
-    if let Some((client, _)) = serving::listening(environment) {
+    if let Some(client) = serving::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
         let _removed: ProjectV1 =
             client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| serving::from_client_error(&error))?;

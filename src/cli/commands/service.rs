@@ -190,7 +190,7 @@ fn served_projects(environment: &Environment) -> usize {
 
 /// Asks the running service for its version and for the projects that it cannot judge; `None` if none answers.
 fn running_service(environment: &Environment, program: &Path) -> Option<AnsweringService> {
-    let (client, _) = serving::listening(environment)?;
+    let client = serving::listening(environment)?;
     let status = client.ask::<StatusV1>(MethodV1::Get, "/v1/status", AT_ONCE).ok()?;
     let ServiceV1 { pid, version, .. } = status.service?;
     let troubled = status.projects.into_iter().filter_map(|project| Some((project.root, project.health?))).collect();
@@ -205,7 +205,7 @@ fn running_service(environment: &Environment, program: &Path) -> Option<Answerin
 fn wait_for_runs(environment: &Environment) {
     let begun = clock::monotonic();
     let mut is_told = false;
-    while let Some((_, projects)) = serving::listening(environment)
+    while let Some(projects) = serving::list_projects(environment)
         && projects.iter().any(|project| project.standing.as_ref().is_some_and(|standing| standing.doing == DoingV1::Running))
         && clock::monotonic().since(begun) < LONGEST_RUN
     {
@@ -221,7 +221,7 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
     let units = reachable(before)?;
     refuse_others(before, force, &[Ownership::Edited, Ownership::Foreign])?;
     if !units.socket.is_active()
-        && let Some((_, projects)) = serving::listening(environment)
+        && let Some(projects) = serving::list_projects(environment)
     {
         let message =
             format!("a service that was started by hand is running, with {}", screen::counted(projects.len() as u64, "project"));

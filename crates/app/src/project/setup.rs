@@ -212,7 +212,8 @@ pub fn reload(environment: &Environment, root: &Path) -> Result<LoadedProject, C
 
 /// Reads a project's configuration and makes the plan of the project's own checks. If only the plan is wrong, the
 /// configuration is still returned, because tasks of test specifications need no such plan. In a project without checks a
-/// save runs these tasks, unless the settings name others.
+/// save runs these tasks, unless the settings name others. Checks of a project without `proctor.toml` have the `paths`, `reuse` and order
+/// that `proctor init` would write.
 pub fn describe(environment: &Environment, root: &Path) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
     describe_again(environment, root, &mut LastSettings::default())
 }
@@ -223,12 +224,17 @@ pub fn describe_again(
     root: &Path,
     last: &mut LastSettings,
 ) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
-    let (mut configuration, _) = configuration_again(environment, root, last)?;
+    let (mut configuration, has_file) = configuration_again(environment, root, last)?;
     let files = DiskFiles::new(root);
-    let plan = spec::plan_again(&configuration, &files, &directory_name(root), &mut last.found).map_err(|problems| {
+    let mut plan = spec::plan_again(&configuration, &files, &directory_name(root), &mut last.found).map_err(|problems| {
         let reason = if spec::lacks_only_checks(&problems) { PlanlessReason::WithoutChecks } else { PlanlessReason::Wrong };
         Planless { reason, error: from_problems(&problems) }
     });
+    // Without a file, saves start what `proctor init` would write.
+    if let (Ok(plan), false) = (&mut plan, has_file) {
+        spec::propose_triggers(plan);
+        configuration.run.order = spec::propose_order(plan);
+    }
     if plan.as_ref().is_err_and(|planless| planless.reason == PlanlessReason::WithoutChecks) {
         configuration.watch.tasks = configuration.watch.tasks.without_checks();
     }

@@ -4,7 +4,9 @@
 //! which also contains the public key. Both the private and the public form are a fixed prefix and 32 bytes (RFC 8410,
 //! sections 4 and 7), so no library for ASN.1 is needed.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,6 +20,16 @@ const PRIVATE_LABEL: &str = "PRIVATE KEY";
 const PUBLIC_LABEL: &str = "PUBLIC KEY";
 /// The name of the algorithm Ed25519 in all formats of OpenSSH.
 pub(super) const SSH_ALGORITHM: &str = "ssh-ed25519";
+
+/// The digests of keys, signatures and messages that this process found to fit. The newest line of a ledger and the seal of its rows are
+/// asked about again and again, a check takes fifty times as long as a digest, and what fits once fits for ever.
+static FOUND_RIGHT: Mutex<BTreeSet<Digest>> = Mutex::new(BTreeSet::new());
+/// At most this many digests are kept (about 200 kB). Then they are forgotten.
+const MOST_FOUND: usize = 4096;
+
+fn found_right() -> MutexGuard<'static, BTreeSet<Digest>> {
+    FOUND_RIGHT.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Why a text could not be read as a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -122,8 +134,20 @@ impl PublicKey {
     /// Returns whether the signature is this key's signature of the message. Signatures that could fit several
     /// messages, such as those by weak keys, are refused.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
-        let signature = <[u8; 64]>::try_from(signature).map(|bytes| Signature::from_bytes(&bytes));
-        signature.is_ok_and(|signature| self.key.verify_strict(message, &signature).is_ok())
+        let Ok(signature) = <[u8; 64]>::try_from(signature) else { return false };
+        let question = Digest::of(&[self.key.as_bytes(), signature.as_slice(), message].concat());
+        if found_right().contains(&question) {
+            return true;
+        }
+        let is_right = self.key.verify_strict(message, &Signature::from_bytes(&signature)).is_ok();
+        if is_right {
+            let mut found = found_right();
+            if found.len() >= MOST_FOUND {
+                found.clear();
+            }
+            found.insert(question);
+        }
+        is_right
     }
 }
 
@@ -183,7 +207,8 @@ mod tests {
     fn only_the_message_that_was_signed_verifies() {
         let signer = Signer::from_seed(&SEED);
         let signature = signer.sign(b"message");
-        assert!(signer.public().verifies(b"message", &signature));
+        // The second answer is remembered, and holds for this message, signature and key alone.
+        assert!(signer.public().verifies(b"message", &signature) && signer.public().verifies(b"message", &signature));
         assert!(!signer.public().verifies(b"Message", &signature));
         assert!(!signer.public().verifies(b"message", &signature[1..]));
         assert!(!Signer::from_seed(&[7; 32]).public().verifies(b"message", &signature));

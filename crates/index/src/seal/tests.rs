@@ -1,9 +1,11 @@
 //! Rows that another program changed have no valid seal, whatever was changed.
 
+use std::path::PathBuf;
+
 use rusqlite::Connection;
 
 use crate::testing::{TestIndex, line, project, registration, run_record};
-use crate::{IndexError, IndexSealing, SealCheck};
+use crate::{IndexError, IndexSealing, SealCheck, StoreIndex};
 use proctor_model::{
     ActionId, Blocking, CheckOutcome, CheckRecord, Digest, LedgerBody, OverallStatus, ProjectId, RunRecord, Serving, TreeDigest,
 };
@@ -18,6 +20,14 @@ fn sealing() -> IndexSealing {
         verify: Box::new(move |bytes, signature| sign(bytes) == signature),
         changed: Box::new(|_: &ProjectId| ()),
         unreadable: Box::new(|_: &ProjectId, _: &str| ()),
+    }
+}
+
+impl StoreIndex {
+    /// Checks the seal of one project, which has no ledger here.
+    fn check_seal(&self, project: &ProjectId) -> Result<SealCheck, IndexError> {
+        let mut checks = self.check_seals(&[(project.clone(), PathBuf::new())])?;
+        Ok(checks.pop().expect("one was asked about").0)
     }
 }
 
@@ -149,4 +159,34 @@ fn a_write_by_another_connection_is_noticed_and_an_own_one_is_not() {
     assert_eq!(test.index.changes_by_others().unwrap(), before);
     change(&test, "UPDATE runs SET counts = 0 WHERE sequence = 20");
     assert_ne!(test.index.changes_by_others().unwrap(), before);
+}
+
+#[test]
+fn seals_that_are_checked_together_are_checked_one_by_one() {
+    let mut test = filled();
+    let till = "till-00000002";
+    test.append(till, registration(till, "/srv/till", 2, None));
+    change(&test, "UPDATE projects SET path = '/srv/other' WHERE id = 'till-00000002'");
+    let asked = [SHOP, till, "none-00000003", SHOP].map(|id| (project(id), PathBuf::new()));
+    let seals: Vec<SealCheck> = test.index.check_seals(&asked).unwrap().into_iter().map(|(seal, _)| seal).collect();
+    assert!(matches!(seals[..], [SealCheck::Sealed(_), SealCheck::Changed, SealCheck::Empty, SealCheck::Sealed(_)]), "{seals:?}");
+}
+
+#[test]
+fn what_another_program_changes_after_a_seal_was_checked_is_not_taken_for_checked() {
+    for is_changed in [false, true] {
+        let test = filled();
+        let ledger = test.path.with_file_name("ledger");
+        let (_, end) = test.index.position(&project(SHOP)).unwrap().expect("lines are applied");
+        std::fs::write(&ledger, vec![b'x'; usize::try_from(end).unwrap()]).unwrap();
+        let (seal, before) =
+            test.index.check_seals(&[(project(SHOP), ledger.clone())]).unwrap().pop().expect("it was asked about");
+        assert!(matches!(seal, SealCheck::Sealed(_)));
+        if is_changed {
+            change(&test, "UPDATE runs SET counts = 0");
+        }
+        test.index.note_checked(&project(SHOP), before, end);
+        assert_eq!(test.index.is_current(&project(SHOP), &ledger).unwrap(), !is_changed);
+        std::fs::remove_file(&ledger).unwrap();
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use proctor_model::{
     Action, ActionId, ActionPhase, ActionTerms, ActionWords, Digest, EvidenceCapture, NetworkAccess, OnSurvivors, Plan,
-    PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
+    PlanOrigin, PlanTerms, PolicySource, Reuse, TaskCriteria, ToolPolicy,
 };
 use proctor_tools::without_runner;
 
@@ -111,11 +111,17 @@ fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
         retry_attempts: action.retry_attempts,
         on_survivors: action.on_survivors,
         control: action.control,
-        paths: action.paths.clone(),
+        paths: if is_found(plan) { Vec::new() } else { action.paths.clone() },
         writes: action.writes.clone(),
         after: Some(action.after.iter().map(|id| name_of(id, plan, naming)).collect()),
-        reuse: action.reuse,
+        reuse: if is_found(plan) { Reuse::Off } else { action.reuse },
     }
+}
+
+/// Returns whether proctor found the plan's checks itself. Which saves start them, and whether their results are reused, is then no
+/// rule of the project: no approval holds it.
+fn is_found(plan: &Plan) -> bool {
+    plan.origin == PlanOrigin::Discovered
 }
 
 /// Returns the name by which an action is matched with one of another plan.
@@ -220,7 +226,11 @@ fn digest_without_approval(plan: &Plan) -> Digest {
     if plan.specification.is_none() {
         cleanup.iter_mut().for_each(|action| action.continue_on_failure = true);
     }
-    let all = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), cleanup);
+    let mut steps = essence(&plan.steps);
+    if is_found(plan) {
+        steps.iter_mut().for_each(|step| (step.paths, step.reuse) = Default::default());
+    }
+    let all = (&plan.task, essence(&plan.prerequisites), steps, cleanup);
     let flow = (&plan.order, plan.parallel, plan.timeout);
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),

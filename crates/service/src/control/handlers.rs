@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::control::history::{HistoryPlace, HistoryQuestion, answer_history, answer_verification, with_failures};
 use crate::control::page_server::PageDesk;
-use crate::control::query::{LOOKING, parse_commit, parse_path, parse_query, parse_task, parse_wait, wrong};
+use crate::control::query::{LOOKING, parse_commit, parse_path, parse_query, parse_root, parse_task, parse_wait, wrong};
 use crate::errand::{Errand, ErrandDone, ErrandKind, attendance};
 use crate::service::{Call, ErrandCall, LookCare, NumberedEvent, Question, Reply, Subscription, Wait};
 use proctor_api::page::{RawOutput, is_page_path};
@@ -95,8 +95,11 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
         answer_history(desk, HistoryQuestion { route, project, path, given, range, raw_output })
     };
     match route.name {
-        RouteName::Status => status(desk).await.map(|status| respond(200, &status)),
-        RouteName::Projects => desk.ask(Call::Projects).await.map(|projects| respond(200, &projects)),
+        RouteName::Status => status(desk, parse_root(&given)?).await.map(|status| respond(200, &status)),
+        RouteName::Projects => {
+            let root = parse_root(&given)?;
+            desk.ask(|reply| Call::Projects { root, reply }).await.map(|projects| respond(200, &projects))
+        }
         RouteName::Add => {
             let AddRequestV1 { root } = parse_body(&body)?;
             let asker = asker()?;
@@ -179,9 +182,9 @@ impl ControlContext {
     }
 }
 
-/// Asks every served project before it waits for the first answer, so that the projects check their trees in parallel.
-async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
-    let watched = desk.ask(Call::Watched).await?;
+/// Asks every served project, or the one at a root, before it waits for the first answer, so that the projects check their trees in parallel.
+async fn status(desk: &ControlContext, root: Option<PathBuf>) -> Result<StatusV1, ErrorV1> {
+    let watched = desk.ask(|reply| Call::Watched { root, reply }).await?;
     let question = Question { wait: Wait::Now, care: LookCare::Events };
     let task = TaskId::default_task;
     let ask = |project| desk.begin(|reply| Call::Verdict { project, task: task(), question, timeout: LOOKING, reply });

@@ -1,5 +1,8 @@
 //! Parses the parameters of a request strictly. Pure.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::service::Wait;
@@ -67,6 +70,13 @@ pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
     TreePath::try_from(bytes.as_slice()).map_err(|error| ErrorV1::new(ErrorKindV1::BadRequest, error.to_string(), hint))
 }
 
+/// Parses the parameter `root`. Without the parameter, the client asks about all projects.
+pub(super) fn parse_root(given: &[(&str, &str)]) -> Result<Option<PathBuf>, ErrorV1> {
+    let Some((_, text)) = given.iter().find(|(name, _)| *name == "root") else { return Ok(None) };
+    let root = decode_percent(text).map(|bytes| PathBuf::from(OsString::from_vec(bytes))).filter(|root| root.is_absolute());
+    root.map(Some).ok_or_else(|| wrong("root", text, "name the project's directory in full, percent-encoded"))
+}
+
 /// Parses the parameter `commit`, percent-encoded where it must be. Without the parameter, the client asks about `HEAD`.
 pub(super) fn parse_commit(given: &[(&str, &str)]) -> Result<String, ErrorV1> {
     let Some((_, text)) = given.iter().find(|(name, _)| *name == "commit") else { return Ok("HEAD".to_owned()) };
@@ -106,6 +116,19 @@ mod tests {
             assert_eq!(read(query), expected.map_err(str::to_owned), "{query}");
         }
         assert!(parse_query(Route::of(RouteName::Status), Some("all")).is_err());
+    }
+
+    #[test]
+    fn a_root_is_a_whole_path_of_any_bytes() {
+        let read = |query: &str| {
+            let given = parse_query(Route::of(RouteName::Status), Some(query)).map_err(|error| error.message)?;
+            parse_root(&given).map(|root| root.map(|root| root.into_os_string().into_vec())).map_err(|error| error.message)
+        };
+        assert_eq!(read(""), Ok(None));
+        assert_eq!(read("root=/home/a%20b%ff"), Ok(Some(b"/home/a b\xff".to_vec())));
+        for wrong in ["shop", "", "%2", "../shop"] {
+            assert_eq!(read(&format!("root={wrong}")), Err(format!("`root` cannot be `{wrong}`")));
+        }
     }
 
     #[test]

@@ -31,9 +31,16 @@ pub(crate) enum Call {
     ProgramTried(Result<(), String>),
     /// Sent by the watch of the ledgers where no service runs: another process may have written a run.
     LedgersChanged,
-    Projects(Reply<ProjectsV1>),
-    /// Which projects does the service watch? In the order of their ids.
-    Watched(Reply<Vec<ProjectId>>),
+    /// Which projects are registered? With a root, only the watched project there is read.
+    Projects {
+        root: Option<PathBuf>,
+        reply: Reply<ProjectsV1>,
+    },
+    /// Which projects, or which one at a root, does the service watch? In the order of their ids.
+    Watched {
+        root: Option<PathBuf>,
+        reply: Reply<Vec<ProjectId>>,
+    },
     /// Watch a registered project from now on.
     Add {
         root: String,

@@ -22,11 +22,14 @@ impl ServiceHost {
                 self.tell_removal(now, (*project, root), recorded, reply);
             }
             late if is_ending => refuse_call(late, stopping()),
-            Call::Projects(reply) => {
-                let _gone = reply.send(self.projects());
+            Call::Projects { root, reply } => {
+                let _gone = reply.send(match root {
+                    Some(root) => self.watched_at(&root),
+                    None => self.projects(),
+                });
             }
-            Call::Watched(reply) => {
-                let _gone = reply.send(self.watched());
+            Call::Watched { root, reply } => {
+                let _gone = reply.send(self.watched(root.as_deref()));
             }
             Call::Add { root, asker, reply } => self.add(now, &root, asker, reply),
             Call::Remove { project, asker, reply } => self.remove(now, &project, asker, reply),
@@ -76,8 +79,8 @@ impl ServiceHost {
 fn refuse_call(call: Call, why: ErrorV1) {
     match call {
         Call::OwnProgramChanged | Call::ProgramTried(_) | Call::LedgersChanged => {}
-        Call::Projects(reply) => drop(reply.send(Err(why))),
-        Call::Watched(reply) => drop(reply.send(Err(why))),
+        Call::Projects { reply, .. } => drop(reply.send(Err(why))),
+        Call::Watched { reply, .. } => drop(reply.send(Err(why))),
         Call::Add { reply, .. } => drop(reply.send(Err(why))),
         Call::Remove { reply, .. } | Call::RemovalRecorded { reply, .. } => drop(reply.send(Err(why))),
         Call::Run { reply, .. } => drop(reply.send(Err(why))),

@@ -1,6 +1,6 @@
 //! Lists, adds and removes the projects that the service watches. Also answers which event was last received about a path.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::engine::Moment;
 use crate::service::call::{Call, Reply, from_run_error};
@@ -48,10 +48,24 @@ impl ServiceHost {
         }
     }
 
-    /// Returns the projects that [`Self::projects`] lists as served. Nothing is read about their verdicts.
-    pub(super) fn watched(&self) -> Result<Vec<ProjectId>, ErrorV1> {
+    /// Lists the watched project at a root, if there is one. Nothing of any other project is read.
+    pub(super) fn watched_at(&mut self, root: &Path) -> Result<ProjectsV1, ErrorV1> {
+        let Self { seats, archive, .. } = self;
+        let mut projects = Vec::new();
+        for served in seats.values().filter(|served| served.root == root) {
+            let Some(id) = served.id.clone() else { continue };
+            let serving = archive.serving(&id).map_err(|error| from_run_error(&error))?;
+            let standing = Some(served.listed(archive));
+            projects.push(ProjectV1 { standing, ..ProjectV1::new(id, root, serving) });
+        }
+        Ok(ProjectsV1 { projects })
+    }
+
+    /// Returns the projects that [`Self::projects`] lists as served, or the one at a root. Nothing is read about their verdicts.
+    pub(super) fn watched(&self, root: Option<&Path>) -> Result<Vec<ProjectId>, ErrorV1> {
         let mut watched = Vec::new();
-        for id in self.seats.values().filter_map(|served| served.id.as_ref()) {
+        let wanted = self.seats.values().filter(|served| root.is_none_or(|root| served.root == root));
+        for id in wanted.filter_map(|served| served.id.as_ref()) {
             if self.archive.serving(id).map_err(|error| from_run_error(&error))? == Serving::Served {
                 watched.push(id.clone());
             }
