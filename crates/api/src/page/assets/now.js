@@ -233,7 +233,7 @@ function LastFailures({ project, task, query }) {
   const run = runNumber(task.verdict.runId);
   const isRed = task.verdict.result !== "PASSED";
   const report = useAnswer(isRed ? `${query}/runs/${run}/files/execution-report.json` : null, project.id);
-  const verdict = useAnswer(isRed && !isOffline && project.serving === "served" ? `${query}/verdict?task=${encodeURIComponent(task.task)}` : null, project.id);
+  const verdict = useAnswer(isRed && !isOffline ? `${query}/verdict?task=${encodeURIComponent(task.task)}` : null, project.id);
   if (!isRed) return null;
   const told = verdict.data?.project.tasks.find((one) => one.task === task.task)?.failures;
   const known = told && told.runId === task.verdict.runId ? told : null;
