@@ -29,13 +29,13 @@ struct Filling {
 }
 
 const fn fills(script: &'static str, says: &'static str) -> Filling {
-    Filling { script, status: 70, says }
+    Filling { script, status: 5, says }
 }
 
 const FILLINGS: &[Filling] = &[
-    fills("head -c 20000000 /dev/zero | tr '\\0' x", "see whether the disk is full"),
-    fills("head -c 20000000 /dev/zero >\"$PROCTOR_OUT/big\"; echo more", "see whether the disk is full"),
-    fills("head -c 20000000 /dev/zero >/tmp/big; echo more", "see whether the disk is full"),
+    fills("head -c 20000000 /dev/zero | tr '\\0' x", "`proctor prune` removes old evidence"),
+    fills("head -c 20000000 /dev/zero >\"$PROCTOR_OUT/big\"; echo more", "`proctor prune` removes old evidence"),
+    fills("head -c 20000000 /dev/zero >/tmp/big; echo more", "`proctor prune` removes old evidence"),
     // This check frees the space again and prints nothing while the disk is full, so its exit code decides the verdict.
     Filling { script: "head -c 20000000 /dev/zero >/tmp/big 2>/dev/null; rm /tmp/big", status: 0, says: "PASSED" },
 ];
@@ -80,7 +80,7 @@ fn on_a_disk_that_is_full_already_every_run_says_so_until_there_is_space() {
     project.proctor(["run"]).success();
     fill(disk.place());
     for _ in 0..3 {
-        let full = project.proctor(["run"]).bound(BOUND).status(70);
+        let full = project.proctor(["run"]).bound(BOUND).status(5);
         assert!(full.stderr.contains("No space left on device"), "{}", full.snapshot());
         assert!(full.stderr.contains("free some space there and run the command again"), "{}", full.snapshot());
         assert_eq!(processes_of(project.root()), []);

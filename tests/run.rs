@@ -19,6 +19,7 @@ mod kept_files;
 mod link;
 mod listing;
 mod network;
+mod on_request;
 mod own_caches;
 mod own_fault;
 mod planned;

@@ -142,7 +142,8 @@ pub(crate) enum RunFormat {
 /// Run the checks on every save
 ///
 /// A save during a run stops the checks and starts them again on the new tree (`on_change` in `proctor init --print`). Keys on a
-/// terminal: Enter runs again, f what failed, a everything, o opens the page at this run, c clears, ? lists the keys, q quits.
+/// terminal: r or Enter runs again, f what failed, o opens the page at this run, d shows what changed since green, l the log of what
+/// failed, ? lists the keys, q quits.
 ///
 /// Examples:
 ///   proctor watch
@@ -202,7 +203,7 @@ pub(crate) struct InitOptions {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ShowOptions {
-    /// The run, by id or number
+    /// The run, by id or number; or the project's directory, for its newest run
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// The project's directory

@@ -30,7 +30,7 @@ impl PageOpener {
     }
 
     /// Begins to open the page at a run, or at its start. Returns why it could not begin.
-    pub(crate) fn open(&mut self, shown: Option<&(ProjectId, RunId)>) -> Option<String> {
+    pub(crate) fn open(&mut self, shown: Option<(&ProjectId, &RunId)>) -> Option<String> {
         let place = shown.map_or_else(|| "/".to_owned(), |(project, run_id)| open::place_of_run(project, run_id));
         if self.places.as_ref().is_some_and(|places| places.send(place.clone()).is_ok()) {
             return None;

@@ -277,7 +277,7 @@ impl RunningAction {
         let mut parts = vec![format!("{beginning}  {}{of}", duration(elapsed))];
         if let Some(output) = self.log.as_ref().map(|log| &log.output) {
             parts.extend(output.progress().words());
-            parts.extend(Some(output.last_line().to_owned()).filter(|line| !line.is_empty()));
+            parts.extend(Some(output.last_line().to_owned()).filter(|line| line.contains(char::is_alphanumeric)));
         }
         parts.join(" · ")
     }
@@ -340,7 +340,10 @@ mod tests {
         ] {
             assert_eq!(pytest.words(Duration::from_millis(elapsed), usual.as_ref()), expected);
         }
-        assert_eq!(running("make", "").words(Duration::from_secs(2), None), "  … make  2 s");
+        // A rule between two parts of the output says nothing.
+        for output in ["", "all\n==========\n"] {
+            assert_eq!(running("make", output).words(Duration::from_secs(2), None), "  … make  2 s");
+        }
     }
 
     #[test]

@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::check_history::CheckHistory;
-use crate::cli::commands::from_run_error;
+use crate::cli::commands::{diff, from_run_error, show};
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Line, Style, Tone};
+use proctor_app::history::ComparedRuns;
 use proctor_app::project::setup;
-use proctor_app::{Environment, refusals};
+use proctor_app::{CommandError, Environment, refusals};
 use proctor_git::read_git_index;
-use proctor_model::{OverallResult, PersonAsked, ProjectId, RuleChange, RunId, TaskId, UnapprovedPlan};
+use proctor_model::{CommandExit, OverallResult, PersonAsked, ProjectId, RuleChange, RunId, TaskId, UnapprovedPlan};
 use proctor_project::{Progress, RunOutcome, SealedReport};
 use proctor_service::{
     FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
@@ -49,8 +50,8 @@ pub(crate) struct WatchScreen {
     keyboard: Option<Keyboard>,
     /// The open question to the person, as it stands on the last line.
     prompt: Option<String>,
-    /// The run on the screen.
-    shown: Option<(ProjectId, RunId)>,
+    /// The run on the screen, and the check whose log a person wants to see first: one that failed, if there is one.
+    shown: Option<(ProjectId, RunId, String)>,
     /// What each task was last said to ask an approval for on the desktop.
     told: BTreeMap<TaskId, Vec<RuleChange>>,
     /// Shows on the desktop what a person is asked about the project with this name.
@@ -109,7 +110,9 @@ impl WatchScreen {
     }
 
     fn show_end(&mut self, sealed: &SealedReport, is_latest: bool) {
-        self.shown = Some((sealed.report.project.id.clone(), sealed.report.authenticity.execution_id.clone()));
+        let last = || sealed.report.step_execution.results.iter().rfind(|result| result.skip_reason.is_none());
+        let check = sealed.failed.first().cloned().or_else(|| Some(last()?.name.clone())).unwrap_or_default();
+        self.shown = Some((sealed.report.project.id.clone(), sealed.report.authenticity.execution_id.clone(), check));
         let unmet = screen::unmet(&sealed.report).into_iter().map(Line::from);
         let notes = screen::notes(&sealed.report, &sealed.told_notes).into_iter().map(Line::from);
         let mut lines: Vec<Line> = unmet.chain(notes).collect();
@@ -127,6 +130,18 @@ impl WatchScreen {
         lines.extend(blocks);
         let lines = self.progress.take_shown().into_iter().chain(lines).collect();
         self.last_lines.insert(task.clone(), lines);
+    }
+
+    /// Shows what a person asked for by a key, or why it cannot be shown.
+    fn show(
+        &self,
+        shown: impl FnOnce(&WatchScreenSettings, Option<&(ProjectId, RunId, String)>) -> Result<CommandExit, CommandError>,
+    ) {
+        self.progress.print_above(|| {
+            if let Err(error) = shown(&self.look, self.shown.as_ref()) {
+                error.lines().iter().for_each(|line| self.say(line));
+            }
+        });
     }
 
     fn quiet(&self, text: &str) -> Line {
@@ -178,7 +193,20 @@ impl Screen for WatchScreen {
 
     fn notice(&mut self, notice: &Notice) {
         let lines = match notice {
-            Notice::PageAsked => self.look.page.open(self.shown.as_ref()).into_iter().collect(),
+            Notice::PageAsked => {
+                self.look.page.open(self.shown.as_ref().map(|(project, run_id, _)| (project, run_id))).into_iter().collect()
+            }
+            Notice::DifferenceAsked => {
+                self.show(|look, _| diff::show(&look.environment, &look.root, ComparedRuns::SinceGreen));
+                Vec::new()
+            }
+            Notice::LogAsked => {
+                self.show(|look, shown| match shown {
+                    Some((_, run_id, check)) => show::show_log_of(&look.environment, &look.root, run_id, check),
+                    None => Err(CommandError::new(CommandExit::Usage, "no check has run yet")),
+                });
+                Vec::new()
+            }
             Notice::Restarting { .. }
             | Notice::LettingFinish
             | Notice::OlderTree
@@ -287,12 +315,14 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
 const OLDER_TREE: &str = "this result is for an older tree";
 
 /// The lines that explain the keys, shown when the person presses `?` or `h`.
-const KEYS: [&str; 7] = [
-    "  Enter  run everything again; during a run: once more when it is over",
+const KEYS: [&str; 9] = [
+    "  r      run everything again, as Enter does; during a run: once more when it is over",
     "  f      run what failed last",
     "  a      run everything",
     "  c      clear the screen and show the last verdict again",
     "  o      open the page in a browser, at the run on the screen",
+    "  d      show what differs between the last green run and the newest",
+    "  l      show the log of the check that failed",
     "  ?, h   show these keys",
     "  q      quit",
 ];
@@ -323,8 +353,8 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
             vec!["reloading: when this run is over, the configuration is read anew and everything runs again".to_owned()]
         }
         Notice::RunningAgainAfterRun => vec!["asked: when this run is over, everything runs again".to_owned()],
-        // The screen opens the page. How that went is another notice.
-        Notice::PageAsked => Vec::new(),
+        // The screen shows these by itself. How the opening of the page went is another notice.
+        Notice::PageAsked | Notice::DifferenceAsked | Notice::LogAsked => Vec::new(),
         Notice::PageOpened(lines) => lines.clone(),
         Notice::Keys => KEYS.map(str::to_owned).to_vec(),
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
@@ -338,7 +368,8 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
 }
 
 fn waiting(standing: LastRunState, is_terminal: bool) -> String {
-    let keys = if is_terminal { " (Enter run again, f failed, a all, o page, c clear, ? keys, q quit)" } else { "" };
+    let keys =
+        if is_terminal { " (r run again, f failed only, o page, d changes since green, l log, ? keys, q quit)" } else { "" };
     match standing {
         LastRunState::Verdict => format!("watching{keys}"),
         LastRunState::Paused => format!("watching; the task waits for a person{keys}"),

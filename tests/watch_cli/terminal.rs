@@ -2,7 +2,7 @@
 
 use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
 
-const KEYS: &str = "watching (Enter run again, f failed, a all, o page, c clear, ? keys, q quit)";
+const KEYS: &str = "watching (r run again, f failed only, o page, d changes since green, l log, ? keys, q quit)";
 
 #[test]
 fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
@@ -16,7 +16,7 @@ fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
 
     terminal.press("f");
     terminal.wait_for("nothing failed last time: press Enter to run everything", LATE);
-    terminal.press("\r");
+    terminal.press("r");
     terminal.wait_for(KEYS, LATE);
     assert_eq!(steps(&project)[2..], ["check", "second"]);
 
@@ -31,6 +31,10 @@ fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {
     terminal.wait_for(KEYS, LATE);
     assert_eq!(steps(&project)[7..], ["check", "second"]);
 
+    terminal.press("d");
+    terminal.wait_for("state.txt", LATE);
+    terminal.press("l");
+    terminal.wait_for("log of check, run ", LATE);
     terminal.press("x");
     terminal.press("?");
     terminal.wait_for("?, h   show these keys", LATE);

@@ -202,7 +202,7 @@ const KINDS: [(io::ErrorKind, i32); 3] = [
 ];
 
 /// What to do about a full disk. The message before it names the file that could not be written.
-const DISK_FULL: &str = "the disk with this file, or your quota on it, is full: free some space there, and run the command again; \
+const DISK_FULL: &str = "the disk with this file, or your quota on it, is full: free some space there and run the command again; \
                          `df` says which disk it is, `proctor prune` removes old evidence";
 
 impl ProjectError {

@@ -79,6 +79,10 @@ pub enum Notice {
     ReloadingAfterRun,
     /// A person asked for a run during a run: when the run under way ends, everything is run again.
     RunningAgainAfterRun,
+    /// A person asked what differs between the last green run and the newest.
+    DifferenceAsked,
+    /// A person asked for the log of the check that failed.
+    LogAsked,
     /// A person asked for the page, at the run on the screen.
     PageAsked,
     /// How the opening of the page went, as lines for the person.

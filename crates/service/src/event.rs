@@ -65,6 +65,10 @@ pub enum Key {
     Help,
     /// `c`: clear the screen, and show the last verdict again.
     Clear,
+    /// `d`: show what differs between the last green run and the newest.
+    Difference,
+    /// `l`: show the log of the check that failed, or of the last one.
+    Log,
     /// `o`: open the page in a browser, at the run on the screen.
     OpenPage,
     /// `q`: quit.

@@ -28,6 +28,8 @@ pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result
     }
     record_serving(environment.state_root(), &opened.scope, Serving::Served, opened.settings.lock_wait)
         .map_err(|error| super::from_run_error(&error))?;
-    render::line(&format!("{project} is watched when the service runs: `proctor daemon`"));
+    render::line(&format!(
+        "{project} is watched when the service runs: `proctor service install` starts it, now and at each login"
+    ));
     Ok(CommandExit::Proceed)
 }

@@ -1,5 +1,7 @@
 //! `proctor history diff`: compares two runs.
 
+use std::path::Path;
+
 use crate::cli::environment;
 use crate::cli::history_arguments::DiffOptions;
 use crate::cli::render;
@@ -16,11 +18,16 @@ pub(crate) fn execute(options: &DiffOptions, environment: &Environment) -> Resul
         None if options.since_green => ComparedRuns::SinceGreen,
         None => ComparedRuns::LastTwo,
     };
-    let compared = compare(environment, &root, runs)?;
     if options.json {
-        render::document(&compared);
-    } else {
-        screen::comparison_lines(&compared.comparison, environment::style(environment)).iter().for_each(render::line);
+        render::document(&compare(environment, &root, runs)?);
+        return Ok(CommandExit::Proceed);
     }
+    show(environment, &root, runs)
+}
+
+/// Shows how two runs differ.
+pub(crate) fn show(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -> Result<CommandExit, CommandError> {
+    let compared = compare(environment, root, runs)?;
+    screen::comparison_lines(&compared.comparison, environment::style(environment)).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }

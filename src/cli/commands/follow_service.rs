@@ -125,7 +125,7 @@ fn read_keys(
     let (reader, followed, mut end) = (keyboard.reader(), Arc::clone(followed), Some(end));
     let act = move |typed| match typed {
         Typed::Key(Key::OpenPage) => {
-            page.open(followed.shown().as_ref()).iter().for_each(render::note);
+            page.open(followed.shown().as_ref().map(|(project, run_id)| (project, run_id))).iter().for_each(render::note);
             true
         }
         Typed::Key(Key::Quit) => {
@@ -135,7 +135,7 @@ fn read_keys(
             }
             false
         }
-        Typed::Key(Key::Again | Key::FailedOnly | Key::All | Key::Help | Key::Clear)
+        Typed::Key(Key::Again | Key::FailedOnly | Key::All | Key::Difference | Key::Log | Key::Help | Key::Clear)
         | Typed::Answer(..)
         | Typed::PageOpened(_) => true,
     };

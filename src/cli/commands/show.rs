@@ -1,5 +1,7 @@
 //! `proctor show`: shows one run for people, prints its report unchanged, or prints the output of an action.
 
+use std::path::Path;
+
 use crate::cli::arguments::ShowOptions;
 use crate::cli::environment;
 use crate::cli::local_time::LocalTime;
@@ -16,9 +18,11 @@ use proctor_model::{CommandExit, ProjectId, PruneReason, RunId};
 use proctor_project::{ProjectError, RecordedRun, StoreReader};
 
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let root = setup::project_root(environment, &options.project)?;
+    // Other commands take the project's directory where this one takes a run.
+    let named = options.run.as_deref().filter(|run| options.project == Path::new(".") && Path::new(run).is_dir());
+    let root = setup::project_root(environment, named.map_or(&options.project, Path::new))?;
     let (archive, project) = opening::open_registered(environment, &root)?;
-    let run = find(&archive, &project, options.run.as_deref())?;
+    let run = find(&archive, &project, options.run.as_deref().filter(|_| named.is_none()))?;
     if let Some(why) = run.pruned {
         return show_pruned(&run, why, options);
     }
@@ -61,6 +65,19 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
         render::note(&screen::archived_hint(&run.run_id));
     }
     Ok(CommandExit::Proceed)
+}
+
+/// Shows the log of a check of a run on the terminal.
+pub(crate) fn show_log_of(
+    environment: &Environment,
+    root: &Path,
+    run_id: &RunId,
+    check: &str,
+) -> Result<CommandExit, CommandError> {
+    let (archive, project) = opening::open_registered(environment, root)?;
+    let run = find(&archive, &project, Some(run_id.as_str()))?;
+    render::line(&format!("log of {check}, run {}:", run_id.number()));
+    show_log(&archive, &project, &run, check, LogForm::Escaped)
 }
 
 /// Shows that a run was pruned, which means that its files were removed. It is an error to ask for the report or a log

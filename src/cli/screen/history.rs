@@ -287,9 +287,10 @@ fn outcome_word(outcome: TestOutcome) -> &'static str {
 }
 
 /// Returns the line about the last runs of a check in `proctor watch`: a block for each run, oldest first, and what they say
-/// together. `None` for a check that ran only once, or always passed.
+/// together. `None` for a check that ran only once, or never failed.
 pub(crate) fn streak_line(streak: &CheckStreak, here: &LocalTime, style: Style) -> Option<Line> {
-    if streak.ends.len() < 2 || streak.ends.iter().all(|end| *end == CheckEnd::Passed) {
+    let is_well = |end: &CheckEnd| matches!(end, CheckEnd::Passed | CheckEnd::Unclear);
+    if streak.ends.len() < 2 || streak.ends.iter().all(is_well) {
         return None;
     }
     let mut line = Line::from(format!("  {}  last {} runs: ", streak.check, streak.ends.len()));
@@ -368,5 +369,7 @@ mod tests {
         assert!(shown.contains("failing since at least 14:02, at least 2 runs"), "{shown}");
         let once = CheckStreak { ends: vec![CheckEnd::Failed], ..streak };
         assert_eq!(streak_line(&once, &here, Style::Plain), None);
+        let well = CheckStreak { ends: vec![CheckEnd::Passed, CheckEnd::Unclear], failing: None, flaky: 0, ..once };
+        assert_eq!(streak_line(&well, &here, Style::Plain), None, "nothing failed in it");
     }
 }

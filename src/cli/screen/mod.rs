@@ -11,7 +11,7 @@ mod project_status;
 mod several_tasks;
 mod unmet;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use self::action::show_log_command;
 pub(crate) use self::action::{ActionLook, action, counted, service_ready};
@@ -314,14 +314,14 @@ pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path, settings: &P
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
     let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
     // If a directory was copied together with its link, the link leads to the other project's evidence.
-    let leads_there = |path: &PathBuf| match (root.join(path).canonicalize(), report_path.canonicalize()) {
+    let leads_there = |path: &Path| match (path.canonicalize(), report_path.canonicalize()) {
         (Ok(through_link), Ok(direct)) => through_link == direct,
         (Err(_), _) | (_, Err(_)) => false,
     };
-    match through_link.filter(|path| is_latest && leads_there(path)) {
-        Some(path) => path.display().to_string(),
-        None => report_path.display().to_string(),
-    }
+    let Some(path) = through_link.filter(|_| is_latest) else { return report_path.display().to_string() };
+    // Whoever stands elsewhere could not open a path that is relative to the project.
+    let places = [path.clone(), root.join(path), report_path.to_owned()];
+    places.iter().find(|path| leads_there(path)).unwrap_or(&places[2]).display().to_string()
 }
 
 /// The word for a run that passed although no check has a result on the run's own tree.

@@ -87,11 +87,20 @@ fn task_line(root: &str, task: &TaskStatusV1, style: Style) -> Line {
         parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
         let run = || format!("run {}", verdict.run_id.number());
         parts.push(task.known.as_ref().map_or_else(run, |known| known.words(root)).into());
+        parts.extend(waiting_checks(task).map(Line::from));
         parts.extend(task.tests_not_run.as_deref().map(tests_not_run).map(Line::from));
         parts.extend(task.fewer_tests.as_ref().map(|fewer| fewer.to_string().into()));
         parts.extend(verdict.isolation.and_then(IsolationLevel::weaker_words).map(Line::from));
     }
     Line::join(parts, " · ")
+}
+
+/// Returns which checks a fresh verdict lacks, because they wait for somebody to ask for them; `None` if it lacks none.
+fn waiting_checks(task: &TaskStatusV1) -> Option<String> {
+    let waits = |check: &&CheckStanding| check.state != CheckState::Fresh;
+    let names: Vec<&str> = task.checks.iter().filter(waits).map(|check| check.name.as_str()).collect();
+    let is_lacking = task.result == Some(OverallResult::Passed) && !names.is_empty();
+    is_lacking.then(|| format!("without {}: `proctor run --all`", names.join(", ")))
 }
 
 fn state(task: &TaskStatusV1) -> (String, Tone) {

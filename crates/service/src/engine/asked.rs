@@ -16,6 +16,8 @@ impl Engine {
             Key::Clear => vec![Effect::ClearScreen],
             Key::Quit => self.leave(CommandExit::Proceed, StopReason::Interrupted),
             Key::Help => vec![Effect::Show(Notice::Keys)],
+            Key::Difference => vec![Effect::Show(Notice::DifferenceAsked)],
+            Key::Log => vec![Effect::Show(Notice::LogAsked)],
             Key::OpenPage => vec![Effect::Show(Notice::PageAsked)],
             Key::Again | Key::All => self.everything_now_or_next(Notice::RunningAgainAfterRun),
             Key::FailedOnly if self.known.values().all(|known| known.last_failed.is_empty()) => {

@@ -186,7 +186,7 @@ function Notices({ standing, task, project }) {
     ${task?.person ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${task.person.reason} /></strong>${task.person.runId ? html` <p>Since <${Time} at=${task.person.since} />, <a href=${href(project.id, "runs", runNumber(task.person.runId))}>run ${runNumber(task.person.runId)}</a>.</p>` : null}<${CommandLine} of=${task.person.command} /></div></div>` : null}
     ${problems.map((problem) => html`<div class="notice"><${Mark} tone="attention" /><div><${Line} of=${problem} /></div></div>`)}
     ${task && task.paths && task.paths.length > 0 ? html`<div class="notice"><${Mark} tone="attention" /><div><strong>Changed during the run</strong><ul class="plain">${task.paths.slice(0, 20).map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></div></div>` : null}
-    ${!isOffline && project.serving === "notServed" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>No save starts a run here.</strong> <p>The service does not watch this project.</p><${CommandLine} of="proctor service add" /></div></div>` : null}
+    ${!isOffline && project.serving === "notServed" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>The service does not watch this project.</strong> <p>A save starts a run only while <code>proctor watch</code> runs. To have each save start one:</p><${CommandLine} of="proctor service install && proctor service add" /></div></div>` : null}
     ${project.standing?.watching === "polling" ? html`<div class="notice"><${Mark} tone="none" /><div>Changes are found by looking at intervals: the kernel reports no events for a part of this tree.</div></div>` : null}`;
 }
 
@@ -236,7 +236,7 @@ function LastFailures({ project, task, query }) {
   const run = runNumber(task.verdict.runId);
   const isRed = task.verdict.result !== "PASSED";
   const report = useAnswer(isRed ? `${query}/runs/${run}/files/execution-report.json` : null, project.id);
-  const verdict = useAnswer(isRed && !isOffline && project.serving === "served" ? `${query}/verdict?task=${encodeURIComponent(task.task)}` : null, project.id);
+  const verdict = useAnswer(isRed && !isOffline ? `${query}/verdict?task=${encodeURIComponent(task.task)}` : null, project.id);
   if (!isRed) return null;
   const told = verdict.data?.project.tasks.find((one) => one.task === task.task)?.failures;
   const known = told && told.runId === task.verdict.runId ? told : null;

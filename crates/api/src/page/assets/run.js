@@ -19,7 +19,7 @@ export function Run({ project, run, previous }) {
   const isKept = details.data?.files.includes("execution-report.json");
   const report = useAnswer(isKept ? `${base}/files/execution-report.json` : null, "");
   const task = details.data?.run.task;
-  const verdict = useAnswer(details.data && !isOffline && project.serving === "served" && details.data.run.result === "FAILED" ? `/v1/projects/${encodeURIComponent(project.id)}/verdict?task=${encodeURIComponent(task)}` : null, "");
+  const verdict = useAnswer(details.data && !isOffline && details.data.run.result === "FAILED" ? `/v1/projects/${encodeURIComponent(project.id)}/verdict?task=${encodeURIComponent(task)}` : null, "");
   if (details.problem) return html`<div class="page"><${BackToRuns} project=${project} /><${Problem} of=${details.problem} /></div>`;
   if (!details.data) return html`<div class="page"><${Waiting} what="the run" /></div>`;
   const logged = details.data.run;

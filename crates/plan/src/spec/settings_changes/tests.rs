@@ -37,6 +37,7 @@ const ROWS: &[Row] = &[
     Row("check.writes", CHECK, "", "writes = [\"src/**\"]"),
     Row("check.retries", CHECK, "", "retries = 5"),
     Row("check.reuse", CHECK, "reuse = \"watch\"", "reuse = \"always\""),
+    Row("check.when", CHECK, "", "when = \"ask\""),
     Row("check.prompt", REVIEW, "prompt = \"a.md\"", "prompt = \"b.md\""),
     Row("check.accept_split_emphasis", REVIEW, "accept_split_emphasis = false", ""),
     Row("check.expected_exit_codes", GENERIC, "", "expected_exit_codes = [0, 1, 2]"),
