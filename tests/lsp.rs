@@ -78,6 +78,19 @@ fn an_editor_is_told_what_failed_and_where_it_is_now() {
     let is_command = |text: &str| text.starts_with("proctor show ") && text.ends_with(" --log STEP.1");
     assert!(said.iter().any(|one| one["params"]["message"].as_str().is_some_and(is_command)), "{said:?}");
     assert_eq!(project.store().committed_runs().len(), 1, "the server runs nothing itself");
+    let shows = json!({"rootUri": address(&project, ""), "capabilities": {"window": {"showDocument": {"support": true}}}});
+    let said = talk(
+        &project,
+        &json!([
+            ["request", "initialize", shows],
+            ["notify", "initialized", {}],
+            ["wait", "textDocument/publishDiagnostics"],
+            ["request", "workspace/executeCommand", {"command": "proctor.showLog", "arguments": ["STEP.1"]}],
+        ]),
+    );
+    let shown = said.iter().find(|one| one["method"] == "window/showDocument").expect("the log is shown");
+    let log = shown["params"]["uri"].as_str().and_then(|uri| uri.strip_prefix("file://")).expect("an address");
+    assert!(fs::read_to_string(log).expect("the log is there").contains("assert 7 == 6"), "{log}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const { chromium } = require("playwright-core");
 
 const ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 // How long something that is waited for may take on a busy machine.
-export const BOUND = 20_000;
+export const BOUND = 40_000;
 
 export const project = setting("PAGE_VIEWS_PROJECT");
 

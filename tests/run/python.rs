@@ -114,6 +114,8 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     insta::assert_snapshot!(fs::read_to_string(project.path().join("proctor.toml")).unwrap(), @r#"
     # What proctor runs when a file is saved, as `proctor init` found it.
     # All settings with their defaults: `proctor init --print`.
+    # For completion in an editor: `proctor generate schema configuration > .proctor-schema.json`, and as first
+    # line `#:schema ./.proctor-schema.json`.
     #
     # - pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
     #

@@ -5,9 +5,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
-use proctor_api::EventV1;
+use proctor_api::{EventV1, StateV1};
 use proctor_app::editor::{EditorRun, VerdictLook, editor_run, look_at_verdict, newest_run};
 use proctor_app::{CommandError, Environment, serving};
+use proctor_model::RunId;
 
 /// How often it is looked for a new run, or for a service that has begun, while no service tells of runs.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -43,25 +44,38 @@ impl VerdictWatcher {
         hints: &Receiver<VerdictHint>,
         mut tell: impl FnMut(Result<EditorVerdict, CommandError>) -> bool,
     ) {
-        let mut last: Option<VerdictLook> = None;
+        let mut last: Option<(StateV1, Option<RunId>)> = None;
+        let mut last_error = String::new();
         let mut hears_service = false;
         loop {
             hears_service = hears_service || self.hear_service(own);
-            let look = look_at_verdict(&self.environment, &self.root);
-            let is_news = look
-                .as_ref()
-                .map_or(true, |look| last.as_ref().is_none_or(|last| (last.state, &last.run_id) != (look.state, &look.run_id)));
-            let told = look.and_then(|look| self.verdict(look));
-            last = told.as_ref().ok().map(|verdict| verdict.look.clone());
-            if is_news && !tell(told) {
+            let newest = self.newest_run();
+            let told = match look_at_verdict(&self.environment, &self.root) {
+                Ok(look) if last.as_ref().is_some_and(|last| *last == (look.state, look.run_id.clone())) => None,
+                Ok(look) => {
+                    last = Some((look.state, look.run_id.clone()));
+                    Some(self.verdict(look))
+                }
+                Err(error) => Some(Err(error)),
+            };
+            // What goes wrong again and again is said once.
+            let error = told.as_ref().and_then(|told| told.as_ref().err()).map(|error| error.lines().join("\n"));
+            let is_known = error.as_ref().is_some_and(|error| *error == last_error);
+            last_error = error.unwrap_or(last_error);
+            if told.is_some_and(|told| !is_known && !tell(told)) {
                 return;
             }
-            match self.wait(hints, hears_service, last.as_ref()) {
+            match self.wait(hints, hears_service, newest.as_ref()) {
                 Some(VerdictHint::Changed) => {}
                 Some(VerdictHint::ServiceGone) => hears_service = false,
                 None => return,
             }
         }
+    }
+
+    /// Returns the newest sealed run; `None` if there is none, or it cannot be read. The project's files are not looked at.
+    fn newest_run(&self) -> Option<RunId> {
+        newest_run(&self.environment, &self.root).ok().flatten()
     }
 
     fn verdict(&self, look: VerdictLook) -> Result<EditorVerdict, CommandError> {
@@ -70,7 +84,7 @@ impl VerdictWatcher {
     }
 
     /// Waits until there may be another verdict; `None` if nobody can tell of one any more.
-    fn wait(&self, hints: &Receiver<VerdictHint>, hears_service: bool, last: Option<&VerdictLook>) -> Option<VerdictHint> {
+    fn wait(&self, hints: &Receiver<VerdictHint>, hears_service: bool, newest: Option<&RunId>) -> Option<VerdictHint> {
         loop {
             match hints.recv_timeout(PAUSE) {
                 Ok(hint) => {
@@ -80,12 +94,9 @@ impl VerdictWatcher {
                 }
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) if hears_service => {}
-                // The tree is not read for this question.
                 Err(RecvTimeoutError::Timeout) => {
-                    let newest = newest_run(&self.environment, &self.root).ok().flatten();
-                    if newest != last.and_then(|last| last.run_id.clone())
-                        || serving::serving(&self.environment, &self.root).is_some()
-                    {
+                    let has_service = || serving::serving(&self.environment, &self.root).is_some();
+                    if self.newest_run().as_ref() != newest || has_service() {
                         return Some(VerdictHint::Changed);
                     }
                 }

@@ -21,7 +21,8 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote], order: CheckOrder) -> String {
     let mut text = String::from(
         "# What proctor runs when a file is saved, as `proctor init` found it.\n\
          # All settings with their defaults: `proctor init --print`.\n\
-         # Editors complete it with `proctor generate schema configuration > .proctor-schema.json` and `#:schema ./.proctor-schema.json` above.\n",
+         # For completion in an editor: `proctor generate schema configuration > .proctor-schema.json`, and as first\n\
+         # line `#:schema ./.proctor-schema.json`.\n",
     );
     if !notes.is_empty() {
         text.push_str("#\n");

@@ -443,6 +443,8 @@ fn init_writes_down_what_was_found_with_the_reasons() {
     assert_snapshot!(init_text(&plan, &plan.notes, CheckOrder::Plan), @r#"
     # What proctor runs when a file is saved, as `proctor init` found it.
     # All settings with their defaults: `proctor init --print`.
+    # For completion in an editor: `proctor generate schema configuration > .proctor-schema.json`, and as first
+    # line `#:schema ./.proctor-schema.json`.
     #
     # - pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
     # - tsc web: `./node_modules/.bin/tsc --noEmit -p web` because `web/tsconfig.json` is there
