@@ -111,7 +111,7 @@ fn playwright_is_asked_by_a_variable_and_a_flaky_test_is_not_passed() {
     assert_eq!((&tests["failures"][0]["testName"], &tests["reruns"]), (&json!("wavers"), &json!(1)), "{tests:#}");
     let toml = std::fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
     project.save("proctor.toml", &format!("{toml}retries = 1\n"));
-    let report = project.proctor(["run", "--approve"]).success().report();
+    let report = project.proctor(["run"]).success().report();
     let reason = &result(&report)["classification"]["reason"];
     assert_eq!(reason, "1 passed (1 of them flaky), 0 failed, 0 skipped", "{report:#}");
 }

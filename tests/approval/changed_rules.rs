@@ -329,6 +329,7 @@ fn a_followed_branch_approves_rules_with_a_file_of_variables_but_not_what_the_fi
     with_origin(&project);
     follow(&project);
     pull_from_colleague(&project, &rules("timeout = \"9m\"\n"));
+    gate(&project, &["--run"], 0);
     let run = project.proctor(["run", "--fresh-caches"]).success();
     let seen = format!("{}{}", run.stdout, run.stderr);
     assert!(seen.contains("has the rules of refs/remotes/origin/main (") && !seen.contains("changed rules"), "{seen}");

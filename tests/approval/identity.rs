@@ -65,6 +65,17 @@ fn a_weaker_plan_proves_nothing_also_where_the_directory_was_replaced() {
 }
 
 #[test]
+fn a_weaker_plan_proves_nothing_without_git_either() {
+    let project = Project::new().toml(&format!("{UNIT}{LINT}")).file("shop.txt", "good\n");
+    project.proctor(["run"]).success();
+    project.proctor(["request", "status", "COMPLETE"]).success();
+    project.save("proctor.toml", WEAK);
+    replace(&project);
+    judged_anew(&project, &[]);
+    project.proctor(["request", "status", "COMPLETE"]).status(3);
+}
+
+#[test]
 fn the_same_plan_and_a_further_check_go_on() {
     let project = Project::new().toml(UNIT);
     project.proctor(["run"]).success();
@@ -252,6 +263,9 @@ fn a_clone_elsewhere_does_not_inherit_that_a_branch_is_followed() {
     let project = Project::new().toml(&format!("{UNIT}{LINT}{follows}"));
     git(&project, &["init", "--quiet"]);
     commit(&project, "shop.txt", "good\n");
+    let first = project.proctor(["run"]).any_status();
+    assert!(first.status == 3 && first.stderr.contains("gate: follow"), "a person says it: {}", first.snapshot());
+    project.approve();
     project.proctor(["run"]).success();
     // The branch of this name is the fork's own: whoever made it wrote the rules there.
     let weak = format!("{WEAK}{follows}");

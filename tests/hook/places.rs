@@ -1,10 +1,12 @@
 //! Tests of turns in linked working trees, in directories that are moved, and of what begins a turn anew.
 
+use std::os::unix::fs::DirBuilderExt as _;
+
 use serde_json::{Value, json};
 
 use super::{SETTINGS, hook, input, prompt, registered, stop};
-use crate::common::{Project, WRITES_TO_SHARED, proctor};
-use crate::daemon::start_serving;
+use crate::common::{Project, WRITES_TO_SHARED, Watch, proctor};
+use crate::daemon::{LATE, start_serving};
 use crate::gate::git;
 
 /// A registered project in a repository, and the path of a linked working tree of it, in which nothing was run.
@@ -83,10 +85,42 @@ fn a_plugin_that_a_person_changed_is_neither_replaced_nor_removed() {
     assert!(!path.exists());
 }
 
+/// Binds a socket, has another process listen on it, as a service manager does, and becomes the service that gets it.
+const HANDED_IN: &str = "import os, socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.bind(sys.argv[1])
+if os.fork() == 0:
+    s.listen()
+    os._exit(0)
+os.wait()
+os.dup2(s.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')
+os.execv(sys.argv[2], ['proctor', 'daemon'])
+";
+
 #[test]
 fn another_store_in_the_environment_of_the_hook_is_said_and_not_asked() {
+    expect_the_service_s_store(start_serving);
+}
+
+#[test]
+fn the_store_of_a_service_whose_socket_was_handed_in_is_asked_too() {
+    expect_the_service_s_store(|project| {
+        let directory = project.root().join("runtime/proctor");
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).expect("the root is ours");
+        let socket = directory.join("control.sock");
+        let words = ["python3".as_ref(), "-c".as_ref(), HANDED_IN.as_ref(), socket.as_os_str(), proctor().as_os_str()];
+        let mut daemon = project.command("/usr/bin/env".as_ref(), words).watch();
+        daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
+        project.proctor(["service", "add"]).success();
+        daemon
+    });
+}
+
+fn expect_the_service_s_store(start: impl Fn(&Project) -> Watch<'_>) {
     let project = registered();
-    let daemon = start_serving(&project);
+    let daemon = start(&project);
     prompt(&project);
     project.save("code.txt", "bad\n");
     let other = project.shared("other");

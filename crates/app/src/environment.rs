@@ -22,6 +22,10 @@ use proctor_project::StepObserver;
 use proctor_sandbox::process::{find_agent_above, variables_of_listener};
 use proctor_sandbox::real_path;
 
+/// The lock file beside the control socket, which names the service's process. The running service holds its lock; the kernel releases it
+/// when that process ends in any way.
+pub const SERVICE_LOCK: &str = "daemon.lock";
+
 /// The variables and paths with which the process was started.
 #[derive(Clone)]
 pub struct Environment {
@@ -98,8 +102,11 @@ impl Environment {
     /// chooses its variables, and the service has those of the session of the person.
     #[must_use]
     pub fn with_store_of_service(&self) -> Self {
-        let socket = self.control_socket().and_then(|path| UnixStream::connect(path).ok());
-        let theirs = socket.and_then(|socket| variables_of_listener(socket.as_fd(), "proctor"));
+        let theirs = self.control_socket().and_then(|path| {
+            let socket = UnixStream::connect(&path).ok()?;
+            let lock = std::fs::read_to_string(path.with_file_name(SERVICE_LOCK));
+            variables_of_listener(socket.as_fd(), lock.ok().and_then(|pid| pid.trim().parse().ok()), "proctor")
+        });
         let named = theirs.and_then(|variables| Some((real_path(&state_root(&variables)?), variables)));
         let Some((root, variables)) = named.filter(|(root, _)| *root != self.state_root) else { return self.clone() };
         let (own, theirs) = (self.state_root.display(), root.display());

@@ -29,6 +29,6 @@ pub mod why;
 mod work_trees;
 
 pub use caller::{Caller, RunControl, Stop};
-pub use environment::{Environment, default_turns, processors};
+pub use environment::{Environment, SERVICE_LOCK, default_turns, processors};
 pub use error::{CommandError, from_prune_reason, from_run_error, indented};
 pub use work_trees::register_linked_work_tree;

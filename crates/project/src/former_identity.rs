@@ -16,7 +16,7 @@ use proctor_model::{
     ApprovalReason, ApprovalRecord, ApprovalTerms, ApprovingLine, CurrentApproval, JudgedSettings, LedgerBody, PlanTerms,
     ProjectId, RegistrationRecord, RootIdentity, TaskId, Timestamp,
 };
-use proctor_plan::config::{FOLLOW, default_of};
+use proctor_plan::config::FOLLOW;
 use proctor_plan::spec::{first_settings, settings_by_rule};
 
 /// How many commits are followed to the first one. What is older has no shared history that anybody could know.
@@ -313,14 +313,14 @@ impl Inheritance {
     }
 }
 
-/// Returns the settings that a new identity inherits. Another repository does not inherit that a branch is followed: the branch of that name
-/// is its own.
+/// Returns the settings that a new identity inherits. One of the same repository inherits that a branch is followed; in another one, the
+/// branch of that name is its own.
 fn inherited_settings(settings: &JudgedSettings, likeness: Likeness) -> JudgedSettings {
     let mut inherited = without_openings(settings);
-    if likeness == Likeness::SharedCommits
-        && let Some((followed, default)) = inherited.values.get_mut(FOLLOW).zip(default_of(FOLLOW))
+    if likeness != Likeness::SharedCommits
+        && let Some((followed, held)) = inherited.values.get_mut(FOLLOW).zip(settings.values.get(FOLLOW))
     {
-        followed.clone_from(default);
+        followed.clone_from(held);
     }
     inherited
 }

@@ -275,7 +275,7 @@ impl StoreReader {
         catch_up(&self.store, &mut self.index, project)?;
         let unapproved = unapproved_in(&self.index, project, plan, plan_digest(plan))?;
         let difference = unapproved.map(|unapproved| unapproved.difference).unwrap_or_default();
-        if difference.opens.is_empty() && followed.is_some_and(|followed| followed.has_rules_of(place, plan)) {
+        if followed.is_some_and(|followed| followed.approves(place, plan, &difference)) {
             return Ok(Vec::new());
         }
         Ok(RuleChange::in_short(&[difference.opens, difference.changed].concat()))

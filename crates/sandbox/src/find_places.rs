@@ -230,12 +230,15 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn overlay(&mut self) {
-        if self.request.settings.home == HomeAccess::Overlay
-            && let Some(home) = self.survey.home.clone()
-        {
+        let Some(home) = self.survey.home.clone() else { return };
+        if self.request.settings.home == HomeAccess::Overlay {
             let scratch = self.request.scratch.join(OVERLAY_HOME);
             let access = if self.is_closed() { Access::Layer { source: scratch } } else { Access::Overlay { scratch } };
             self.add(&home, PlaceRule::Overlay, access);
+        } else if self.is_closed() {
+            // Tools write settings when they are first started. No other action sees those.
+            let source = self.request.scratch.join(format!("config-{}", self.request.action.id));
+            self.add(&home.join(".config"), PlaceRule::Visible, Access::Layer { source });
         }
     }
 
@@ -326,7 +329,7 @@ impl PlaceFinder<'_, '_> {
 
     fn visible(&mut self) {
         let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey) && candidate.is_empty());
-        let (closed, other): (Vec<&CandidatePlace>, _) = empty.partition(|candidate| candidate.rule == PlaceRule::Closed);
+        let (closed, other): (Vec<&CandidatePlace>, _) = empty.partition(|candidate| candidate.rule <= PlaceRule::Visible);
         let paths = |candidates: Vec<&CandidatePlace>| candidates.iter().map(|candidate| candidate.place.path.clone()).collect();
         let empty = EmptyPlaces { closed: paths(closed), other: paths(other) };
         let around = Surroundings { project: &self.survey.project, home: self.survey.home.as_deref(), world: self.survey.world };

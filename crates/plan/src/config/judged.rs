@@ -117,7 +117,7 @@ const ROWS: &[SettingRow] = &[
     rule("gate.weakened", Later(&["ask-all", "ask", "say"]), |all| text(all.gate.weakened.word())),
     rule("gate.flaky", Later(&["refuse", "say"]), |all| text(all.gate.flaky.word())),
     rule("gate.signers", Changed, |all| text(all.gate.signers.as_deref().unwrap_or_default())),
-    first(FOLLOW, Changed, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
+    wide(FOLLOW, Changed, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
     rule("govern.editor", Changed, |all| list(&all.govern.editor)),
     rule("govern.tracker", Changed, |all| list(&all.govern.tracker)),
     rule("govern.repo", Changed, |all| text(all.govern.repo.as_deref().unwrap_or_default())),

@@ -24,6 +24,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::MetadataExt as _;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt};
@@ -145,13 +146,15 @@ impl PeerExaminer {
     }
 }
 
-/// Returns the environment with which the program was started that listens at the other end of a socket; `None` unless it is this user's and
-/// has this name. For a socket that a service manager opened, the manager is the one that listens.
-pub fn variables_of_listener(socket: BorrowedFd<'_>, name: &str) -> Option<BTreeMap<OsString, OsString>> {
-    let peer = getsockopt(&socket, sockopt::PeerCredentials).ok().filter(|peer| peer.uid() == geteuid().as_raw())?;
-    let of_process = |file: &str| fs::read(format!("/proc/{}/{file}", peer.pid())).ok();
-    let text =
-        of_process("comm").filter(|found| found.trim_ascii_end() == name.as_bytes()).and_then(|_| of_process("environ"))?;
+/// Returns the environment with which the program of this name was started that listens at the other end of a socket, or that is the `holder` of its lock: for
+/// a socket that a service manager opened, the kernel names the manager. `None` unless it is this user's.
+pub fn variables_of_listener(socket: BorrowedFd<'_>, holder: Option<i32>, name: &str) -> Option<BTreeMap<OsString, OsString>> {
+    let listens = getsockopt(&socket, sockopt::PeerCredentials).ok().map(|peer| peer.pid());
+    let text = listens.into_iter().chain(holder).find_map(|pid| {
+        let of_process = |file: &str| fs::read(format!("/proc/{pid}/{file}")).ok();
+        let is_own = fs::metadata(format!("/proc/{pid}")).is_ok_and(|found| found.uid() == geteuid().as_raw());
+        of_process("comm").filter(|found| is_own && found.trim_ascii_end() == name.as_bytes()).and_then(|_| of_process("environ"))
+    })?;
     let variables = text.split(|byte| *byte == 0).filter_map(|entry| {
         let end = entry.iter().position(|byte| *byte == b'=')?;
         Some((OsString::from_vec(entry[..end].to_vec()), OsString::from_vec(entry[end + 1..].to_vec())))

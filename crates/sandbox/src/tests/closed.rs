@@ -12,7 +12,7 @@ fn closed() -> World {
 #[test]
 fn home_is_empty_and_there_and_the_project_in_it_is_seen() {
     let world = closed();
-    for file in [".config/ruff/ruff.toml", ".mypy.ini", ".gitconfig", "src/pytest.ini", "src/other/lib.py"] {
+    for file in [".local/ruff/ruff.toml", ".mypy.ini", ".gitconfig", "src/pytest.ini", "src/other/lib.py"] {
         world.file(&format!("home/{file}"), "");
         assert_eq!(world.access(&format!("home/{file}")), Access::Hidden, "{file}");
     }
@@ -289,6 +289,19 @@ fn home_as_an_overlay_is_an_empty_layer() {
     assert_eq!(world.access("home/.bashrc"), Access::Layer { source: "/scratch/home".into() });
     assert_eq!(world.access("home/.rustup/toolchains/x"), Access::ReadOnly);
     assert_eq!(world.access(PROJECT), Access::Writable);
+}
+
+#[test]
+fn the_directory_for_settings_is_an_empty_layer_of_each_action() {
+    let mut world = closed();
+    world.file("home/.config/ruff/ruff.toml", "");
+    world.file("home/.config/git/config", "");
+    let seen = world.access("home/.config/ruff/ruff.toml");
+    assert!(matches!(&seen, Access::Layer { source } if source.starts_with("/scratch/config-STEP.1")), "{seen:?}");
+    world.inputs = vec![world.path("home/.config/git")];
+    assert_eq!(world.access("home/.config/git/config"), Access::ReadOnly);
+    world.settings.home = HomeAccess::Overlay;
+    assert_eq!(world.access("home/.config/ruff/ruff.toml"), Access::Layer { source: "/scratch/home".into() });
 }
 
 #[test]

@@ -12,9 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 
-/// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends
-/// in any way.
-const LOCK_NAME: &str = "daemon.lock";
+use proctor_app::SERVICE_LOCK;
 
 /// The socket on which the service receives requests.
 #[derive(Debug)]
@@ -130,7 +128,7 @@ pub fn make_private_directory(path: &Path) -> Result<(), ControlSocketError> {
 }
 
 fn lock(directory: &Path) -> Result<Flock<File>, ControlSocketError> {
-    let path = directory.join(LOCK_NAME);
+    let path = directory.join(SERVICE_LOCK);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     let file = options.open(&path).map_err(|source| ControlSocketError::Directory { path: path.clone(), source })?;
