@@ -35,25 +35,9 @@ impl ProgressScreen {
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
-        match (self.audience, progress) {
-            (
-                Audience::Nobody,
-                Progress::WaitingForLock { .. }
-                | Progress::WaitingForSlot { .. }
-                | Progress::Recovered { .. }
-                | Progress::HelperDied { .. }
-                | Progress::Note(_),
-            ) => self.note(progress),
-            (
-                Audience::Nobody,
-                Progress::Begun { .. }
-                | Progress::ActionStarted(_)
-                | Progress::ProcessPrepared { .. }
-                | Progress::ServiceReady { .. }
-                | Progress::ActionEnded(_)
-                | Progress::ChecksOver,
-            ) => {}
-            (Audience::Terminal | Audience::Plain, _) => self.show_to_person(progress),
+        match self.audience {
+            Audience::Nobody => self.note(progress),
+            Audience::Terminal | Audience::Plain => self.show_to_person(progress),
         }
     }
 

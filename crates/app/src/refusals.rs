@@ -90,37 +90,30 @@ pub fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError
 
 /// Returns the error that a run of the service, or of another command, left no report that can be read.
 pub fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
-    let message = match answer.outcome {
-        RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),
-        RunOutcomeV1::Waits => waits(&answer.task),
-        RunOutcomeV1::NotApproved => format!("task `{}` asks for more than was approved: nothing was run", answer.task),
-        RunOutcomeV1::Superseded => "saves stopped the run again and again; nothing was judged".to_owned(),
-        RunOutcomeV1::ConfigurationWrong => "the configuration is wrong".to_owned(),
-        RunOutcomeV1::Failed => answer.problems.join("; "),
-        RunOutcomeV1::Judged
-        | RunOutcomeV1::Moved
-        | RunOutcomeV1::Interrupted
-        | RunOutcomeV1::Unchanged
-        | RunOutcomeV1::Untriggered => format!("the service says `{}` and names no run that can be read", answer.outcome.word()),
-    };
-    let error = CommandError::new(exit, message);
+    const LOOK: &str = "`proctor status` says how the project stands; the service's log says more";
+    let error = |message: &str| CommandError::new(exit, message);
+    let with_problems =
+        |message: &str| answer.problems.iter().fold(error(message), |error, problem| error.detail(problem.clone()));
     match answer.outcome {
-        RunOutcomeV1::NeedsHuman => error.hint(resolve_hint(&answer.task)),
-        RunOutcomeV1::Waits => answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone())),
+        RunOutcomeV1::NeedsHuman => {
+            error(&format!("task `{}` {}", answer.task, answer.problems.join("; "))).hint(resolve_hint(&answer.task))
+        }
+        RunOutcomeV1::Waits => with_problems(&waits(&answer.task)),
         RunOutcomeV1::NotApproved => {
-            let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));
-            error.hint(approve_hint_of_service(&answer.task))
+            let message = format!("task `{}` asks for more than was approved: nothing was run", answer.task);
+            with_problems(&message).hint(approve_hint_of_service(&answer.task))
         }
         RunOutcomeV1::ConfigurationWrong => {
-            let error = answer.problems.iter().fold(error, |error, problem| error.detail(problem.clone()));
-            error.hint("mend proctor.toml and run the command again")
+            with_problems("the configuration is wrong").hint("mend proctor.toml and run the command again")
         }
+        RunOutcomeV1::Superseded => error("saves stopped the run again and again; nothing was judged").hint(LOOK),
+        RunOutcomeV1::Failed => error(&answer.problems.join("; ")).hint(LOOK),
         RunOutcomeV1::Judged
         | RunOutcomeV1::Moved
         | RunOutcomeV1::Interrupted
-        | RunOutcomeV1::Superseded
         | RunOutcomeV1::Unchanged
-        | RunOutcomeV1::Untriggered
-        | RunOutcomeV1::Failed => error.hint("`proctor status` says how the project stands; the service's log says more"),
+        | RunOutcomeV1::Untriggered => {
+            error(&format!("the service says `{}` and names no run that can be read", answer.outcome.word())).hint(LOOK)
+        }
     }
 }

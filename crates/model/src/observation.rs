@@ -199,6 +199,27 @@ impl HttpAnswer {
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 
+impl FileObservation {
+    /// Returns the file that was found; `None` if there is none, or if it was not looked at to its end.
+    pub fn found(&self) -> Option<&FoundFile> {
+        match &self.look {
+            FileState::Found(found) => Some(found),
+            FileState::Missing
+            | FileState::NotInTree { .. }
+            | FileState::Outside(_)
+            | FileState::Refused(_)
+            | FileState::OutOfTime
+            | FileState::Stopped(_) => None,
+        }
+    }
+
+    /// Returns whether the file exists; `None` if something is there that is no file, or not in the judged tree, if nobody looked at it,
+    /// or if the check ended early.
+    pub fn exists(&self) -> Option<bool> {
+        self.found().map(|_| true).or((self.look == FileState::Missing).then_some(false))
+    }
+}
+
 impl Exchange {
     /// Returns the server's answer; `None` if the request got no answer.
     pub fn answer(&self) -> Option<&HttpAnswer> {

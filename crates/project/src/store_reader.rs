@@ -73,15 +73,6 @@ fn is_unwritable(error: &ProjectError) -> bool {
 }
 
 impl StoreReader {
-    /// Returns whether a process is writing the project's evidence at this moment.
-    ///
-    /// # Errors
-    ///
-    /// When the lock cannot be read.
-    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
-        Ok(self.store.lock_holder(project)?.is_some())
-    }
-
     /// Returns whether the service watches a project.
     ///
     /// # Errors

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use proctor_model::{
-    Action, ActionEnd, ActionId, ActionPhase, CachesMode, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount,
-    Timestamp, TreePath,
+    Action, ActionId, ActionPhase, CachesMode, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount, Timestamp,
+    TreePath,
 };
 use proctor_project::{CACHES_IN_ENVIRONMENTS, site_packages};
 use proctor_sandbox::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
@@ -231,15 +231,7 @@ fn names_cache(pattern: &str, root: &TreePath) -> bool {
 
 /// Returns whether an attempt came to its own end, so that no cache of it is half written.
 fn is_complete(ended: &EndedAction) -> bool {
-    let exited = match ended.end {
-        ActionEnd::Exited { .. } => true,
-        ActionEnd::Signalled { .. }
-        | ActionEnd::TimedOut { .. }
-        | ActionEnd::Stopped { .. }
-        | ActionEnd::NotStarted(_)
-        | ActionEnd::Lost { .. } => false,
-    };
-    exited && ended.survivors.is_empty()
+    ended.end.exit_code().is_some() && ended.survivors.is_empty()
 }
 
 /// Returns a digest of the paths that earlier checks of the run wrote. Returns `None` if one of these files is older

@@ -77,14 +77,7 @@ fn seen(one: &ActionResult) -> SeenAction<'_> {
 fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a ExecutedAction) -> SeenAction<'a> {
     let started = !matches!(executed.ended.end, ActionEnd::NotStarted(_) | ActionEnd::Lost { .. });
     let captured = (started && kind.starts_a_process()).then_some(&executed.ended.captured);
-    let exit_code = match &executed.ended.end {
-        ActionEnd::Exited { code } => Some(*code),
-        ActionEnd::Signalled { .. }
-        | ActionEnd::TimedOut { .. }
-        | ActionEnd::Stopped { .. }
-        | ActionEnd::NotStarted(_)
-        | ActionEnd::Lost { .. } => None,
-    };
+    let exit_code = executed.ended.end.exit_code();
     SeenAction {
         status: Some(executed.status()),
         reason: Some(&executed.judgement.classification.reason),

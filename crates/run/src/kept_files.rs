@@ -92,14 +92,7 @@ impl KeptFiles {
         self.candidates.retain(|_, candidate| candidate.action != action.id);
         self.is_asked |= !action.writes.is_empty();
         let kept = KeptPaths::new(&action.writes);
-        let obstacle = match end {
-            ActionEnd::Exited { .. } => None,
-            ActionEnd::Signalled { .. }
-            | ActionEnd::TimedOut { .. }
-            | ActionEnd::Stopped { .. }
-            | ActionEnd::NotStarted(_)
-            | ActionEnd::Lost { .. } => Some("the check did not end by itself"),
-        };
+        let obstacle = end.exit_code().is_none().then_some("the check did not end by itself");
         for entry in entries {
             let path = &entry.path;
             match (entry.change, kept.contains(path), decide(path, settings)) {

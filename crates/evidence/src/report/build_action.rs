@@ -14,8 +14,8 @@ use crate::report::{
 };
 use proctor_model::{
     Action, ActionId, ActionKind, ActionPhase, Blocking, Coverage, Diagnosis, DurationMs, EndedAction, EvidenceFile, Exchange,
-    ExchangeOutcome, FileObservation, FileState, FindingLevel, HealthObservation, HealthResult, Observation, PortObservation,
-    ResultType, ServiceObservation, SystemFault, TestResults, WrittenActionType,
+    ExchangeOutcome, FileObservation, FindingLevel, HealthObservation, HealthResult, Observation, PortObservation, ResultType,
+    ServiceObservation, SystemFault, TestResults, WrittenActionType,
 };
 
 /// The most failures, and the most diagnostics, that the report lists for an action. Listed entries are never shortened
@@ -318,38 +318,28 @@ fn without_process(outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
 }
 
 fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
-    let outcome = ActionOutcomeV2 { file_path: Some(seen.path.clone()), ..outcome };
-    match &seen.look {
-        FileState::Found(found) => ActionOutcomeV2 {
-            file_exists: Some(true),
-            file_size: Some(found.bytes),
-            last_modified: Some(found.modified),
-            file_contents: found.content.as_deref().filter(|_| action.capture.file_contents).map(text_of),
-            ..outcome
-        },
-        FileState::Missing => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
-        // Something is there that is no file, or not in the judged tree; nobody looked at it; or the check ended early.
-        FileState::Refused(_)
-        | FileState::NotInTree { .. }
-        | FileState::Outside(_)
-        | FileState::OutOfTime
-        | FileState::Stopped(_) => outcome,
+    let found = seen.found();
+    let content = found.and_then(|found| found.content.as_deref());
+    ActionOutcomeV2 {
+        file_path: Some(seen.path.clone()),
+        file_exists: seen.exists(),
+        file_size: found.map(|found| found.bytes),
+        last_modified: found.map(|found| found.modified),
+        file_contents: content.filter(|_| action.capture.file_contents).map(text_of),
+        ..outcome
     }
 }
 
 fn outcome_with_exchange(action: &Action, is_wrong: bool, exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     let diagnostics = exchange.diagnosis.as_ref().map(connection).unwrap_or_default();
-    let outcome = ActionOutcomeV2 { error: fault(&exchange.outcome, exchange.duration), diagnostics, ..outcome };
-    match &exchange.outcome {
-        ExchangeOutcome::Answered(answer) => ActionOutcomeV2 {
-            status_code: Some(answer.status),
-            response_body: (action.capture.request_response || is_wrong).then(|| text_of(&answer.body)),
-            ..outcome
-        },
-        ExchangeOutcome::Unanswered(_)
-        | ExchangeOutcome::Unsendable(_)
-        | ExchangeOutcome::OutOfTime
-        | ExchangeOutcome::Stopped(_) => outcome,
+    let answer = exchange.answer();
+    let shows_body = action.capture.request_response || is_wrong;
+    ActionOutcomeV2 {
+        error: fault(&exchange.outcome, exchange.duration),
+        diagnostics,
+        status_code: answer.map(|answer| answer.status),
+        response_body: answer.filter(|_| shows_body).map(|answer| text_of(&answer.body)),
+        ..outcome
     }
 }
 

@@ -11,8 +11,8 @@ use crate::report::{
     SeenByV1, TextV2, excerpt, looks_like_a_secret,
 };
 use proctor_model::{
-    Action, Digest, DurationMs, EndedAction, Exchange, ExchangeOutcome, FileObservation, FileState, FileValidation, HttpAnswer,
-    HttpBody, HttpRequest, Interpretation, RunId, StreamExcerpt, SystemFault,
+    Action, Digest, DurationMs, EndedAction, Exchange, ExchangeOutcome, FileObservation, FileValidation, HttpAnswer, HttpBody,
+    HttpRequest, Interpretation, RunId, StreamExcerpt, SystemFault,
 };
 
 /// The `schema` of a [`FileRecordV1`]: the name and version of its format.
@@ -33,15 +33,7 @@ pub struct ObservationFacts<'a> {
 
 /// Returns the record of a checked file. If the check ended early, the record leaves open whether the file exists.
 pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, seen: &FileObservation) -> FileRecordV1 {
-    let found = match &seen.look {
-        FileState::Found(found) => Some(found),
-        FileState::Missing
-        | FileState::NotInTree { .. }
-        | FileState::Outside(_)
-        | FileState::Refused(_)
-        | FileState::OutOfTime
-        | FileState::Stopped(_) => None,
-    };
+    let found = seen.found();
     FileRecordV1 {
         schema: FILE_SCHEMA.to_owned(),
         run_id: facts.run_id.clone(),
@@ -50,15 +42,7 @@ pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, see
         name: facts.action.name.clone(),
         validation_type: validation.check.word().to_owned(),
         result: FileResultV1 {
-            file_exists: match &seen.look {
-                FileState::Found(_) => Some(true),
-                FileState::Missing => Some(false),
-                FileState::NotInTree { .. }
-                | FileState::Refused(_)
-                | FileState::Outside(_)
-                | FileState::OutOfTime
-                | FileState::Stopped(_) => None,
-            },
+            file_exists: seen.exists(),
             file_path: seen.path.clone(),
             file_size: found.map(|found| found.bytes),
             last_modified: found.map(|found| found.modified),
@@ -94,14 +78,9 @@ pub fn exchange_record(
             body_excerpt: request.body.as_ref().map(|body| text_of(shown_body(body).as_bytes())),
             timestamp: exchange.sent,
         },
-        response: match &exchange.outcome {
-            ExchangeOutcome::Answered(answer) => answered(answer, exchange.duration, body_file),
-            ExchangeOutcome::Unanswered(_)
-            | ExchangeOutcome::Unsendable(_)
-            | ExchangeOutcome::OutOfTime
-            | ExchangeOutcome::Stopped(_) => {
-                ResponseV1 { error: fault(&exchange.outcome, exchange.duration), ..unanswered(exchange.duration) }
-            }
+        response: match exchange.answer() {
+            Some(answer) => answered(answer, exchange.duration, body_file),
+            None => ResponseV1 { error: fault(&exchange.outcome, exchange.duration), ..unanswered(exchange.duration) },
         },
         diagnostics: exchange.diagnosis.as_ref().map(|diagnosis| ExchangeDiagnosticsV1 {
             server_health_check: diagnosis.health.as_ref().map(health_check),
