@@ -54,7 +54,8 @@ const ON_SURVIVORS: &[(&str, OnSurvivors)] = &[("report", OnSurvivors::Report), 
 
 const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-first", CheckOrder::FailedFirst)];
 
-const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("always", Reuse::Always)];
+/// The words of `reuse`. Earlier versions called `own` `watch`.
+const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("own", Reuse::Watch), ("always", Reuse::Always)];
 
 /// The only value that a check's `snapshot` may have: with `off` the check runs in the project itself. The values
 /// `auto` and `require` can be set only for the whole project, in `[sandbox]`.
