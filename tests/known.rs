@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::common::Project;
+use crate::daemon::start_serving;
 use crate::gate::{commit, git, in_repository};
 
 const LONG: Duration = Duration::from_secs(60);
@@ -248,4 +249,23 @@ fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
     watch.interrupt();
     let here = project.path().to_str().expect("text").to_owned();
     assert_eq!(runs(&project, &here), 2);
+}
+
+#[test]
+fn the_service_runs_nothing_in_a_second_worktree_with_known_content() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    let daemon = start_serving(&project);
+    let other = second_worktree(&project);
+    let waited = project.proctor(["wait", "--fresh", "--json", &other]).success().json();
+    let known = &waited["project"]["tasks"][0]["known"];
+    assert_eq!(
+        (waited["project"]["serving"].as_str(), known["root"].as_str()),
+        (Some("served"), project.path().to_str()),
+        "{waited}"
+    );
+    fs::write(Path::new(&other).join("shop.txt"), "bad\n").expect("it is ours");
+    project.proctor(["wait", "--fresh", &other]).status(1);
+    assert_eq!(runs(&project, &other), 1, "only the changed file was tested");
+    daemon.interrupt();
 }
