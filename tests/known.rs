@@ -4,18 +4,22 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Output, Project};
+use crate::common::Project;
+use crate::daemon::start_serving;
 use crate::gate::{commit, git, in_repository};
 
-/// Settings of a check that passes by a variable, which no plan and no tree names.
-const BY_VARIABLE: &str = "[environment]\npass = [\"LIGHT\"]\n[[check]]\nname = \"light\"\ncommand = [\"sh\", \"-c\", \"test \\\"$LIGHT\\\" != red\"]\n";
+const LONG: Duration = Duration::from_secs(60);
 
-/// Settings of a check whose program is installed in the project.
-const INSTALLED: &str =
-    "[[check]]\nname = \"tool\"\ncommand = [\"sh\", \"-c\", \"test ! -e .venv/bin/tool || .venv/bin/tool\"]\n";
+/// Settings of a check that passes by a variable, which no plan and no tree names.
+const BY_VARIABLE: &str = "[environment]\npass_environment = [\"LIGHT\"]\n[[check]]\nname = \"light\"\ncommand = [\"sh\", \"-c\", \"test \\\"$LIGHT\\\" != red\"]\n";
+
+/// Settings of a check whose program is installed in the project, if there is one.
+const INSTALLED: &str = "[[check]]\nname = \"tool\"\ncommand = [\"sh\", \"check.sh\"]\n";
+const CHECK: &str = "if test -e .venv/bin/tool; then exec .venv/bin/tool; fi\n";
 
 /// Adds a worktree of the same commit.
 fn second_worktree(project: &Project) -> String {
@@ -37,9 +41,12 @@ fn why(project: &Project, worktree: &str) -> String {
     project.proctor(["why", "--known", "--project", worktree]).status(5).stdout
 }
 
+/// Returns how many runs were made in a worktree.
+#[track_caller]
 fn runs(project: &Project, worktree: &str) -> usize {
-    let listed: Output = project.proctor(["list", "--json", worktree]).any_status();
-    serde_json::from_str::<Value>(&listed.stdout).ok().and_then(|listed| Some(listed["runs"].as_array()?.len())).unwrap_or(0)
+    let log = project.proctor(["log", "--json", worktree]).any_status();
+    let runs = serde_json::from_str::<Value>(&log.stdout).ok().and_then(|log| Some(log["runs"].as_array()?.len()));
+    runs.unwrap_or_default()
 }
 
 /// Makes a virtual environment with a tool, as an installer does: the tool's script names the interpreter in it.
@@ -56,8 +63,11 @@ fn install(root: &Path) -> PathBuf {
 
 /// Makes a project with an installed tool, which was tested, and a second worktree.
 fn with_installed_tool(lock: Option<&str>) -> (Project, String) {
-    let project =
-        Project::new().toml(INSTALLED).file(".gitignore", ".venv/\n").file("pyproject.toml", "[project]\nname = \"shop\"\n");
+    let project = Project::new()
+        .toml(INSTALLED)
+        .file(".gitignore", ".venv/\n")
+        .file("check.sh", CHECK)
+        .file("pyproject.toml", "[project]\nname = \"shop\"\n");
     let project = lock.iter().fold(project, |project, lock| project.file(lock, "tool==1\n"));
     git(&project, &["init", "--quiet"]);
     commit(&project, "shop.txt", "good\n");
@@ -125,7 +135,7 @@ fn a_file_that_is_changed_back_is_known_green_or_red_from_the_projects_own_runs(
     project.save("shop.txt", "good again\n");
     project.proctor(["run"]).success();
     project.save("shop.txt", "bad\n");
-    let red = project.proctor(["status"]).status(1).stdout;
+    let red = project.proctor(["status"]).success().stdout;
     assert!(red.contains("fresh FAIL") && red.contains("known from run "), "{red}");
     assert!(task(&project, &here)["verdict"]["blocking"].as_u64().is_some_and(|blocking| blocking > 0));
     // A person who types `run` wants a run.
@@ -163,14 +173,20 @@ fn an_ignored_file_that_checks_could_read_here_is_not_believed_away() {
 }
 
 #[test]
-fn rules_that_nobody_approved_and_an_open_world_leave_nothing_known() {
+fn a_run_in_an_open_world_or_by_rules_that_nobody_approved_leaves_nothing_known() {
     let project = in_repository();
     commit(&project, "proctor.toml", &format!("[sandbox]\nworld = \"open\"\n{}", crate::gate::CHECKS));
-    project.approve();
     project.proctor(["run"]).success();
     let other = second_worktree(&project);
     assert_eq!(task(&project, &other)["result"], Value::Null);
     assert!(why(&project, &other).contains("open world"), "{}", why(&project, &other));
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    commit(&project, "proctor.toml", &crate::gate::CHECKS.replace("\"-q\", ", ""));
+    project.proctor(["run"]).any_status();
+    let other = second_worktree(&project);
+    assert_eq!(task(&project, &other)["known"], Value::Null);
+    why(&project, &other);
 }
 
 #[test]
@@ -214,4 +230,42 @@ fn a_checkout_without_packages_is_known_by_equal_lock_files_alone_and_says_so() 
     let (project, other) = with_installed_tool(None);
     assert_eq!(task(&project, &other)["result"], Value::Null);
     assert!(why(&project, &other).contains("no lock file names those of the run"), "{}", why(&project, &other));
+}
+
+#[test]
+fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
+    let project = Project::new().toml(&format!("[run]\nreuse = \"own\"\n{}", crate::gate::CHECKS)).file("shop.txt", "good\n");
+    let mut watch = project.watch(["."]);
+    let is_verdict = |line: &str| line.starts_with("PASSED") || line.starts_with("FAILED");
+    watch.wait_for_line("the first verdict", LONG, is_verdict);
+    project.save("shop.txt", "bad\n");
+    watch.wait_for_line("the red one", LONG, |line| line.starts_with("FAILED"));
+    for (text, words) in
+        [("good\n", "these files passed before, so nothing was run: known from run "), ("bad\n", "these files failed before")]
+    {
+        project.save("shop.txt", text);
+        watch.wait_for_line("what is known", LONG, |line| line.contains(words));
+    }
+    watch.interrupt();
+    let here = project.path().to_str().expect("text").to_owned();
+    assert_eq!(runs(&project, &here), 2);
+}
+
+#[test]
+fn the_service_runs_nothing_in_a_second_worktree_with_known_content() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    let daemon = start_serving(&project);
+    let other = second_worktree(&project);
+    let waited = project.proctor(["wait", "--fresh", "--json", &other]).success().json();
+    let known = &waited["project"]["tasks"][0]["known"];
+    assert_eq!(
+        (waited["project"]["serving"].as_str(), known["root"].as_str()),
+        (Some("served"), project.path().to_str()),
+        "{waited}"
+    );
+    fs::write(Path::new(&other).join("shop.txt"), "bad\n").expect("it is ours");
+    project.proctor(["wait", "--fresh", &other]).status(1);
+    assert_eq!(runs(&project, &other), 1, "only the changed file was tested");
+    daemon.interrupt();
 }

@@ -175,7 +175,10 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn projects_of_repository(&mut self, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
-        projects_of_repository(&self.store, &mut self.index, root)
+        if proctor_git::git_common_directory(root).is_some() {
+            catch_up_and_name(&self.store, &mut self.index)?;
+        }
+        projects_of_repository(&self.index, root)
     }
 
     /// Returns what the ledgers say of the sealed runs on a tree, newest first: the runs of the project itself, and those of `others`
@@ -282,10 +285,9 @@ impl StoreReader {
     }
 }
 
-/// Does what [`StoreReader::projects_of_repository`] says.
-pub(crate) fn projects_of_repository(store: &Store, index: &mut StoreIndex, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
+/// Does what [`StoreReader::projects_of_repository`] says, by the index as it is.
+pub(crate) fn projects_of_repository(index: &StoreIndex, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
     let Some(common) = proctor_git::git_common_directory(root) else { return Ok(Vec::new()) };
-    catch_up_and_name(store, index)?;
     let projects = index.projects()?.into_iter();
     let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
     Ok(projects.filter(is_here).map(|project| project.id).collect())

@@ -26,7 +26,7 @@ use proctor_model::{
     ClaimOrigin, CommandExit, Digest, GateClaim, GatePolicy, KnownCondition, KnownFrom, OverallResult, Plan, PlanOrigin,
     ProjectId, RunConditions, RunId, RunRecord, TaskId, TreePath, World,
 };
-use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate};
+use proctor_plan::verdict::{GateJudgement, GateReason, GateRules, GateState, RequiredPlan, judge_gate};
 use proctor_sandbox::process::clock;
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
@@ -94,7 +94,8 @@ pub(crate) fn find_known(
 fn candidates(store: &Store, index: &mut StoreIndex, question: &KnownQuestion<'_>) -> Result<Vec<RunOnContent>, ProjectError> {
     let tree = question.tree.digest();
     let directory = directory_in_repository(question.root);
-    let others = projects_of_repository(store, index, question.root)?;
+    // Whoever wrote to a ledger has told the index of its project. `runs_on_tree` reads newer lines of each.
+    let others = projects_of_repository(index, question.root)?;
     let projects = [question.project].into_iter().chain(others.iter().filter(|other| *other != question.project));
     let mut found = Vec::new();
     for project in projects {
@@ -207,6 +208,8 @@ impl<'a> KnownSearch<'a> {
             world: World::Closed,
             platforms: vec![RunConditions::platform_here()],
             signers: None,
+            // A fresh verdict may rest on kept caches too.
+            fresh_caches: false,
             ..question.gate.clone()
         };
         let checks = question.plan.steps.iter().map(|check| check.name.clone()).collect();
@@ -268,8 +271,18 @@ impl<'a> KnownSearch<'a> {
         let failed = failed.map(|one| format!("a run on just these files failed: {}", one.record.run_id));
         let unnamed =
             judged.unnamed.iter().map(|channel| format!("checks of the run could read files that no digest names: {channel}"));
-        let mut reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).chain(unnamed).chain(failed).collect();
+        let mut reasons: Vec<String> = judged.reasons.iter().map(in_words).chain(unnamed).chain(failed).collect();
         reasons.truncate(MOST_REASONS);
         reasons
+    }
+}
+
+/// Returns a reason in words. Environments are compared here and not by the gate, so their differences are in words already.
+fn in_words(reason: &GateReason) -> String {
+    let reason = reason.on_any_platform();
+    if let GateReason::ToolchainChanged { run, paths } = reason {
+        format!("{run}: {}", paths.join("; "))
+    } else {
+        reason.to_string()
     }
 }

@@ -11,7 +11,10 @@ use crate::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::event::RunFinish;
 use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
-use proctor_model::{CopiedFiles, HealthProblem, PersonAsked, ProjectStatus, StopReason, TaskId, TreePath, Trigger, TriggerKind};
+use proctor_model::{
+    CopiedFiles, Freshness, HealthProblem, KnownFrom, OverallResult, PersonAsked, Plan, ProjectStatus, Reuse, StopReason, TaskId,
+    TreePath, Trigger, TriggerKind,
+};
 use proctor_project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
     ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
@@ -294,6 +297,31 @@ impl WorkerState {
         self.workspace.project_status(&self.scope, described, wanted, (hints, true))
     }
 
+    /// Returns the verdict of a run that judged just the files as they are, where every check may take an earlier result (`reuse`) and
+    /// nobody asked for a run.
+    fn known_verdict(&mut self, order: &Order, plan: &Plan) -> Option<FinishedRun> {
+        let is_about_all = !matches!(order.selection, Selection::Named(_));
+        if order.trigger.kind != TriggerKind::Save || !is_about_all || plan.steps.iter().any(|check| check.reuse == Reuse::Off) {
+            return None;
+        }
+        // What cannot be read now makes the run itself fail, with the reason.
+        let standing = self.look(std::slice::from_ref(&order.task), &order.hints).ok()?;
+        let task = standing.of(&order.task)?;
+        let Freshness::Fresh { result, .. } = task.freshness else { return None };
+        // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
+        let checks = || plan.steps.iter().map(|check| check.name.clone()).collect();
+        let (word, failed) = match result {
+            OverallResult::Passed => ("passed", Vec::new()),
+            OverallResult::Failed => ("failed", checks()),
+        };
+        let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None };
+        let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
+        let note = format!("these files {word} before, so nothing was run: {words}");
+        let _gone = (self.report)(WorkerReport::Progress(Progress::Note(note)));
+        let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
+        Some(FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() })
+    }
+
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
         let failed = |trouble| FinishedRun::failed(order, RunFinish::Failed, trouble);
         let mut reloaded = match self.files.read() {
@@ -317,6 +345,9 @@ impl WorkerState {
         self.refused.remove(&order.task);
         if let Some(unknown) = UnknownCheck::find(&order.selection, &plan) {
             return failed(RunFailure::UnknownCheck(unknown));
+        }
+        if let Some(known) = self.known_verdict(order, &plan) {
+            return known;
         }
         let settings = reloaded.settings;
         let checks = order.selection.clone();

@@ -111,7 +111,10 @@ impl HookStanding {
         for (_, task) in judged.iter().filter(|(judgement, _)| judgement.is_failed()) {
             let Some(failures) = &task.failures else { continue };
             failing_total += failures.total;
-            failing.extend(failures.failures.iter().map(FailingItem::of));
+            // A run of before that is known to hold does not say that it failed all the time since.
+            let since =
+                |item: FailingItem| FailingItem { failing_since: item.failing_since.filter(|_| task.known.is_none()), ..item };
+            failing.extend(failures.failures.iter().map(FailingItem::of).map(since));
         }
         let is_judged = judgement == HookJudgement::Passed || judgement.is_failed();
         let is_elsewhere = |task: &TaskStatusV1| task.known.as_ref().is_some_and(|known| known.root.is_some());

@@ -38,7 +38,8 @@ const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-fir
 
 const STARTS: &[(&str, CheckStart)] = &[("save", CheckStart::Save), ("ask", CheckStart::Ask)];
 
-const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("always", Reuse::Always)];
+/// The words of `reuse`. Earlier versions called `own` `watch`.
+const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("own", Reuse::Watch), ("always", Reuse::Always)];
 
 /// The only value that a check's `snapshot` may have: with `off` the check runs in the project itself. The values
 /// `auto` and `require` can be set only for the whole project, in `[sandbox]`.

@@ -43,6 +43,7 @@ fn judged(name: &str, judgement: HookJudgement, failing: Vec<FailingItem>) -> Ho
         last: is_judged.then_some(before),
         last_run: is_judged.then(|| run_id.clone()),
         missing: Vec::new(),
+        known: None,
         verdict: is_judged.then(|| (TaskId::default_task(), run_id)),
         judgement,
         tree: Some(tree(name)),
