@@ -91,13 +91,14 @@ impl WriteLimits<'_> {
             return None;
         }
         match around.map(|place| &place.access) {
-            None => {}
             // The read-only places in the project are `.git` and files such as `proctor.toml`. A setting can open each
             // of them only as a whole.
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
                 return around.map(|place: &Place| MissingPermission::Place(place.path.clone()));
             }
-            Some(Access::ReadOnly | Access::Text { .. }) => {}
+            None | Some(Access::ReadOnly | Access::Text { .. }) => {}
+            // Without namespaces a layer is a place that is not there.
+            Some(Access::Layer { .. }) if self.level != IsolationLevel::Namespace => {}
             Some(Access::Hidden) if self.is_only_closed(around, path) => {}
             // proctor never advises to open a place with secrets.
             Some(Access::Hidden) => return None,
@@ -273,6 +274,7 @@ mod tests {
             place(PROJECT, Access::Writable),
             place("/home/ada/src/shop/.git", Access::ReadOnly),
             place("/tmp", Access::Private { source: "/s".into() }),
+            place("/home/ada/.config", Access::Layer { source: "/s/config".into() }),
         ];
         Sandbox { places, store: "/home/ada/.local/state/proctor".into(), ..Sandbox::default() }
     }
@@ -294,6 +296,14 @@ mod tests {
             },
         };
         denied_writes(output, &limits)
+    }
+
+    #[test]
+    fn a_layer_takes_writes_in_namespaces_alone() {
+        let said = |level, why| hints_at(level, &[], &format!("touch: cannot touch '/home/ada/.config/x': {why}"));
+        assert!(said(IsolationLevel::Namespace, "Read-only file system").is_empty());
+        let refused = said(IsolationLevel::Landlock, "Permission denied");
+        assert!(refused.iter().any(|hint| hint.contains("writable = [\"~/.config\"]")), "{refused:?}");
     }
 
     fn hints(output: &str) -> Vec<String> {
