@@ -205,6 +205,6 @@ mod tests {
         }
         let found = ServiceTrouble::of_clock(now, ended(600_001)).expect("it is far off");
         assert_eq!(found.problem, HealthProblem::ClockFarOff);
-        assert!(found.cause.contains("1970-01-12"), "{}", found.cause);
+        assert!(found.message.contains("1970-01-12"), "{}", found.message);
     }
 }

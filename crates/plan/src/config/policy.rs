@@ -49,14 +49,3 @@ fn read_plain(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverr
         ..PolicyOverride::default()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_strategy_has_a_word() {
-        let all = [BlockOn::ErrorsAlways, BlockOn::ErrorsOnly, BlockOn::ErrorsAndWarnings, BlockOn::WarnOnly, BlockOn::Never];
-        assert_eq!(all.map(strategy_word).len(), STRATEGIES.len());
-    }
-}
