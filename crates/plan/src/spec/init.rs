@@ -19,8 +19,7 @@ use proctor_tools::{ProjectFiles, written_files};
 /// project's name, the order of the checks and those of actions.
 pub fn init_text(plan: &Plan, notes: &[PlanNote], order: CheckOrder) -> String {
     let mut text = String::from(
-        "# What proctor runs when a file is saved, as `proctor init` found it.\n\
-         # All settings with their defaults: `proctor init --print`.\n\
+        "# What proctor runs when a file is saved, as `proctor init` found it.\n# All settings with their defaults: `proctor init --print`.\n\
          # For completion in an editor: `proctor generate schema configuration > .proctor-schema.json`, and as first\n\
          # line `#:schema ./.proctor-schema.json`.\n",
     );
