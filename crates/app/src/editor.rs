@@ -151,7 +151,7 @@ pub fn run_in_service(environment: &Environment, root: &Path) -> Result<bool, Co
         FoundPlan::Planned(loaded) => loaded,
         FoundPlan::Wrong(wrong) => return Err(wrong.error),
     };
-    let wish = RunWish { checks: Vec::new(), every: false, phase: None, fresh_caches: false };
+    let wish = RunWish::default();
     let Some(run) = ServiceRun::find(environment, &wish, false, &loaded)? else { return Ok(false) };
     run.make(environment).map(|answer| answer.is_some())
 }
