@@ -5,8 +5,8 @@
 //! verdict, and the next one tries first.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use proctor_model::Digest;
@@ -47,7 +47,8 @@ impl MountConditions {
     /// # Errors
     /// When the file cannot be written. Then the next process tries the mount again.
     pub fn remember(&self) -> io::Result<()> {
-        self.now.map_or(Ok(()), |now| fs::write(&self.file, now.to_string()))
+        let Some(now) = self.now else { return Ok(()) };
+        File::create(&self.file)?.write_all(now.to_string().as_bytes())
     }
 
     /// Forgets that a mount of this snapshot has worked.
