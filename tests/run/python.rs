@@ -109,7 +109,6 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     --- stdout
     wrote proctor.toml: pytest
     next: `proctor run`, or `proctor watch` to run the checks at each save
-    --- stderr
     ");
     insta::assert_snapshot!(fs::read_to_string(project.path().join("proctor.toml")).unwrap(), @r#"
     # What proctor runs when a file is saved, as `proctor init` found it.

@@ -11,6 +11,7 @@ mod action_kind;
 mod action_type;
 mod approval;
 mod check_record;
+mod check_start;
 mod claim;
 mod client_call;
 mod criteria;
@@ -83,6 +84,7 @@ pub use check_record::{
     CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, CheckStanding, CheckState, FailingRow, FailureName,
     FailurePast, KnownCheck, LastCheckResult, checks_sentence, newest_fresh_failure,
 };
+pub use check_start::CheckStart;
 pub use claim::ClaimRecord;
 pub use client_call::{
     BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
@@ -139,7 +141,7 @@ pub use outcome::{
 pub use path::{PathError, TreePath};
 pub use person_asked::{PersonAsked, PersonAskedFor};
 pub use plan::{
-    Action, ActionDefaults, ActionPhase, CheckOrder, CheckStart, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors,
     ParallelChecks, Plan, PlanNote, PlanOrigin, PlanSettings, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, ToolPolicy};

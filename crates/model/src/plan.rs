@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ActionId, ActionKind, ApprovalTerms, ByteSize, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind, NetworkAccess,
-    ReportFile, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    ActionId, ActionKind, ApprovalTerms, ByteSize, CheckStart, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind,
+    NetworkAccess, ReportFile, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.
@@ -59,25 +59,6 @@ pub enum OnSurvivors {
     Report,
     /// The processes are reported and killed, and the action fails.
     Fail,
-}
-
-/// Which runs carry a check out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CheckStart {
-    /// Every run, also those that a save starts.
-    #[default]
-    Save,
-    /// Only runs for which somebody asked for every check, or for this one by its name.
-    Ask,
-}
-
-impl CheckStart {
-    /// Returns whether every run carries the check out.
-    pub fn is_save(&self) -> bool {
-        *self == Self::Save
-    }
 }
 
 /// In which runs the result of a check may be taken from an earlier run with the same inputs.
