@@ -6,7 +6,9 @@ use insta::assert_snapshot;
 use proptest::prelude::{Strategy, any, prop, proptest};
 
 use crate::config::{Configuration, read};
-use crate::spec::{discover, init_text, plan, plan_again, plan_command, plan_digest, propose_order, propose_triggers, resolve};
+use crate::spec::{
+    discover, init_text, plan, plan_again, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve,
+};
 use proctor_model::{Action, BlockOn, CheckOrder, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
 use proctor_tools::{FakeFiles, FoundBefore};
 
@@ -497,8 +499,12 @@ fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert_eq!((text.matches("paths = [").count(), text.matches("reuse = \"watch\"").count()), (3, 3), "{text}");
+    // What proctor does by itself is no rule of the project; what stands in its file is one.
+    assert_eq!((plan_digest(&plan), plan_terms(&plan)), (plan_digest(&before), plan_terms(&before)));
     let again = resolved(&text, &quotes());
+    plan.origin = PlanOrigin::Configured;
     assert_eq!(plan_digest(&plan), plan_digest(&again), "{text}");
+    assert_ne!(plan_digest(&plan), plan_digest(&before));
 }
 
 #[test]
@@ -677,6 +683,8 @@ proptest! {
             propose_triggers(&mut plan);
             let again = resolved(&init_text(&plan, &plan.notes, propose_order(&plan)), &files);
             assert_eq!(plan.steps.iter().map(essence).collect::<Vec<_>>(), again.steps.iter().map(essence).collect::<Vec<_>>());
+            // What stands in a file is a rule of the project.
+            plan.origin = PlanOrigin::Configured;
             assert_eq!(plan_digest(&plan), plan_digest(&again));
         }
     }
