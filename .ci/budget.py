@@ -14,21 +14,22 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 2_020,
-    "app": 7_370,
-    "evidence": 17_180,
-    "git": 1_910,
-    "govern": 2_370,
-    "index": 3_300,
-    "model": 7_210,
-    "plan": 15_090,
-    "proctor": 11_180,
-    "project": 11_930,
-    "run": 10_230,
-    "sandbox": 11_440,
-    "service": 8_870,
-    "tools": 17_080,
-    "tree": 6_200,
+    "api": 1_900,
+    "app": 7_630,
+    "evidence": 17_080,
+    "git": 1_900,
+    "govern": 2_360,
+    "index": 3_350,
+    "lsp": 760,
+    "model": 7_150,
+    "plan": 15_020,
+    "proctor": 11_450,
+    "project": 12_570,
+    "run": 10_260,
+    "sandbox": 11_490,
+    "service": 8_950,
+    "tools": 17_160,
+    "tree": 6_160,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.
