@@ -14,12 +14,13 @@ const FEWEST_SHARED: usize = 3;
 /// Two types look alike if the common members are at least this percentage of the members of each type.
 const PERCENT_SHARED: usize = 60;
 /// The most rows that [`LOOK_ALIKES`] may have.
-const MOST_PAIRS: usize = 25;
+const MOST_PAIRS: usize = 27;
 
 /// Pairs of types that look alike for a reason, each with the reason. Names and rows are in alphabetical order.
 const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("ActionDisposition", "DispositionV2", "the report's word, and what is kept of each"),
     ("ActionType", "RawParameters", "the word, and what a specification says beside it"),
+    ("BlockOn", "RawTypeCheckBlockOn", "a type checker has no warnings, and the published schema says so"),
     ("ChangedFile", "DifferingFile", "the first has what two commits say, the second the digests of two trees"),
     ("CycleRequest", "TddVerb", "the command line has defaults, and a verb that only shows"),
     ("ExchangeRecordV1", "FileRecordV1", "each stored record says whose it is, and its keys lie flat"),
@@ -48,6 +49,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
         "the shape of the parameters follows from the type, which is read with everything else first",
     ),
     ("RawLintToolPolicy", "ToolPolicy", "in a specification nearly everything may be left out"),
+    ("RawLintingStrategy", "RawTypeCheckingStrategy", "a type checker has no warnings, and the published schema says so"),
     ("TaskStatusV1", "VerdictStatus", "the socket's form"),
     ("TestCase", "TestRecordV1", "the form of a stored record"),
     ("TreeEntry", "TreeEntryV1", "the printed form"),
@@ -147,6 +149,20 @@ fn collect_types(path: &str, items: &[Item], types: &mut Vec<Declared>) {
             Item::Union(item) => (&item.ident, &item.attrs, &item.vis, Kind::Other, BTreeSet::new()),
             Item::Trait(item) => (&item.ident, &item.attrs, &item.vis, Kind::Other, BTreeSet::new()),
             Item::Type(item) => (&item.ident, &item.attrs, &item.vis, Kind::Other, BTreeSet::new()),
+            Item::Macro(declared) if declared.mac.path.is_ident("words_of") => {
+                // `NAME for WHOLE: VARIANT MEANT, …`
+                let words = declared.mac.tokens.clone().into_iter().map(|token| token.to_string());
+                let words: Vec<String> = words.filter(|word| word.starts_with(char::is_alphabetic)).collect();
+                let members = words.iter().skip(3).step_by(2).cloned().collect();
+                types.push(Declared {
+                    path: path.to_owned(),
+                    name: words[0].clone(),
+                    kind: Kind::Enum,
+                    members,
+                    is_public: true,
+                });
+                continue;
+            }
             Item::Mod(module) if !is_for_tests(&module.attrs) => {
                 collect_types(path, module.content.as_ref().map_or(&[], |(_, items)| items.as_slice()), types);
                 continue;

@@ -98,6 +98,8 @@ fn a_wait_without_the_service_names_the_full_disk_and_says_that_there_is_no_fres
     let Some(disk) = Disk::mount(project.root().join("state")) else { return };
     project.proctor(["run"]).success();
     fill(disk.place());
+    // The copy of the tree is dropped, and what it took must not be room enough.
+    project.save("what", "head -c 400000 /dev/zero | tr '\\0' x\n");
     project.save("saved.txt", "1\n");
     let wait = project.proctor(["wait", "--fresh", "--timeout", "5m"]).bound(BOUND).status(5);
     // Where the index can be read, the state is on standard output with the problem; else the problem alone is an error.

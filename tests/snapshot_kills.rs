@@ -368,7 +368,7 @@ impl Target {
         assert_eq!(names(&snapshot.join("layers")), [""; 0], "{what}");
         assert_eq!(names(&snapshot.join("tree/incoming")), [""; 0], "{what}");
         assert!(entries(&snapshot.join("bytecode")) <= 2 && entries(&snapshot.join("caches")) <= 4, "{what}");
-        let known = ["bytecode", "caches", "inputs", "layers", "ready-layers", "tree"];
+        let known = ["bytecode", "caches", "inputs", "layers", "mounted", "ready-layers", "tree"];
         assert!(names(&snapshot).iter().all(|name| known.contains(&name.as_str())), "{:?} {what}", names(&snapshot));
         let kept = KeptEvidence::only(&self.state());
         assert_eq!(kept.unsealed(&kept.check()), Vec::<String>::new(), "{what}");

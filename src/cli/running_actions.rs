@@ -341,8 +341,8 @@ mod tests {
             assert_eq!(pytest.words(Duration::from_millis(elapsed), usual.as_ref()), expected);
         }
         // A rule between two parts of the output says nothing.
-        for output in ["", "all\n==========\n"] {
-            assert_eq!(running("make", output).words(Duration::from_secs(2), None), "  … make  2 s");
+        for (output, expected) in [("", "  … make  2 s"), ("all\n==========\n", "  … make  2 s · all")] {
+            assert_eq!(running("make", output).words(Duration::from_secs(2), None), expected);
         }
     }
 

@@ -170,10 +170,10 @@ fn a_variable_of_the_projects_own_files_opens_no_directory_for_writing() {
         attack.save("proctor.toml", &toml);
         let run = attack.proctor(["run"]).any_status();
         assert_eq!(files_below(&units), BTreeMap::new(), "{level}: {}", run.snapshot());
-        // A check that fails says which line opens the directory.
+        // A check that fails says which line opens the directory, where it has no directory of its own in that place.
         attack.save("script.sh", "exit 1\n");
         let failed = attack.proctor(["run"]).status(1);
-        assert!(failed.stdout.contains("writable = [\""), "{level}: {}", failed.snapshot());
+        assert_eq!(failed.stdout.contains("writable = [\""), level != "namespace", "{level}: {}", failed.snapshot());
         attack.save("proctor.toml", &format!("{toml}[sandbox]\nwritable = [\"~/.config\"]\n"));
         attack.save("script.sh", &write);
         attack.proctor(["run"]).success();

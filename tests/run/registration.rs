@@ -70,7 +70,7 @@ fn a_new_project_begins_a_history_of_its_own() {
     --- stdout
     proctor 0.1.0 · moved · tree <digest>
       ✓ a                    done <time>
-    PASSED · evidence/default/execution-report.json
+    PASSED · <root>/moved/evidence/default/execution-report.json
     --- stderr
     registered `<root>/moved` as <project-id>; what was approved for <project-id> (`<project>`) holds here too
     evidence in `evidence`
@@ -154,6 +154,7 @@ fn a_run_that_waits_for_another_can_be_interrupted() {
     exit status: 130
     --- stderr
     waiting for another run of this project to end (at most <time>)
+    stopping; Ctrl-C again kills
     error: stopped while waiting for another run of this project; nothing was run
       hint: run the command again; `lock_wait` in `[evidence]` bounds the wait
     ");

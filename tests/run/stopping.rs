@@ -98,6 +98,8 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
               ✓ tidy up              done <time>
               note: configuration changed since the last run: proctor.toml
             INTERRUPTED · no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            --- stderr
+            stopping; Ctrl-C again kills
             ");
             insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
             exit status: 0

@@ -161,7 +161,7 @@ fn a_project_elsewhere_is_run_by_its_path() {
       ✗ a                    exit 1 <time>
            │ here
            all of its output: `proctor show --log a`
-    FAILED · a failed · evidence/default/execution-report.json
+    FAILED · a failed · <project>/evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules are approved by that
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

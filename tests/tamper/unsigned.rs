@@ -26,8 +26,10 @@ fn take_signatures_away(victim: &Victim) {
     victim.write_lines(&unsigned);
     for (position, run) in entries(&victim.task().join("runs")).iter().enumerate() {
         for file in entries(run) {
-            let name = file.to_string_lossy().into_owned();
-            if name.ends_with(".sig") || name.ends_with(".intoto.jsonl") {
+            let name = file.file_name().expect("it has a name").to_string_lossy().into_owned();
+            // What an interrupted run left is evidence of that run, whatever it was meant to be.
+            let is_left = name.starts_with("recovered-");
+            if !is_left && (name.ends_with(".sig") || name.ends_with(".intoto.jsonl")) {
                 fs::remove_file(&file).expect("ours");
                 let beside = victim.task().join(file.file_name().expect("it has a name"));
                 let _other_run = fs::remove_file(beside);

@@ -163,19 +163,11 @@ impl StoreReader {
         wanted: &[TaskId],
     ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
-        let asked = FilesRead::Described(described);
-        let question = StatusQuestion {
-            project: project.as_ref(),
-            approval,
-            root,
-            ambient: &self.ambient,
-            asked,
-            wanted,
-            asks_for_known: true,
-        };
+        let (project, ambient, asked) = (project.as_ref(), &self.ambient, FilesRead::Described(described));
+        let question = StatusQuestion { project, approval, root, ambient, asked, wanted, asks_for_known: true };
         let look = |settings: &ProjectSettings| {
-            let tree = scan_once(&self.store, settings, project.as_ref(), root)?;
-            let left = project.as_ref().map(|project| files_that_left_saved(&self.store, project, root, settings, &tree));
+            let tree = scan_once(&self.store, settings, project, root)?;
+            let left = project.map(|project| files_that_left_saved(&self.store, project, root, settings, &tree));
             Ok((tree, left.unwrap_or_default()))
         };
         // Another process ran the checks, so their trees are not known here.

@@ -230,8 +230,11 @@ fn written_line(snapshot: &SnapshotV2) -> Option<String> {
     let named = |is_kept: bool, count: u64| {
         let shown = snapshot.written.iter().filter(|one| one.kept == is_kept).take(SHOWN_FINDINGS).map(written_text);
         let shown: Vec<String> = shown.collect();
-        let more = count.saturating_sub(shown.len() as u64);
-        format!("{}{}", shown.join(", "), if more > 0 { format!(" and {more} more") } else { String::new() })
+        match count.saturating_sub(shown.len() as u64) {
+            _ if shown.is_empty() => String::new(),
+            0 => format!(": {}", shown.join(", ")),
+            more => format!(": {} and {more} more", shown.join(", ")),
+        }
     };
     let to_keep = if snapshot.writes_to_keep.is_empty() {
         String::new()
@@ -240,8 +243,8 @@ fn written_line(snapshot: &SnapshotV2) -> Option<String> {
         format!("; to keep: writes = [{}]", quoted.join(", "))
     };
     let things = if dropped == 1 { "1 thing, which never reaches" } else { &format!("{dropped} things, which never reach") };
-    let dropped = (dropped > 0).then(|| format!("the checks wrote {things} the project: {}{to_keep}", named(false, dropped)));
-    let kept = (kept > 0).then(|| format!("kept in the project: {}", named(true, kept)));
+    let dropped = (dropped > 0).then(|| format!("the checks wrote {things} the project{}{to_keep}", named(false, dropped)));
+    let kept = (kept > 0).then(|| format!("kept in the project{}", named(true, kept)));
     Some(format!("  snapshot: {}", kept.into_iter().chain(dropped).collect::<Vec<_>>().join("; ")))
 }
 

@@ -178,7 +178,7 @@ fn what_another_program_changes_after_a_seal_was_checked_is_not_taken_for_checke
         let test = filled();
         let ledger = test.path.with_file_name("ledger");
         let (_, end) = test.index.position(&project(SHOP)).unwrap().expect("lines are applied");
-        std::fs::write(&ledger, vec![b'x'; usize::try_from(end).unwrap()]).unwrap();
+        std::fs::File::create_new(&ledger).unwrap().set_len(end).unwrap();
         let (seal, before) =
             test.index.check_seals(&[(project(SHOP), ledger.clone())]).unwrap().pop().expect("it was asked about");
         assert!(matches!(seal, SealCheck::Sealed(_)));

@@ -75,7 +75,7 @@ mod tests {
         command = ["uv", "sync", "--frozen"]
         timeout = "10m"
         when_changed = ["uv.lock"]
-        creates = [".venv/bin/python", ".venv/bin/mypy", ".venv/bin/pytest"]
+        creates = [".venv/bin/python", ".venv/bin/pytest", ".venv/bin/mypy"]
         "#);
         let web = [
             ("web/tsconfig.json", "{}"),

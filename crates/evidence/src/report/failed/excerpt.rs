@@ -159,7 +159,7 @@ mod tests {
             format!("AssertionError: x\n\n- Expected\n+ Received\n\n  {{\n{}\n  }}\n\n a.test.ts:4:5", fields.join("\n"));
         let shown = shortened_output(&printed);
         let changed = shown.iter().filter(|line| is_changed(line)).count();
-        assert_eq!((changed, shown.len()), (8, 17), "{shown:#?}");
+        assert_eq!((changed, shown.len()), (8, 20), "{shown:#?}");
         assert!(shown.contains(&"  … 9 unchanged lines".to_owned()), "{shown:#?}");
         let many: Vec<String> = (0..60).map(|number| format!("- {number}")).collect();
         let shown = shortened_output(&format!("Error: x\n{}\nend", many.join("\n")));
