@@ -18,7 +18,7 @@ use crate::denied_write::{WriteLimits, denied_writes};
 use crate::environment::ChildEnvironment;
 use crate::rules::CACHE_VARIABLES;
 use proctor_model::{
-    Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, PlanNote, Sandbox, SandboxSettings,
+    Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, Place, PlanNote, Sandbox, SandboxSettings,
 };
 
 /// A failed action, with what is needed to find out why it may have failed.
@@ -117,9 +117,11 @@ impl FailedAction<'_> {
     /// project's files. Paths that `said` names already are left out.
     fn unopened_caches(&self, said: &[String]) -> Vec<String> {
         let Some(sandbox) = self.sandbox else { return Vec::new() };
+        let has_layers = self.ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace);
+        let is_there = |place: &&Place| has_layers || !matches!(place.access, Access::Layer { .. });
         let named = CACHE_VARIABLES.split(' ').filter_map(|name| {
             let path = Path::new(self.environment.variables.get(OsStr::new(name))?);
-            let around = sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
+            let around = sandbox.places.iter().filter(is_there).rev().find(|place| path.starts_with(&place.path));
             let is_closed = around.is_none_or(|place| place.access == Access::ReadOnly || sandbox.closed.contains(&place.path));
             (is_closed && path.is_absolute() && path.exists()).then(|| (name, path.display().to_string()))
         });

@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
 use super::whole_directory::SavedDirectory;
 use proctor_evidence::open_regular_file;
+use proctor_model::EntryKind;
 use proctor_sandbox::process::clock;
 
 /// The largest file, in bytes, from which the path of a checkout is taken out. Another larger file is another content.
@@ -37,13 +39,6 @@ struct ComparedSide<'a> {
     room: ReadingRoom,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntryKindHere {
-    Directory,
-    Link,
-    File,
-}
-
 /// Returns the first path that differs, relative to the directories; `None` if both have the same content. What cannot be read differs.
 pub(crate) fn first_difference(one: InstalledAt<'_>, other: InstalledAt<'_>) -> Option<PathBuf> {
     let [mut one, mut other] = [one, other].map(ComparedSide::new);
@@ -56,12 +51,12 @@ pub(crate) fn first_difference(one: InstalledAt<'_>, other: InstalledAt<'_>) -> 
         for (name, kind) in entries {
             let path = inside.join(name);
             let is_same = match kind {
-                EntryKindHere::Directory => {
+                EntryKind::Directory => {
                     waiting.push(path);
                     continue;
                 }
-                EntryKindHere::Link => one.link(&path).is_some_and(|target| other.link(&path) == Some(target)),
-                EntryKindHere::File => is_same_file(&mut one, &mut other, &path).unwrap_or(false),
+                EntryKind::Link => one.link(&path).is_some_and(|target| other.link(&path) == Some(target)),
+                EntryKind::File | EntryKind::Executable => is_same_file(&mut one, &mut other, &path).unwrap_or(false),
             };
             if !is_same {
                 return Some(path);
@@ -122,16 +117,17 @@ impl<'a> ComparedSide<'a> {
         Self { at, files, room: ReadingRoom::of(HASHED) }
     }
 
-    fn entries(&self, inside: &Path) -> Option<BTreeMap<OsString, EntryKindHere>> {
+    fn entries(&self, inside: &Path) -> Option<BTreeMap<OsString, EntryKind>> {
         let mut entries = BTreeMap::new();
         for entry in fs::read_dir(self.at.directory.join(inside)).ok()? {
             let entry = entry.ok()?;
             let kind = entry.file_type().ok()?;
             let kind = match (kind.is_dir(), kind.is_symlink()) {
                 (true, _) if is_written_by_tools(&inside.join(entry.file_name())) => continue,
-                (true, _) => EntryKindHere::Directory,
-                (false, true) => EntryKindHere::Link,
-                (false, false) => EntryKindHere::File,
+                (true, _) => EntryKind::Directory,
+                (false, true) => EntryKind::Link,
+                (false, false) if entry.metadata().ok()?.permissions().mode() & 0o100 == 0 => EntryKind::File,
+                (false, false) => EntryKind::Executable,
             };
             entries.insert(entry.file_name(), kind);
         }
