@@ -18,7 +18,7 @@ pub enum DurableStep {
     ManifestWritten,
     /// `run.json` is on disk. Its sync was started before the first process of the run.
     RunRecordSynced,
-    /// Every file whose sync was begun while the run went on is on disk.
+    /// The files that were complete while the run went on are on disk; their syncs were begun then.
     FilesSynced,
     /// All files of the run and the directory's entries are on disk.
     DirectorySynced,

@@ -17,8 +17,8 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Returns why the snapshot could not be mounted for an action, if it was not tried before the run because an earlier process could
-    /// mount it.
+    /// Returns why the snapshot of an action could not be mounted, where no trial told of it before the run: an earlier process had mounted
+    /// it under the same conditions, so none was made.
     fn unexpected_mount_failure(&mut self, action: &Action, end: &ActionEnd) -> Option<String> {
         self.place.snapshot_for(action)?;
         let (project, why) = (&self.context.request.scope.project, not_isolated(end));

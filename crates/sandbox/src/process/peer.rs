@@ -146,8 +146,8 @@ impl PeerExaminer {
     }
 }
 
-/// Returns the environment with which the program of this name was started that listens at the other end of a socket, or that is the `holder` of its lock: for
-/// a socket that a service manager opened, the kernel names the manager. `None` unless it is this user's.
+/// Returns the environment with which a program of this name was started: the one that listens at the other end of a socket, or the `holder`
+/// of its lock, because for a socket that a service manager opened the kernel names the manager. `None` unless it is this user's process.
 pub fn variables_of_listener(socket: BorrowedFd<'_>, holder: Option<i32>, name: &str) -> Option<BTreeMap<OsString, OsString>> {
     let listens = getsockopt(&socket, sockopt::PeerCredentials).ok().map(|peer| peer.pid());
     let text = listens.into_iter().chain(holder).find_map(|pid| {
