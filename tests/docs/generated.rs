@@ -101,7 +101,7 @@ fn subcommands(help: &str) -> Vec<String> {
 }
 
 /// How many commands must say the same of an option before it is told once for all of them.
-const COMMON: usize = 3;
+const COMMON: usize = 2;
 
 /// Returns a help text in parts: what stands before the options and arguments, then a part for each of these, and each heading.
 fn parts(help: &str) -> Vec<String> {
@@ -146,7 +146,22 @@ fn own_text(parts: &[String], common: &[String]) -> String {
     let kept: Vec<&String> = parts.iter().filter(is_own).collect();
     let has_entries = |position: usize| kept.get(position + 1).is_some_and(|next| next.starts_with(' '));
     let is_shown = |position: usize| position == 0 || kept[position].starts_with(' ') || has_entries(position);
-    (0..kept.len()).filter(|position| is_shown(*position)).map(|position| without_commands(kept[position])).collect()
+    (0..kept.len())
+        .filter(|position| is_shown(*position))
+        .map(|position| without_plain_usage(without_commands(kept[position])))
+        .collect()
+}
+
+/// Returns a part without its usage where that names neither an argument nor an option that has to be given: the section's title says it.
+fn without_plain_usage(part: &str) -> String {
+    let is_plain = |line: &str| {
+        line.strip_prefix("Usage: proctor").is_some_and(|rest| {
+            rest.split(' ')
+                .all(|word| !word.starts_with('<') && !word.ends_with(']') || matches!(word, "[OPTIONS]" | "<COMMAND>"))
+        })
+    };
+    let kept: Vec<&str> = part.lines().filter(|line| !is_plain(line)).collect();
+    kept.join("\n").trim_end().to_owned() + "\n"
 }
 
 /// Returns a part without the list of nested commands: each of them has a section that begins with the same words.
@@ -166,7 +181,9 @@ fn what_several_commands_say_of_an_option_is_told_once() {
     assert_eq!(common, ["  [D]\n          Dir\n", "  -h, --help\n          Help\n"]);
     assert_eq!(own_text(&all[0], &common), "A\n\nUsage: x [D]\nOptions:\n      --own <N>\n          Own\n\n          - a: b\n");
     assert_eq!(own_text(&all[1], &common), "A\n\nUsage: x [D]\n");
-    assert!(common_parts(&all[..2]).is_empty());
+    assert!(common_parts(&all[..1]).is_empty());
+    assert_eq!(without_plain_usage("A\n\nUsage: proctor x [OPTIONS] <COMMAND>\n"), "A\n");
+    assert_eq!(without_plain_usage("A\n\nUsage: proctor x [OPTIONS] [D]\n"), "A\n\nUsage: proctor x [OPTIONS] [D]\n");
     assert_eq!(without_commands("A\n\nUsage: x y\n\nCommands:\n  z  Z\n"), "A\n\nUsage: x y\n");
 }
 

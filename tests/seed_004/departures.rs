@@ -44,7 +44,7 @@ const fn not_seen(example: &'static str, path: &'static str, why: &'static str) 
 const DIGEST: &str = "\"00000000000000000000000000000000000000000000000000000000000000aa\"";
 const NO_HASH: &str = "hashes are SHA-256 in 64 hexadecimal digits (G3), and the example abbreviates its own";
 const TEXTS: &str = "what was expected and received are texts: the tools print them (the item of the debt file, C50)";
-const SELF_CLAIM: &str = "a file cannot attest to its own later state (C75, E13)";
+const SELF_CLAIM: &str = "a file cannot attest to its own later state (E13)";
 const ONE_SHAPE: &str = "one shape for the findings of all tools (C69)";
 const ERROR_OBJECT: &str = "the detailed example 2 has the error as an object with this key, and so has ours (C69)";
 const POLICY_SOURCE: &str = "{\"kind\": \"default\"}";
@@ -100,7 +100,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("evidence-terminal", "output.pipesLeftOpen", "false"),
     added("evidence-terminal", "output.stdoutShown", SHOWN),
     added("evidence-terminal", "output.stderrShown", SHOWN),
-    absent("evidence-terminal", "output.combined", "the log has both streams in order of arrival (C72, C73 as E16 amends it)"),
+    absent("evidence-terminal", "output.combined", "the log has both streams in order of arrival (E16)"),
     form(
         "evidence-terminal",
         "environment",
@@ -188,7 +188,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     not_seen(
         "execution-report",
         "authenticity.signatureAlgorithm",
-        "the signature lies beside the report (`execution-report.json.sig`, DSSE), and a hash is no signature (C75)",
+        "the signature lies beside the report (`execution-report.json.sig`, DSSE), and a hash is no signature (E13)",
     ),
     form("execution-report", "authenticity.reportHash", DIGEST, NO_HASH),
     form(

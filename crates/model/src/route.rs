@@ -49,7 +49,7 @@ pub struct RouteDestination {
     pub retry_allowed: bool,
 }
 
-/// Where the exit code came from that decides the route (R2, T160).
+/// Where the exit code came from that decides the route (R2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -64,7 +64,7 @@ pub enum ExitCodeSource {
     NotStarted,
     /// There is no exit code, because the process that starts actions died before it reported one.
     Lost,
-    /// The test result that is routed has no field for an exit code, so 3 is assumed (T160).
+    /// The test result that is routed has no field for an exit code, so 3 is assumed (A11).
     Defaulted,
 }
 

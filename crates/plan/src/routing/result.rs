@@ -40,7 +40,7 @@ pub enum RunCause {
 }
 
 impl<'a> TestResult<'a> {
-    /// The exit code that is assumed for a report that has no field for the exit code (T160). A process that ended
+    /// The exit code that is assumed for a report that has no field for the exit code (A11). A process that ended
     /// without an exit code is routed by the same row of the table (R2).
     pub const ASSUMED_CODE: i32 = 3;
 
@@ -61,7 +61,7 @@ impl<'a> TestResult<'a> {
     }
 
     /// Returns the result for a report that has no field for the exit code: exit code 3, with a source that says that
-    /// the code was assumed (T160, A11).
+    /// the code was assumed (A11).
     pub fn without_exit_code_field(tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
         Self::new(Some(Self::ASSUMED_CODE), ExitCodeSource::Defaulted, tree_digest, run_id, now)
     }

@@ -39,7 +39,7 @@ const TYPES: FindingWords = FindingWords {
     ..ANY
 };
 
-/// The common texts of linters (C40).
+/// The common texts of linters (J4).
 const LINT: FindingWords =
     FindingWords { error_issue: "LINT_ERROR", warning_issue: "LINT_WARNING", debt: DebtCategory::Refactor, ..ANY };
 

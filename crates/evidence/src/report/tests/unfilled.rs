@@ -10,7 +10,7 @@ pub(super) struct UnfilledKey {
     pub(super) reason: &'static str,
 }
 
-const SELF_CLAIM: &str = "a file cannot attest to its own later state: `proctor verify` answers it (E13, C75)";
+const SELF_CLAIM: &str = "a file cannot attest to its own later state: `proctor verify` answers it (E13)";
 const ERROR_OBJECT: &str = "seed 004's detailed example has the error as an object with this key, which is what we write";
 
 /// The keys of the master report in seed 004 that proctor does not fill.
