@@ -14,7 +14,7 @@ def manifest():
     """Returns the `[package]` of the program's manifest, with what it inherits from the workspace."""
     read = tomllib.loads((ROOT / "Cargo.toml").read_text())
     inherited = read["workspace"]["package"]
-    return {name: inherited[name] if isinstance(value, dict) else value for name, value in read["package"].items()}
+    return {name: inherited[name] if value == {"workspace": True} else value for name, value in read["package"].items()}
 
 
 def needs_interpreter(program):
