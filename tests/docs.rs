@@ -1,6 +1,6 @@
 //! Checks that the pages and `--help` are true: links lead somewhere, commands run, and generated files are up to date.
 //!
-//! The pages are `README.md`, `CONTRIBUTING.md`, `CHANGELOG.md` and everything below `docs/`. A comment before a fenced
+//! The pages are `README.md`, `CONTRIBUTING.md`, `CHANGELOG.md`, `AGENTS.md`, `SECURITY.md` and everything below `docs/`. A comment before a fenced
 //! block says what the block is:
 //!
 //! | comment | the block |
@@ -35,7 +35,7 @@ pub(crate) use blocks::{Block, blocks, run_of};
 pub(crate) use generated::{helps, is_update_wanted};
 
 /// The pages outside of `docs/`.
-const PAGES_OF_THE_ROOT: &[&str] = &["README.md", "CONTRIBUTING.md", "CHANGELOG.md"];
+const PAGES_OF_THE_ROOT: &[&str] = &["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "AGENTS.md", "SECURITY.md"];
 
 /// A page. Its path is relative to the repository's root.
 pub(crate) struct Page {

@@ -100,6 +100,29 @@ fn openssh_accepts_a_report_and_no_other_report_signature_or_signer() {
 }
 
 #[test]
+fn openssh_accepts_a_signed_file_for_its_own_purpose_alone() {
+    let project =
+        Project::new().with_program(fake_tool()).toml("[[check]]\nname = \"says\"\ncommand = \"fake-tool --stdout said\"\n");
+    fs::write(project.path().join("SHA256SUMS"), "sums\n").expect("the project is ours");
+    let none = project.proctor(["key", "sign", "SHA256SUMS"]).status(2);
+    assert!(none.stderr.contains("there is no key yet"), "{}", none.stderr);
+    project.proctor(["run"]).success();
+    let signature = project.proctor(["key", "sign", "SHA256SUMS"]).success().stdout;
+    fs::write(project.path().join("SHA256SUMS.sig"), signature).expect("the project is ours");
+    let exported = project.proctor(["key", "export", "--ssh", "--number", "1"]).success().stdout;
+    let key: Vec<&str> = exported.split_whitespace().skip_while(|word| *word != "ssh-ed25519").take(2).collect();
+    fs::write(project.path().join("signers"), format!("release {}\n", key.join(" "))).expect("the project is ours");
+    let accepts = |namespace: &str, file: &str| {
+        let script = format!("ssh-keygen -Y verify -f signers -I release -n {namespace} -s SHA256SUMS.sig <{file}");
+        project.command(Path::new("/bin/sh"), ["-c", &script]).any_status().status == 0
+    };
+    assert!(accepts("proctor-file@v1", "SHA256SUMS"));
+    assert!(!accepts("proctor-evidence@v1", "SHA256SUMS"), "it is no evidence");
+    assert!(!accepts("proctor-file@v1", "signers"), "another file");
+    project.proctor(["key", "sign", "."]).status(2);
+}
+
+#[test]
 fn openssl_accepts_a_statement_and_no_other_statement_signature_or_key() {
     let exported = Exported::new();
     assert!(exported.accepts("openssl"));

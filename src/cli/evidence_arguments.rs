@@ -140,6 +140,13 @@ pub(crate) enum KeyVerb {
         #[arg(long, value_name = "NUMBER")]
         number: Option<u32>,
     },
+    /// Print a signature of a file that is no evidence, such as a list of checksums, for `ssh-keygen -Y verify`
+    ///
+    /// Its namespace is `proctor-file@v1`: nothing that is signed so counts as evidence.
+    Sign {
+        /// The file, of at most 16 MiB
+        file: PathBuf,
+    },
 }
 
 /// Remove the runs that are over the limits of `[evidence]`

@@ -13,7 +13,7 @@ use crate::manifest::render_manifest;
 use crate::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, statements_name};
 use crate::output::remove_outputs_of_run;
 use crate::report::AttestedRun;
-use crate::signing::{Envelope, RunStatements, Signer, StatementForm, sign_for_ssh};
+use crate::signing::{Envelope, RunStatements, SSH_NAMESPACE, Signer, StatementForm, sign_for_ssh};
 use crate::{DurableStep, DurableStepObserver, EvidenceError, FileOperation, Ledger, RunDirectory, Store};
 use proctor_model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 
@@ -161,7 +161,10 @@ fn signatures(input: &SealInput, files: &BTreeMap<Vec<u8>, Digest>, signer: &Sig
     let SealInput { report, record, attested } = input;
     let statements = RunStatements { form: StatementForm::OfTree, record, attested, report_digest: Digest::of(report), files };
     let envelopes = statements.to_payloads().map(|payload| Envelope::sign(&payload, signer).to_line());
-    [(SIGNATURE_NAME.to_owned(), sign_for_ssh(report, signer)), (statements_name(&record.run_id), envelopes.concat())]
+    [
+        (SIGNATURE_NAME.to_owned(), sign_for_ssh(report, SSH_NAMESPACE, signer)),
+        (statements_name(&record.run_id), envelopes.concat()),
+    ]
 }
 
 /// Returns the names of the regular files in a run directory.

@@ -11,7 +11,7 @@ use crate::keys::{record_for_vectors, record_message};
 use crate::line_signature::sign_line;
 use crate::manifest::render_manifest;
 use crate::report::report_hash;
-use crate::signing::{Envelope, Signer, encode_pre_authentication, sign_for_ssh};
+use crate::signing::{Envelope, SSH_NAMESPACE, Signer, encode_pre_authentication, sign_for_ssh};
 use proctor_model::{Digest, KeyStatement, LedgerPosition, ProjectId, Sequence, Timestamp, ledger_name};
 
 fn hex(bytes: &[u8]) -> String {
@@ -74,7 +74,7 @@ fn vectors() -> Value {
     let report = json!({"authenticity": {"reportHash": "0".repeat(64), "runId": "x"}, "b": 1.5, "a": "ä\u{7}\u{1f600}", "c": [null, true]});
     let payload = br#"{"_type":"https://in-toto.io/Statement/v1"}"#;
     let envelope = String::from_utf8(Envelope::sign(payload, &first).to_line()).expect("JSON is text");
-    let signature = String::from_utf8(sign_for_ssh(b"report\n", &first)).expect("base64 is text");
+    let signature = String::from_utf8(sign_for_ssh(b"report\n", SSH_NAMESPACE, &first)).expect("base64 is text");
     let names = [(b"a\nb".to_vec(), Digest::of(b"")), (b"log".to_vec(), Digest::of(b"log"))];
     let manifest = String::from_utf8(render_manifest(&BTreeMap::from(names))).expect("it is text");
     json!({

@@ -1,5 +1,6 @@
 //! `proctor key`: shows and replaces the keys that sign evidence. Private keys are never shown.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::commands::{anchor, approve, checkpoint};
@@ -9,7 +10,7 @@ use crate::cli::render;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, can_endorse,
-    exported_keys, list_projects, read_key_ring, rotate_key,
+    exported_keys, list_projects, read_key_ring, read_regular_file, rotate_key, sign_file,
 };
 use proctor_model::{CommandExit, ProjectId};
 use proctor_project::{ProjectError, check_ledgers, registrar};
@@ -17,6 +18,8 @@ use proctor_sandbox::process::clock::{self, Monotonic};
 
 /// How long `rotate` waits for processes that write evidence.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+/// The longest file that `sign` signs, in bytes.
+const LONGEST_SIGNED: u64 = 16 << 20;
 /// What a person types to say that the key is lost.
 const LOST: &str = "lost";
 
@@ -36,6 +39,7 @@ pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result
             rotate(&store, Endorsement::PreviousKeyIsLost)
         }
         KeyVerb::Export { ssh, number } => export(&open()?, *ssh, *number),
+        KeyVerb::Sign { file } => sign(&open()?, &environment.absolute(file)),
     }
 }
 
@@ -135,11 +139,21 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
             .map(|key| if ssh { allowed_signers(key.public()) } else { key.public().to_pem() }),
     };
     let Some(text) = text else {
-        let what = number.map_or("there is no key yet".to_owned(), |number| format!("there is no key {number}"));
-        return Err(CommandError::new(CommandExit::Usage, what)
-            .hint("`proctor key show` lists the keys; the first `proctor run` makes the first"));
+        return Err(no_key(number.map_or("there is no key yet".to_owned(), |number| format!("there is no key {number}"))));
     };
     render::text(&text);
+    Ok(CommandExit::Proceed)
+}
+
+fn no_key(what: String) -> CommandError {
+    CommandError::new(CommandExit::Usage, what).hint("`proctor key show` lists the keys; the first `proctor run` makes the first")
+}
+
+fn sign(store: &Store, file: &Path) -> Result<CommandExit, CommandError> {
+    let message = read_regular_file(file, LONGEST_SIGNED).map_err(|error| CommandError::of(CommandExit::Usage, &error))?;
+    let signature = sign_file(store, &message).map_err(|error| from_evidence_error(&error))?;
+    let signature = signature.ok_or_else(|| no_key("there is no key yet".to_owned()))?;
+    render::text(&String::from_utf8_lossy(&signature));
     Ok(CommandExit::Proceed)
 }
 

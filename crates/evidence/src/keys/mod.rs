@@ -25,7 +25,7 @@ use crate::error::failed;
 use crate::files::{if_exists, list_directory, read_no_follow};
 use crate::ledger_file::LedgerFile;
 use crate::ledger_tail::{ChainEnd, find_end};
-use crate::signing::Signer;
+use crate::signing::{FILE_NAMESPACE, Signer, sign_for_ssh};
 use crate::{EvidenceError, FileOperation, Ledger, ProjectLock, Store, list_projects, read_log, read_signed_lines};
 use proctor_model::{Digest, KeyRecord, KeyStatement, LedgerPosition, ProjectId, Timestamp, ledger_name};
 
@@ -57,6 +57,15 @@ pub enum Endorsement {
 pub(super) fn find_signer(store: &Store) -> Result<Option<Signer>, EvidenceError> {
     let ring = read_key_ring(store)?;
     ring.current().map(|key| read_signer(store, key)).transpose()
+}
+
+/// Returns the signature of a file's bytes by the key in use, as `ssh-keygen -Y verify -n` with [`FILE_NAMESPACE`] accepts it. Returns
+/// `None` if the store has no key.
+///
+/// # Errors
+/// When the key cannot be read.
+pub fn sign_file(store: &Store, message: &[u8]) -> Result<Option<Vec<u8>>, EvidenceError> {
+    Ok(find_signer(store)?.map(|signer| sign_for_ssh(message, FILE_NAMESPACE, &signer)))
 }
 
 /// Returns the key in use; makes the first key if the store has no key.

@@ -100,6 +100,8 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 
 /// The namespace of report signatures (`ssh-keygen -n`). A signature for another purpose does not verify.
 pub const SSH_NAMESPACE: &str = "proctor-evidence@v1";
+/// The namespace of `proctor key sign`. What is signed so is never taken for evidence.
+pub const FILE_NAMESPACE: &str = "proctor-file@v1";
 /// The signer's name in the `allowed_signers` files that proctor writes (`ssh-keygen -I`).
 pub const SSH_IDENTITY: &str = "proctor";
 
@@ -111,10 +113,10 @@ pub(super) const END: &str = "-----END SSH SIGNATURE-----";
 /// OpenSSH wraps lines at this many characters.
 const WIDTH: usize = 70;
 
-/// Returns the signature of a file's bytes in the form of a signature file.
-pub(crate) fn sign_for_ssh(message: &[u8], signer: &Signer) -> Vec<u8> {
-    let signature = signer.sign(&signed_data(message));
-    let blob = blob(signer.public(), &signature);
+/// Returns the signature of a file's bytes for the purpose `namespace`, in the form of a signature file.
+pub(crate) fn sign_for_ssh(message: &[u8], namespace: &str, signer: &Signer) -> Vec<u8> {
+    let signature = signer.sign(&signed_data(message, namespace));
+    let blob = blob(signer.public(), namespace, &signature);
     let encoded = STANDARD.encode(blob);
     let lines: Vec<&str> =
         encoded.as_bytes().chunks(WIDTH).map(|line| std::str::from_utf8(line).expect("base64 is ASCII")).collect();
@@ -129,16 +131,16 @@ pub(crate) fn verify_for_ssh(message: &[u8], file: &[u8], key: &PublicKey) -> bo
     };
     // Everything before the last 64 bytes, which are the signature itself, is the same for all signatures by one key.
     let Some((_, signature)) = decoded.split_last_chunk::<64>() else { return false };
-    decoded == blob(key, signature) && key.verifies(&signed_data(message), signature)
+    decoded == blob(key, SSH_NAMESPACE, signature) && key.verifies(&signed_data(message, SSH_NAMESPACE), signature)
 }
 
-fn blob(key: &PublicKey, signature: &[u8; 64]) -> Vec<u8> {
+fn blob(key: &PublicKey, namespace: &str, signature: &[u8; 64]) -> Vec<u8> {
     let signature = [ssh_string(SSH_ALGORITHM.as_bytes()), ssh_string(signature)].concat();
     [
         MAGIC,
         &VERSION.to_be_bytes(),
         &ssh_string(&key.ssh_blob()),
-        &ssh_string(SSH_NAMESPACE.as_bytes()),
+        &ssh_string(namespace.as_bytes()),
         &ssh_string(b""),
         &ssh_string(HASH.as_bytes()),
         &ssh_string(&signature),
@@ -146,10 +148,10 @@ fn blob(key: &PublicKey, signature: &[u8; 64]) -> Vec<u8> {
     .concat()
 }
 
-fn signed_data(message: &[u8]) -> Vec<u8> {
+fn signed_data(message: &[u8], namespace: &str) -> Vec<u8> {
     [
         MAGIC,
-        &ssh_string(SSH_NAMESPACE.as_bytes()),
+        &ssh_string(namespace.as_bytes()),
         &ssh_string(b""),
         &ssh_string(HASH.as_bytes()),
         &ssh_string(&Sha512::digest(message)),
@@ -223,7 +225,9 @@ mod ssh_signature_tests {
     #[test]
     fn a_signature_verifies_with_its_key_and_its_bytes_alone() {
         let signer = Signer::from_seed(&[3; 32]);
-        let file = sign_for_ssh(b"report", &signer);
+        let file = sign_for_ssh(b"report", SSH_NAMESPACE, &signer);
+        let no_evidence = sign_for_ssh(b"report", FILE_NAMESPACE, &signer);
+        assert!(!verify_for_ssh(b"report", &no_evidence, signer.public()), "signed for another purpose");
         assert!(verify_for_ssh(b"report", &file, signer.public()));
         assert!(!verify_for_ssh(b"Report", &file, signer.public()));
         assert!(!verify_for_ssh(b"report", &file, Signer::from_seed(&[4; 32]).public()));

@@ -1,0 +1,34 @@
+"""Writes archives and reads versions for the scripts of this directory."""
+
+import gzip
+import io
+import pathlib
+import struct
+import tarfile
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def manifest():
+    """Returns the `[package]` of the program's manifest, with what it inherits from the workspace."""
+    read = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    inherited = read["workspace"]["package"]
+    return {name: inherited[name] if value == {"workspace": True} else value for name, value in read["package"].items()}
+
+
+def needs_interpreter(program):
+    """Returns whether an ELF file of 64 bits, given as bytes, names a dynamic linker (a program header of type 3, PT_INTERP)."""
+    (at,), (size, count) = struct.unpack_from("<Q", program, 32), struct.unpack_from("<HH", program, 54)
+    return any(struct.unpack_from("<I", program, at + number * size)[0] == 3 for number in range(count))
+
+
+def write_archive(path, files):
+    """Writes a `.tar.gz` of files, given as `{name: (bytes, mode)}`. The same files give the same bytes."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, (data, mode) in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(data), mode
+            archive.addfile(entry, io.BytesIO(data))
+    path.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
