@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -258,6 +259,68 @@ fn a_trusted_reference_that_was_moved_to_the_judged_commit_does_not_hide_what_it
     gate(&project, &["--policy-from", "HEAD"], 0);
     // A commit that somebody named for one answer was accepted by nobody.
     gate(&project, &[], 3);
+}
+
+/// Accepts at a terminal, by typing the beginning of the commit's name.
+fn accept_here(project: &Project) {
+    let mut terminal = project.proctor(["attest", "--accept-changes"]).at_terminal();
+    terminal.wait_for("to accept that for this content: ", Duration::from_secs(30));
+    let name = git(project, &["rev-parse", "HEAD"]).stdout[..8].to_owned();
+    terminal.press(&format!("{name}\n"));
+    let ended = terminal.ended();
+    assert!(ended.stdout.contains("in this store"), "{}", ended.stdout);
+}
+
+#[test]
+fn without_a_remote_a_commit_is_compared_with_the_one_accepted_last_until_a_person_accepts_it() {
+    // The first commit is accepted with the rules that its project is registered with. Nobody asked the gate about it.
+    let project = with_script();
+    project.save("scripts/check.sh", "true\n");
+    commit(&project, "shop.txt", "bad\n");
+    project.proctor(["run"]).success();
+    let asked = gate(&project, &[], 3);
+    assert_eq!(kinds(&asked), ["command"], "{asked}");
+    assert!(asked["next"].to_string().contains("proctor attest HEAD --accept-changes` at a terminal"), "{asked}");
+    assert!(project.proctor(["gate"]).status(3).stdout.contains("asks for less than the one accepted last: a command"));
+    // Neither a reference that is made here, nor another name for the commit, nor asking again is anybody's word.
+    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    git(&project, &["commit", "--quiet", "--amend", "-m", "another message"]);
+    gate(&project, &[], 3);
+    git(&project, &["switch", "--quiet", "-c", "another"]);
+    commit(&project, "more.txt", "more\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 3);
+    let nobody = project.proctor(["attest", "--accept-changes"]).status(3);
+    assert!(nobody.stderr.contains("asks for less than the one accepted last"), "{}", nobody.stderr);
+    accept_here(&project);
+    gate(&project, &[], 0);
+    // What comes after it is compared with it.
+    commit(&project, "more.txt", "and more\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    commit(&project, "scripts/check.sh", "exit 0\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 3);
+    // Work that goes on from an earlier accepted commit is compared with that.
+    git(&project, &["switch", "--quiet", "-c", "beside", "HEAD~2"]);
+    commit(&project, "beside.txt", "beside\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+}
+
+#[test]
+fn a_repository_that_lost_what_was_accepted_proves_nothing_until_a_person_accepts_it() {
+    let project = with_script();
+    gate(&project, &[], 0);
+    fs::remove_dir_all(project.path().join(".git")).expect("it is ours");
+    git(&project, &["init", "--quiet"]);
+    project.save("scripts/check.sh", "true\n");
+    commit(&project, "shop.txt", "bad\n");
+    project.proctor(["run"]).any_status();
+    let asked = gate(&project, &[], 3);
+    assert!(asked["lowered"].to_string().contains("nothing was compared"), "{asked}");
+    accept_here(&project);
+    gate(&project, &[], 0);
 }
 
 #[test]

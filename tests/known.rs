@@ -61,6 +61,25 @@ fn install(root: &Path) -> PathBuf {
     environment
 }
 
+/// A run that looked at every file of an environment outside of the project is known in another worktree all the same.
+#[test]
+fn an_environment_outside_of_the_project_is_compared_as_a_whole() {
+    let project = Project::new();
+    let environment = install(&project.shared("tools"));
+    fs::create_dir_all(environment.join("lib/python3.11/site-packages")).expect("it is ours");
+    fs::write(environment.join("lib/python3.11/site-packages/one.py"), "one\n").expect("it is ours");
+    let tool = environment.join("bin/tool");
+    let project = project.toml(&format!("[[check]]\nname = \"tool\"\ncommand = [{:?}]\n", tool.to_string_lossy()));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run", "--fresh-caches"]).success();
+    let other = second_worktree(&project);
+    project.proctor(["run", "--known", &other]).success();
+    assert_eq!((task(&project, &other)["state"].as_str(), runs(&project, &other)), (Some("fresh"), 0));
+    fs::write(environment.join("lib/python3.11/site-packages/one.py"), "two\n").expect("it is ours");
+    assert!(why(&project, &other).contains("is not as the run saw it"));
+}
+
 /// Makes a project with an installed tool, which was tested, and a second worktree.
 fn with_installed_tool(lock: Option<&str>) -> (Project, String) {
     let project = Project::new()

@@ -11,7 +11,8 @@ use clap::Args;
 /// platform and time, and no host, user, absolute path or output. Others judge them with `proctor gate --from-notes`.
 ///
 /// `--accept-changes` is for a commit that asks for less than the trusted one: somebody whose key the trusted commit's `signers` name
-/// accepts the listed changes at a terminal, for this content beside this trusted commit.
+/// accepts the listed changes at a terminal, for this content beside this trusted commit. Where nothing trusted is known, the commit is
+/// accepted in this store.
 ///
 /// Exit codes: 0 attested; otherwise those of `proctor gate`, with its answer: 1 red, 5 not tested, 3 not accepted.
 ///

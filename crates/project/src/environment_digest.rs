@@ -43,6 +43,9 @@ use proctor_sandbox::process::{clock, resolve_program};
 use proctor_sandbox::{interpreter_of, matches_name};
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
+/// Ends the name of the component that stands for every file of a directory.
+pub(crate) const EVERY_FILE: &str = ", every file";
+
 /// The names of files that can change a run's result without a change to the source (S7). Each tool adds its own
 /// configuration files.
 const CONFIGURATION: &[&str] = &[
@@ -185,7 +188,7 @@ impl EnvironmentSurvey {
             let writer = IdentityWriter::new("proctor-environment-with-every-file-v1").part("environment", digest.as_bytes());
             writer.part("name", name.as_bytes()).part("files", of_files.as_bytes()).digest()
         });
-        let of_every = every.iter().map(|(name, digest)| (format!("{}, every file", name.to_string_lossy()), Some(*digest)));
+        let of_every = every.iter().map(|(name, digest)| (format!("{}{EVERY_FILE}", name.to_string_lossy()), Some(*digest)));
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
         let of_tree = locks.iter().chain(&conftests).map(|(path, digest)| (path.clone(), Some(*digest)));
         let of_environments = environments.iter().map(|(name, digest)| (name.to_string_lossy().into_owned(), Some(*digest)));

@@ -260,8 +260,10 @@ impl StoreReader {
     ) -> Result<Option<FollowedCommit>, ProjectError> {
         let own = self.find_project(root)?;
         let approved = own.map(|project| self.index.approved_settings(&project)).transpose().map_err(ProjectError::Index)?;
-        let approved = approved.flatten().and_then(|held| held.terms.settings);
-        Ok(FollowedCommit::find(repository, approved.as_ref(), allowed))
+        let terms = approved.flatten().map(|held| held.terms);
+        let signers = terms.as_ref().map(|terms| terms.approval.signers.as_slice()).unwrap_or_default();
+        let settings = terms.as_ref().and_then(|terms| terms.settings.as_ref());
+        Ok(FollowedCommit::find(repository, (settings, signers), allowed))
     }
 
     /// Returns in words where the rules of a plan are not those that were approved for a project, nor those of the followed commit;

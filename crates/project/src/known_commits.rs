@@ -1,4 +1,4 @@
-//! What this store knows of commits: the digests of their contents, and which commit of a project was accepted last.
+//! What this store knows of commits: the digests of their contents, and which commits of a project were accepted last.
 //!
 //! A digest is kept by the name of git's tree: the name says what the content is, so it is read once. A commit with submodules, and inputs
 //! beside the project, are read each time: what is there now decides about them. Both files are no evidence: without them, a commit is
@@ -7,6 +7,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use crate::gate::ProjectRepository;
 use proctor_evidence::Store;
 use proctor_git::{GitStorage, ObjectId, SubmoduleNames};
 use proctor_index as store;
@@ -18,6 +19,8 @@ use proctor_tree::{CommitRefusal, CommittedTree, committed_tree, with_other_inpu
 const FORM: &str = "proctor-commit-digest-v1 proctor-tree-v2";
 /// How many lines each file has.
 const MOST: usize = 256;
+/// How many accepted commits of a project are known.
+const MOST_ACCEPTED: usize = 32;
 /// The largest `info/attributes` that a key has, in bytes. With a larger one, nothing is kept.
 const LONGEST_ATTRIBUTES: u64 = 1 << 20;
 
@@ -50,15 +53,44 @@ pub fn committed_digests(
     Ok(CommittedDigests { digest, own })
 }
 
-/// Returns the commit of the project at `root` that was proved or trusted last in this store.
-pub fn accepted_commit(store: &Store, root: &Path) -> Option<ObjectId> {
-    ObjectId::parse(&find(&store.accepted_commits_path(), key_of_place(root)?)?)
+/// A commit that was proved or trusted in this store, or that was checked out when its project was registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedCommit {
+    pub commit: ObjectId,
+    /// The branch that it was accepted for; empty if none was checked out.
+    pub branch: String,
 }
 
-/// Keeps that a commit of the project at `root` was proved, or that it is the trusted one.
-pub fn keep_accepted_commit(store: &Store, root: &Path, commit: ObjectId) {
-    if let Some(key) = key_of_place(root).filter(|_| accepted_commit(store, root) != Some(commit)) {
-        keep(&store.accepted_commits_path(), key, &commit.hex());
+/// Returns the accepted commits of the project at `root`, newest first.
+pub fn accepted_commits(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
+    let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key)).unwrap_or_default();
+    let accepted = kept.split(' ').filter_map(|one| {
+        let (commit, branch) = one.split_once(':').unwrap_or((one, ""));
+        Some(AcceptedCommit { commit: ObjectId::parse(commit)?, branch: branch.to_owned() })
+    });
+    accepted.collect()
+}
+
+/// Keeps a commit of the project at `root` as the one that was accepted last.
+pub fn keep_accepted_commit(store: &Store, root: &Path, accepted: AcceptedCommit) {
+    let (mut all, Some(key)) = (accepted_commits(store, root), key_of_place(root)) else { return };
+    if all.first() == Some(&accepted) {
+        return;
+    }
+    all.retain(|other| other.commit != accepted.commit);
+    all.insert(0, accepted);
+    all.truncate(MOST_ACCEPTED);
+    let texts: Vec<String> = all.iter().map(|one| format!("{}:{}", one.commit.hex(), one.branch)).collect();
+    keep(&store.accepted_commits_path(), key, &texts.join(" "));
+}
+
+/// Keeps the commit that is checked out while a project is registered, if none of this place was accepted before: what comes later is
+/// compared with it.
+pub(crate) fn keep_first_commit(store: &Store, root: &Path) {
+    let Ok(Some(repository)) = ProjectRepository::open(root) else { return };
+    if let (Ok(Some(commit)), true) = (repository.storage.head(), accepted_commits(store, root).is_empty()) {
+        let branch = repository.storage.checked_out_branch().ok().flatten().unwrap_or_default();
+        keep_accepted_commit(store, root, AcceptedCommit { commit, branch });
     }
 }
 

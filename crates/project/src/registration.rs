@@ -11,6 +11,7 @@ use crate::checked_index::{UnreadableLedger, apply_written, catch_up, catch_up_a
 use crate::error::ProjectError;
 use crate::evidence::{Evidence, lock_within};
 use crate::former_identity::{Inheritance, Likeness, former_identities};
+use crate::known_commits::keep_first_commit;
 use crate::repaired_index::open_index;
 use crate::request::{ProjectScope, ProjectSettings};
 use crate::same_program::ProgramSearch;
@@ -110,6 +111,7 @@ impl Workspace {
             }
         };
         drop(ledger);
+        keep_first_commit(&evidence.store, root);
         let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
         let linked = make_link(&evidence.store, &scope, settings);
         if linked.is_empty() {

@@ -13,7 +13,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::{ATTESTATIONS, AcceptedChanges, AcceptedOf, Attestor, Store};
 use proctor_git::ObjectId;
 use proctor_model::{CommandExit, Digest};
-use proctor_project::ProjectRepository;
+use proctor_project::{AcceptedCommit, ProjectRepository, keep_accepted_commit};
 use proctor_sandbox::process::clock;
 
 /// How much of the commit's name the person types.
@@ -39,6 +39,10 @@ pub(super) fn accept(
         );
         return Ok(Vec::new());
     }
+    if answer.is_accepted_here && !answer.lowered.is_empty() {
+        accept_here(answer, root, environment)?;
+        return Ok(Vec::new());
+    }
     let trusted = answer.trusted.ok_or_else(|| {
         CommandError::new(
             CommandExit::Usage,
@@ -54,13 +58,7 @@ pub(super) fn accept(
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
     refuse_unnamed_key(answer, repository, question, environment, root, attestor.key())?;
-    let error = changes_error(answer, trusted);
-    if !environment::is_person_present(environment) {
-        return Err(environment::why_nobody(environment, error.hint("run this at a terminal, which asks")));
-    }
-    if !is_accepted(answer, trusted)? {
-        return Err(CommandError::new(CommandExit::PersonNeeded, "nothing was accepted"));
-    }
+    ask(&changes, answer, environment)?;
     let mut lines = Vec::new();
     for (of, changes) in accepted_together(answer, trusted) {
         let Some(object) = of.noted_at() else { continue };
@@ -113,18 +111,30 @@ fn refuse_unnamed_key(
     ))
 }
 
-fn changes_error(answer: &GateAnswer, trusted: ObjectId) -> CommandError {
-    let error = CommandError::new(
-        CommandExit::PersonNeeded,
-        format!("commit {} asks for less than the trusted {}", &answer.commit.hex()[..12], &trusted.hex()[..12]),
-    );
-    answer.acceptable().iter().fold(error, |error, change| error.detail(change.clone()))
+/// Shows what is asked for less, and asks the person once.
+fn ask(changes: &[String], answer: &GateAnswer, environment: &Environment) -> Result<(), CommandError> {
+    let commit = answer.commit.hex();
+    let beside = answer.beside.or(answer.trusted).map(|beside| format!(" ({})", &beside.hex()[..12])).unwrap_or_default();
+    let asks = format!("commit {} asks for less than {}{beside}", &commit[..12], answer.beside_words());
+    if !environment::is_person_present(environment) {
+        let error = CommandError::new(CommandExit::PersonNeeded, asks);
+        let error = changes.iter().fold(error, |error, change| error.detail(change.clone()));
+        return Err(environment::why_nobody(environment, error.hint("run this at a terminal, which asks")));
+    }
+    let name = &commit[..TYPED];
+    render::note(&format!("{asks}:"));
+    changes.iter().for_each(|change| render::note(&format!("  {change}")));
+    if approve::types(&format!("type {name} to accept that for this content: "), name, &approve::uninterrupted()?) {
+        return Ok(());
+    }
+    Err(CommandError::new(CommandExit::PersonNeeded, "nothing was accepted"))
 }
 
-/// Shows what is asked for less, and asks once.
-fn is_accepted(answer: &GateAnswer, trusted: ObjectId) -> Result<bool, CommandError> {
-    let name = &answer.commit.hex()[..TYPED];
-    render::note(&format!("commit {} asks for less than the trusted {}:", &answer.commit.hex()[..12], &trusted.hex()[..12]));
-    answer.acceptable().iter().for_each(|change| render::note(&format!("  {change}")));
-    Ok(approve::types(&format!("type {name} to accept that for this content: "), name, &approve::uninterrupted()?))
+/// Keeps the commit as the one that was accepted last in this store, if the person agrees.
+fn accept_here(answer: &GateAnswer, root: &Path, environment: &Environment) -> Result<(), CommandError> {
+    ask(&answer.lowered, answer, environment)?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    keep_accepted_commit(&store, root, AcceptedCommit { commit: answer.commit, branch: answer.branch.clone() });
+    render::line(&format!("accepted · commit {} · in this store", &answer.commit.hex()[..12]));
+    Ok(())
 }

@@ -29,7 +29,11 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
         lines.push(Line::from(format!("  an attestation does not count: {message} ({word})")));
     }
     if !answer.lowered.is_empty() {
-        lines.push(Line::from(format!("  the commit asks for less than the trusted one: {}", answer.lowered.join(", "))));
+        lines.push(Line::from(format!(
+            "  the commit asks for less than {}: {}",
+            answer.beside_words(),
+            answer.lowered.join(", ")
+        )));
     }
     for AcceptedBy { name, changes, .. } in &answer.accepted {
         lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));

@@ -44,6 +44,12 @@ pub struct GateAnswer {
     pub accepted: Vec<AcceptedBy>,
     /// The trusted commit; `None` if the policy does not come from a commit.
     pub trusted: Option<ObjectId>,
+    /// The commit that the changes are beside: the trusted one, or the one that stands in its place.
+    pub beside: Option<ObjectId>,
+    /// Whether nobody but a person at this store accepts what changed, because nothing trusted stands beside the commit.
+    pub is_accepted_here: bool,
+    /// The branch that the commit is judged for; empty if none is checked out.
+    pub branch: String,
     pub judgements: Vec<GateJudgement>,
     /// The directories with the evidence of the runs that are of another worktree, or of a checkout.
     pub elsewhere: BTreeMap<RunId, PathBuf>,
@@ -116,6 +122,11 @@ impl GateAnswer {
         all
     }
 
+    /// Returns in words what the commit is compared with.
+    pub fn beside_words(&self) -> &'static str {
+        if self.is_accepted_here { "the one accepted last" } else { "the trusted one" }
+    }
+
     /// Returns what to do next, for a commit that is not proved.
     pub fn commands(&self) -> Vec<String> {
         let mut commands = Vec::new();
@@ -143,7 +154,12 @@ impl GateAnswer {
             let command = self.command_for(reason);
             commands.extend(command.filter(|command| !commands.contains(command)));
         }
-        if !self.lowered.is_empty() {
+        if !self.lowered.is_empty() && self.is_accepted_here {
+            commands.push(format!(
+                "`proctor attest {} --accept-changes` at a terminal accepts it in this store; or name what you trust: --policy-from",
+                self.revision
+            ));
+        } else if !self.lowered.is_empty() {
             if self.trusted.is_some() && self.policy.signers.is_some() {
                 commands.push(format!(
                     "let somebody whose key the trusted commit names accept it: `proctor attest {} --accept-changes`, and push and fetch the notes",

@@ -20,7 +20,8 @@ use proctor_model::{
 use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
-    GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commit, committed_digests, keep_accepted_commit,
+    AcceptedCommit, GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commits, committed_digests,
+    keep_accepted_commit,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
@@ -43,6 +44,9 @@ pub use policy::{AskedFor, signers, trusted};
 
 /// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
 const ANY_FILE: &[u8] = b"\x01proctor\x01";
+
+/// Said where the commit that a judged one has to be compared with is gone.
+const LOST: &str = "nothing was compared: the repository does not have the commit that was accepted last in this store any more:";
 
 /// The most lists of inputs that runs recorded for which the digest of a commit is computed, beside those that are found now.
 const MOST_OTHER_INPUTS: usize = 16;
@@ -103,11 +107,21 @@ pub fn judge(
     let followed = opening::open_archive(environment)?.followed_commit((root, repository), &user);
     let followed = followed.map_err(|error| from_run_error(&error))?;
     let says_nothing = trusted.says_nothing_of(commit, storage, followed.as_ref());
-    let last = if says_nothing { accepted_commit(&store, root).filter(|last| *last != commit) } else { None };
-    let last = last.and_then(|last| policy::accepted(repository, last).ok());
+    let branch = match (question.revision, storage.is_branch(question.revision)) {
+        (named, Ok(true)) => named.to_owned(),
+        (_, Ok(false) | Err(_)) => storage.checked_out_branch().ok().flatten().unwrap_or_default(),
+    };
+    let known = if says_nothing { accepted_commits(&store, root) } else { Vec::new() };
+    let last = policy::accepted_beside(repository, &known, (commit, &branch)).unwrap_or_else(|lost| {
+        compared.lowered.push(format!("{LOST} {lost}"));
+        None
+    });
     let mut policy_from = trusted.words(commit);
     if let Some(last) = &last {
-        compared.lowered.extend(policy::compare((repository, root), commit, last)?.lowered);
+        // Where no commit is trusted, the approved rules are what a run's rules are compared with.
+        if trusted.commit().is_some() {
+            compared.lowered.extend(policy::compare((repository, root), commit, last)?.lowered);
+        }
         policy_from.push_str(&last.beside_words());
     } else if trusted.commit() == Some(commit) {
         policy_from.push_str(", beside which only the approved plan stands");
@@ -211,11 +225,16 @@ pub fn judge(
         (GateState::NotTested, Ok(_)) if attested.has_refused_statement => GateState::NotAccepted,
         (state, Ok(_)) => state,
     };
-    // Only a trusted commit makes another one accepted: without it nobody has said anything, and anybody can name one.
-    match trusted.commit().filter(|_| !trusted.is_named()) {
-        Some(_) if state == GateState::Proved => keep_accepted_commit(&store, root, commit),
-        Some(base) if !says_nothing => keep_accepted_commit(&store, root, base),
-        Some(_) | None => {}
+    // Whoever asks names a commit or a file for one answer. Any other proved commit was compared with what was accepted before it.
+    let is_accepted_here = says_nothing && !compared.lowered.iter().any(|one| one == policy::WEAKER_THAN_DEFAULTS);
+    let kept = match &trusted {
+        _ if trusted.is_named() => None,
+        Trusted::Commit { .. } | Trusted::Defaults if state == GateState::Proved => Some((commit, branch.clone())),
+        Trusted::Commit { commit: base, .. } if !says_nothing => Some((*base, String::new())),
+        Trusted::Commit { .. } | Trusted::Defaults | Trusted::File { .. } => None,
+    };
+    if let Some((commit, branch)) = kept {
+        keep_accepted_commit(&store, root, AcceptedCommit { commit, branch });
     }
     let notes = question.notes.as_ref().map(|notes| NotesAsked {
         are_there: attested.is_there,
@@ -236,6 +255,9 @@ pub fn judge(
         changes: beside.changes,
         accepted,
         trusted: trusted.commit(),
+        beside: base.map(|(base, _)| base),
+        is_accepted_here,
+        branch,
         followed,
         judgements,
         elsewhere: elsewhere

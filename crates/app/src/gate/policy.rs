@@ -1,6 +1,7 @@
 //! The policy of `proctor gate`, and the trusted side that it comes from: a commit, a file, or proctor's defaults. It never comes from
 //! the commit that is judged (P8).
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -14,11 +15,14 @@ use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_l
 use proctor_model::{CommandExit, GatePolicy};
 use proctor_plan::config::{self, Configuration, ENV_FILE, lowered};
 use proctor_plan::spec::{self, StatementSigners};
-use proctor_project::{CommittedFile, FollowedCommit, ProjectRepository, was_moved_here};
+use proctor_project::{AcceptedCommit, CommittedFile, FollowedCommit, ProjectRepository, was_moved_here};
 use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
+
+/// How many commits before the judged one are searched for accepted ones.
+const MOST_BEFORE: usize = 10_000;
 
 /// Said where there is no trusted commit to compare with, so that only proctor's defaults are, and the commit's `[gate]` is weaker than
 /// they are.
@@ -408,12 +412,25 @@ fn of_commit(
     Ok(Trusted::Commit { name, commit, configuration, why })
 }
 
-/// Returns the commit that was accepted last in this store as the side to compare with. Nobody named it.
+/// Returns the commit that stands beside a judged one where nothing trusted does: the newest that was accepted in this store of its branch
+/// or of its history, or else the newest. `None` if there is none, or the judged one was accepted itself.
 ///
 /// # Errors
-/// When the repository does not have it any more, or its configuration cannot be read.
-pub(super) fn accepted(repository: &ProjectRepository, commit: ObjectId) -> Result<Trusted, CommandError> {
-    of_commit(repository, String::new(), commit, TrustedBecause::Upstream)
+/// The beginning of its name, when the repository does not have it any more, or its configuration cannot be read.
+pub(super) fn accepted_beside(
+    repository: &ProjectRepository,
+    accepted: &[AcceptedCommit],
+    (judged, branch): (ObjectId, &str),
+) -> Result<Option<Trusted>, String> {
+    let commits: BTreeSet<ObjectId> = accepted.iter().map(|one| one.commit).collect();
+    if commits.contains(&judged) {
+        return Ok(None);
+    }
+    let before = repository.storage.find_ancestors(&commits, judged, MOST_BEFORE);
+    let is_near = |one: &&AcceptedCommit| one.branch == branch || before.contains(&one.commit);
+    let Some(last) = accepted.iter().find(is_near).or(accepted.first()) else { return Ok(None) };
+    let of_last = of_commit(repository, String::new(), last.commit, TrustedBecause::Upstream);
+    of_last.map(Some).map_err(|_unreadable| last.commit.hex()[..12].to_owned())
 }
 
 fn of_file(path: PathBuf) -> Result<Trusted, CommandError> {

@@ -157,10 +157,17 @@ fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> boo
 }
 
 /// Returns whether something failed before this turn already; `false` also if that is not known. A run that was under way when the turn
-/// began, and ended later, tells of the time before the turn.
+/// began, and ended later, tells of the time before the turn. Where the files of the beginning were judged themselves, that decides: a row of
+/// red runs does not end where they became again what is known to be green.
 fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
-    start.before.as_ref().is_some_and(|before| before.has(&item.identity))
-        || item.failing_since.is_some_and(|since| since < start.since.unwrap_or(start.at))
+    let before = start.before.as_ref();
+    let is_judged = |before: &FailuresBefore| {
+        before.verdict == VerdictBefore::OfThisTree
+            && before.total == before.failing.len() as u64
+            && !before.is_incomplete(&item.identity)
+    };
+    before.is_some_and(|before| before.has(&item.identity))
+        || !before.is_some_and(is_judged) && item.failing_since.is_some_and(|since| since < start.since.unwrap_or(start.at))
 }
 
 /// Returns whether more fails than at the start of the turn, where not all of it is listed: something of what is not listed is new, unless

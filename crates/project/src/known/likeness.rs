@@ -6,7 +6,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::environment_digest::{
-    InstalledAt, LookDepth, SavedDirectory, file_digest, first_difference, has_lock_file, paths_of_programs, program_file,
+    EVERY_FILE, InstalledAt, LookDepth, SavedDirectory, file_digest, first_difference, has_lock_file, paths_of_programs,
+    program_file,
 };
 use crate::toolchains::{SeenByChecks, ToolchainNames, toolchains};
 use proctor_evidence::Store;
@@ -106,8 +107,10 @@ impl<'a> EnvironmentHere<'a> {
     /// Compares the programs outside of the checkouts. Those inside belong to the tree or to installed packages.
     fn compare_programs(&self, run: &RunThere<'_>) -> Result<(), String> {
         let is_program = |path: &Path| path.is_absolute() && !path.is_dir() && !path.starts_with(run.root);
+        // Whole directories are compared before.
+        let files = run.components.iter().filter(|one| !one.name.ends_with(EVERY_FILE));
         let used: BTreeMap<&Path, Digest> =
-            run.components.iter().map(|one| (Path::new(&one.name), one.sha256)).filter(|(path, _)| is_program(path)).collect();
+            files.map(|one| (Path::new(&one.name), one.sha256)).filter(|(path, _)| is_program(path)).collect();
         let outside = self.programs.iter().filter(|path| !path.starts_with(self.root));
         if let Some(other) = outside.into_iter().find(|path| !used.contains_key(path.as_path())) {
             return Err(format!("the run did not use `{}`", other.display()));

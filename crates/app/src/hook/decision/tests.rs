@@ -104,6 +104,16 @@ fn a_new_failure_blocks_and_names_test_place_message_and_command() {
     assert_eq!((decision.refuted, decision.state.blocks), (None, 1));
 }
 
+/// The files became again what is known to be green, so no run tells that the row of red ones ended.
+#[test]
+fn what_failed_in_an_earlier_turn_and_was_green_when_this_one_began_is_new() {
+    let again = FailingItem { failing_since: Some(time(5)), ..item("test_total") };
+    let standing = judged("b", HookJudgement::Failed, vec![again]);
+    assert!(blocked(&stop(&prompted(&green("a")), "Done.", &standing)).is_some_and(|text| text.contains("new in this turn")));
+    // The files of the beginning were not judged: the run tells what failed before.
+    assert_eq!(blocked(&stop(&prompted(&under_way("a", &green("a"))), "Done.", &standing)), None);
+}
+
 #[test]
 fn what_failed_before_the_turn_is_named_once_to_the_person_and_blocks_nothing() {
     let state = prompted(&red("a", &["test_old"]));
