@@ -74,6 +74,7 @@ mod purge;
 mod pytest_scenarios;
 mod readme;
 mod real_checkers;
+mod real_known_runners;
 mod real_projects;
 mod real_runners;
 mod real_tools;

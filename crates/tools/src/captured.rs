@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::samples::{Returned, stream};
-use proctor_model::{ActionEnd, CoverageTarget, Interpretation, Tool, ToolClass, ToolReport};
+use proctor_model::{ActionEnd, CoverageTarget, Interpretation, ReportFile, ReportFormat, Tool, ToolClass, ToolReport};
 
 const NO_LINE_END: &str = "\n<<< no line end >>>\n";
 
@@ -67,6 +67,9 @@ pub fn interpret(path: &str) -> Interpretation {
     if fixture.tool.class() == ToolClass::Test && !fixture.has_no_request {
         returned.report = fresh(&fixture.report);
         returned.channel = Some("argument");
+    }
+    if fixture.tool == Tool::TestReport {
+        returned.action.report = Some(ReportFile { file: "junit.xml".to_owned(), format: ReportFormat::Tests });
     }
     if fixture.coverage.is_some() {
         returned.action.coverage = Some(CoverageTarget { minimum_basis_points: 9000, report: "coverage.json".to_owned() });

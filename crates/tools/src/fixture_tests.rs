@@ -8,6 +8,7 @@ use crate::asked;
 use crate::captured::{directory, interpret};
 use crate::counting::CLAIMS as COUNTING_CLAIMS;
 use crate::fixture_claims::{CLAIMS, Claim};
+use crate::known_runner_claims::CLAIMS as KNOWN_RUNNER_CLAIMS;
 use proctor_model::{Diagnostic, DiagnosticSummary, FurtherTestCounts, Interpretation};
 
 fn counts(interpretation: &Interpretation) -> [u64; 3] {
@@ -21,10 +22,10 @@ fn counts(interpretation: &Interpretation) -> [u64; 3] {
 }
 
 fn claims() -> impl Iterator<Item = &'static Claim> {
-    CLAIMS.iter().chain(COUNTING_CLAIMS).chain(asked::CLAIMS)
+    CLAIMS.iter().chain(COUNTING_CLAIMS).chain(asked::CLAIMS).chain(KNOWN_RUNNER_CLAIMS)
 }
 
-fn all_fixtures() -> BTreeSet<String> {
+pub(super) fn all_fixtures() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut waiting = vec![directory()];
     while let Some(next) = waiting.pop() {

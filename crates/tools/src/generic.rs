@@ -3,7 +3,6 @@
 
 use crate::advise::advise_exit;
 use crate::interpret::Exited;
-use crate::known_runners::RanUnread;
 use crate::printed_tests::PrintedTotals;
 use crate::table::REFUSED_SUBCOMMANDS;
 use crate::{known_runners, launch_failure, printed_tests, signals};
@@ -37,18 +36,9 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         return Interpretation { examined, ..Interpretation::plain(CategoryCode::NothingChecked, reason) };
     }
     if exited.action.expected_exit_codes.contains(&code) {
-        let known = known_runners::find(exited).filter(|_| code == 0);
-        let (category, reason) = match known {
-            None => (CategoryCode::ExpectedExit, format!("The command ended with exit code {code}, as expected")),
-            Some(RanUnread { program, counts, advice, nothing: None }) => {
-                let reason = format!("`{program}` ran and ended with exit code 0, but nothing tells how many {counts}; {advice}");
-                (CategoryCode::ExpectedExit, reason)
-            }
-            Some(RanUnread { program, counts, advice, nothing: Some(why) }) => {
-                let reason = format!("Exit code 0, but `{program}` {why}; {advice} once there are {counts}");
-                (CategoryCode::NothingChecked, reason)
-            }
-        };
+        let known = if code == 0 { known_runners::judge(exited) } else { None };
+        let as_expected = || (CategoryCode::ExpectedExit, format!("The command ended with exit code {code}, as expected"));
+        let (category, reason) = known.unwrap_or_else(as_expected);
         return Interpretation { examined, ..Interpretation::plain(category, reason) };
     }
     if let Some(failure) = launch_failure::find(exited) {

@@ -8,7 +8,7 @@ use crate::advise::advise_held_port;
 use crate::ansi::plain_text;
 use crate::places::Place;
 use crate::server_signs::server_that_goes_on;
-use crate::table::row_of;
+use crate::table::{program_like, row_of};
 use crate::{client, no_work, service, signals};
 use proctor_model::{
     Action, ActionEnd, ActionKind, Advice, CategoryCode, ClientCall, Interpretation, JudgedBy, LimitKind, LimitValue,
@@ -18,6 +18,9 @@ use proctor_model::{
 /// The limit for a reason, in characters. proctor's own sentences are far shorter; only quoted text can reach this
 /// length.
 const LONGEST_REASON: usize = 2000;
+
+/// Where a project keeps the programs that it installs for itself.
+const ENVIRONMENTS: &[&str] = &[".venv/", "venv/", "node_modules/"];
 
 /// Everything that is known about an action after its end.
 #[derive(Debug, Clone, Copy)]
@@ -250,7 +253,14 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
                     "; it is a command of Windows: on Linux write `pkill -f NAME`, or leave it out, because proctor ends what a run started"
                         .to_owned()
                 }
-                None => "; install it or correct the check's command".to_owned(),
+                None if ENVIRONMENTS.iter().any(|directory| program.starts_with(directory)) => {
+                    "; make the environment that it belongs to (`uv sync`, `python3 -m venv .venv`, `npm ci`), or correct the check's command"
+                        .to_owned()
+                }
+                None => match program_like(program) {
+                    Some(meant) => format!("; did you mean `{meant}`?"),
+                    None => "; install it or correct the check's command".to_owned(),
+                },
             };
             Interpretation::plain(CategoryCode::ToolNotFound, format!("There is no program `{program}`{place}{advice}"))
         }
@@ -364,6 +374,16 @@ mod tests {
                 SpawnFailure::ProgramNotFound { program: program.clone(), searched: vec!["/usr/bin".to_owned()] },
                 CategoryCode::ToolNotFound,
                 "in /usr/bin; install",
+            ),
+            (
+                SpawnFailure::ProgramNotFound { program: ".venv/bin/python".to_owned(), searched: Vec::new() },
+                CategoryCode::ToolNotFound,
+                "make the environment that it belongs to",
+            ),
+            (
+                SpawnFailure::ProgramNotFound { program: "pytset".to_owned(), searched: Vec::new() },
+                CategoryCode::ToolNotFound,
+                "`pytset`; did you mean `pytest`?",
             ),
             (
                 SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/old/bin/python".to_owned() },

@@ -104,6 +104,8 @@ mod fixture_claims;
 #[cfg(test)]
 mod fixture_tests;
 #[cfg(test)]
+mod known_runner_claims;
+#[cfg(test)]
 mod nothing_ran_tests;
 #[cfg(test)]
 mod property_tests;

@@ -321,6 +321,25 @@ const _: () = {
     }
 };
 
+/// Returns the program of a tool whose name is one slip away: a letter more, less or other, or two letters changed round.
+pub(super) fn program_like(name: &str) -> Option<&'static str> {
+    let is_slip = |known: &&str| {
+        let (mut left, mut right) = (name.as_bytes(), known.as_bytes());
+        while let (Some((first, rest)), Some((other, others))) = (left.split_first(), right.split_first())
+            && first == other
+        {
+            (left, right) = (rest, others);
+        }
+        while let (Some((last, rest)), Some((other, others))) = (left.split_last(), right.split_last())
+            && last == other
+        {
+            (left, right) = (rest, others);
+        }
+        left.len().max(right.len()) <= 1 || matches!((left, right), ([a, b], [c, d]) if (a, b) == (d, c))
+    };
+    ROWS.iter().flat_map(|row| row.programs.iter().copied()).filter(|known| known.len() > 2).find(is_slip)
+}
+
 /// Returns the row of a tool, by the tool's position in its enum.
 pub(super) fn row_of(tool: Tool) -> &'static ToolRow {
     &ROWS[tool as usize]

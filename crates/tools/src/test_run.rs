@@ -190,7 +190,11 @@ const RULES: &[Rule] = &[
         applies: |facts| facts.code == 0 && (facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some()),
         category: CategoryCode::Inconsistent,
         says: |facts| {
-            format!("Exit code 0 and what {} said contradict each other: {}; look for `|| true`", facts.name, counted(facts))
+            format!(
+                "Exit code 0 and what {} said contradict each other: {}; look for `|| true`",
+                name_within(facts),
+                counted(facts)
+            )
         },
     },
     Rule {
@@ -270,6 +274,11 @@ const RULES: &[Rule] = &[
     Rule { applies: |facts| facts.code == 0 && facts.run.counts.passed > 0, category: CategoryCode::TestsPassed, says: counted },
 ];
 
+// Returns the runner's name inside of a sentence.
+fn name_within(facts: &RunFacts) -> String {
+    facts.name.strip_prefix("The ").map_or_else(|| facts.name.to_owned(), |rest| format!("the {rest}"))
+}
+
 /// Judges a run that ended by itself. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
 pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     if let Some((category, reason)) = facts.unread {
@@ -277,7 +286,9 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     }
     let (category, reason) = match RULES.iter().find(|rule| (rule.applies)(&facts)) {
         Some(rule) => (rule.category, (rule.says)(&facts)),
-        None => (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, facts.name)),
+        None => {
+            (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, name_within(&facts)))
+        }
     };
     let total = facts.run.total();
     let mut interpretation = Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };

@@ -36,6 +36,9 @@ const ROWS: &[Row] = &[
     ("build.gradle", "gradle", &["gradle", "check"]),
     ("build.gradle.kts", "gradle", &["gradle", "check"]),
     ("pom.xml", "maven", &["mvn", "test"]),
+    (".rspec", "rspec", &["bundle", "exec", "rspec"]),
+    ("phpunit.xml", "phpunit", &["vendor/bin/phpunit"]),
+    ("phpunit.xml.dist", "phpunit", &["vendor/bin/phpunit"]),
     ("mix.exs", "mix", &["mix", "test"]),
     (".golangci.yml", "golangci-lint", &["golangci-lint", "run"]),
     (".golangci.yaml", "golangci-lint", &["golangci-lint", "run"]),
@@ -354,6 +357,8 @@ mod tests {
             assert_eq!(proposed(&[(file, "")]), [format!("`{file}`||{name}|{}", argv.join(" "))]);
         }
         assert_eq!(proposed(&[("gradlew", ""), ("build.gradle", "")]), ["`gradlew`||gradle|./gradlew check"]);
+        assert_eq!(proposed(&[(".rspec", "")]), ["`.rspec`||rspec|bundle exec rspec"]);
+        assert_eq!(proposed(&[("phpunit.xml.dist", "")]), ["`phpunit.xml.dist`||phpunit|vendor/bin/phpunit"]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::places::Place;
 use crate::prepare::{Preparation, ReportRequest, ReportTask};
 use crate::test_run::{ReadTest, RunFacts, judge};
 use crate::xml::MAX_BYTES;
-use crate::{launch_failure, signals};
+use crate::{known_runners, launch_failure, signals};
 use proctor_model::{
     CategoryCode, Examined, ExaminedUnit, FindingLevel, Interpretation, ReportFile, ReportFormat, TestOutcome, ToolReport,
 };
@@ -82,8 +82,19 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     };
     match read {
         Ok(contents) if report.format.has_findings() => judge_findings(exited, contents),
-        Ok(contents) => judge_tests(WRITER, exited, contents),
+        Ok(contents) => match judge_tests(WRITER, exited, contents) {
+            passed if passed.category == CategoryCode::TestsPassed => doubted(exited, passed),
+            other => other,
+        },
         Err(why) => unreadable(exited, &format!("report `{}`", report.file), &why),
+    }
+}
+
+// A runner may write a report of tests that it did not run, as RSpec does with `--dry-run`.
+fn doubted(exited: &Exited<'_>, passed: Interpretation) -> Interpretation {
+    match known_runners::contradiction(exited) {
+        None => passed,
+        Some((category, reason)) => Interpretation::plain(category, reason),
     }
 }
 

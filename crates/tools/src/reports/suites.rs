@@ -68,7 +68,10 @@ fn test(element: Element, outcome: TestOutcome, place: Place<'_>) -> ReadTest {
     let expected_to_fail = mark.as_ref().is_some_and(|mark| mark.is_expected && outcome == TestOutcome::Skipped);
     let (error, text) = mark.map_or_else(Default::default, |mark| (mark.message, mark.text));
     let (error, text) = (strip(&error), strip(&text));
-    let error = error.lines().next().unwrap_or_default().to_owned();
+    // PHPUnit writes no message, and the name of the test as the first line of the text.
+    let own = format!("{}::{}", element.class, element.name);
+    let lines = error.lines().chain(text.lines().filter(|line| !line.trim().is_empty() && line.trim() != own));
+    let error = lines.map(str::trim).next().unwrap_or_default().to_owned();
     // Some writers give the file as the class, as Deno does.
     let is_file = element.class.starts_with("./");
     let (class, file) = match element.class {
