@@ -3,7 +3,7 @@
 use crate::failure::{FailingSinceV1, FailureKindV1, FailureV1, FailuresV1, NextStepV1};
 use crate::status::{ProjectStatusV1, VerdictV1};
 use proctor_evidence::report::{
-    ActionResultV2, ExecutionReportV2, FailureSource, ReportedFailure, cut_line, last_output, plain_text, readable_output,
+    ActionResultV2, ExecutionReportV2, FailureSource, ReportedFailure, cut_line, output_ends, plain_text, readable_output,
     redact_text, relative_paths, reported_failures, rerun_command, shortened_output, unlisted_failures,
 };
 use proctor_model::{
@@ -281,7 +281,7 @@ impl Found<'_> {
         };
         let Some(failure) = &self.failure else {
             let reason = self.result.classification.as_ref().map(|classification| classification.reason.as_str());
-            let output = last_output(self.result);
+            let output = output_ends(self.result);
             return FailureV1 {
                 message: texts.line(reason.unwrap_or("it failed"), LONGEST_MESSAGE),
                 excerpt: output.iter().map(|line| texts.line(line, LONGEST_LINE)).collect(),

@@ -9,8 +9,8 @@ use crate::cli::commands::init_agents::{self, Asking};
 use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::terminal;
-use proctor_app::project::setup;
 use proctor_app::project::setup::CONFIGURATION_FILE;
+use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_plan::config::default_text;
@@ -27,7 +27,11 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
     }
     let written = InitFile::make(&root)?;
     written.write(&root)?;
-    render::line("next: `proctor run`, or `proctor watch` to run the checks at each save");
+    if written.installs.is_empty() || opening::open_registered(environment, &root).is_err() {
+        render::line("next: `proctor run`, or `proctor watch` to run the checks at each save");
+    } else {
+        render::line(&format!("next: `proctor approve`, because {} is new here; then `proctor run`", quoted(&written.installs)));
+    }
     Ok(CommandExit::Proceed)
 }
 

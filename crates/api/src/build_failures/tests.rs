@@ -94,7 +94,7 @@ fn all_are_counted_and_ten_are_listed_over_all_checks_that_block() {
 }
 
 #[test]
-fn a_command_that_failed_as_a_whole_has_its_reason_and_its_last_output() {
+fn a_command_that_failed_as_a_whole_has_its_reason_and_the_ends_of_its_output() {
     let mut failed =
         check(1, "generic", "make", json!({"exitCode": 2, "stderr": "one\n\u{1b}[31mcc: broken\u{1b}[0m at /srv/shop/a.c\n"}));
     failed["classification"]["reason"] = json!("exit code 2; expected 0");
@@ -104,6 +104,15 @@ fn a_command_that_failed_as_a_whole_has_its_reason_and_its_last_output() {
     assert_eq!(failure.message, "exit code 2; expected 0");
     assert_eq!(failure.excerpt, ["one", "cc: broken at a.c"]);
     assert_eq!(failure.rerun, None);
+    // npm says first that package.json and the lock file do not agree, and then a notice about its newest version.
+    let printed = |lines: u32| (1..=lines).map(|number| format!("line {number}\n")).collect::<String>();
+    let excerpt = |lines: u32| {
+        let failed = check(1, "generic", "npm ci", json!({"exitCode": 1, "stderr": printed(lines)}));
+        built(&report(vec![failed]), &[]).failures[0].excerpt.clone()
+    };
+    assert_eq!(excerpt(11).len(), 11);
+    let long = excerpt(14);
+    assert_eq!((long.len(), long[3].as_str(), long[4].as_str(), long[5].as_str()), (11, "line 4", "… 4 lines are left out", "line 9"));
 }
 
 #[test]

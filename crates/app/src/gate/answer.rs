@@ -184,6 +184,7 @@ impl GateAnswer {
             GateReason::Weaker { .. } => {
                 "`proctor doctor` says how commands can be isolated better here; then run the checks again"
             }
+            GateReason::KeptCaches { .. } if self.not_run.is_some() => return Some(self.run_command()),
             GateReason::KeptCaches { .. } => {
                 "`proctor gate --run` runs the checks once more without caches; so does `proctor run --fresh-caches`, where checks that work in the \
                  project itself need its caches and outputs removed first"
@@ -246,7 +247,7 @@ impl GateAnswer {
                  check the commit out, and {run}"
             )
         } else if self.is_head {
-            format!("`git status` must be clean: put other files aside (`git stash -u`), then {run}")
+            format!("run it in the project, where `git status` is clean (`git stash -u` puts other files aside): {run}")
         } else {
             format!("check the commit out without other files (`git switch --detach {}`), then {run}", self.commit.hex())
         }

@@ -90,7 +90,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     list_line(text, "writes", &action.writes);
     match action.reuse {
         Reuse::Off => {}
-        Reuse::Watch => line(text, "reuse", quoted_text("watch")),
+        Reuse::Watch => line(text, "reuse", quoted_text("own")),
         Reuse::Always => line(text, "reuse", quoted_text("always")),
     }
     if !action.when.is_save() {

@@ -4,15 +4,14 @@
 use proctor_model::{CheckOrder, Plan, Reuse, ToolClass};
 use proctor_tools::proposed_paths;
 
-/// Adds `paths` and `reuse = "watch"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
-/// they are: any save starts them. A check that works in a directory of its own is started by files there.
+/// Adds `paths` and `reuse = "own"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
+/// they are: any save starts them. A check that works in a directory of its own is started by such files anywhere: members of a
+/// workspace read each other.
 pub fn propose_triggers(plan: &mut Plan) {
     for step in &mut plan.steps {
         let paths = proposed_paths(step.tool);
         if !paths.is_empty() {
-            let directory = step.directory.to_string_lossy();
-            let below = |path: String| if directory.is_empty() { path } else { format!("{directory}/{path}") };
-            step.paths = paths.into_iter().map(below).collect();
+            step.paths = paths;
             step.reuse = Reuse::Watch;
         }
     }

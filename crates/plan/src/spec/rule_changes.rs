@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::config::duration_text;
 use crate::spec::terms::{MAY_FAIL, VARIABLE};
 use proctor_model::{
-    ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, RuleChange, RuleDifference,
+    ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, Reuse, RuleChange, RuleDifference,
 };
 
 /// The fields of an action's terms that say what it is and not how it is judged, or that are compared apart.
@@ -135,8 +135,15 @@ fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mu
     let (opened, changed): (Vec<_>, Vec<_>) = what.into_iter().partition(opens);
     found.opens.extend(opened);
     found.changed.extend(changed);
-    let recorded =
-        |terms: &ActionTerms| ActionTerms { after: terms.after.clone().filter(|_| old.after.is_some()), ..terms.clone() };
+    // Which saves start a check is no rule: after another save its verdict is stale. Where `proctor run` takes earlier results too,
+    // `paths` decides of which files a result is one.
+    let is_taken_always = new.reuse == Reuse::Always;
+    let recorded = |terms: &ActionTerms| ActionTerms {
+        after: terms.after.clone().filter(|_| old.after.is_some()),
+        paths: if is_taken_always { terms.paths.clone() } else { Vec::new() },
+        reuse: if is_taken_always { terms.reuse } else { Reuse::Off },
+        ..terms.clone()
+    };
     for one in differing(label, &fields(&recorded(old)), &fields(&recorded(new))) {
         let opens = match one.field.as_str() {
             "writes" => new.writes.iter().any(|glob| !old.writes.contains(glob)),

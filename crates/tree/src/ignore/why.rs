@@ -70,7 +70,7 @@ impl Explanation {
                     (_, Some(reason)) => format!("`{path}` belongs to the tree: {reason}"),
                     (_, None) => format!("`{path}` belongs to the tree: no rule speaks of it"),
                 };
-                vec![first, "a save of it starts a run, and every verdict is for its content too".to_owned()]
+                vec![first, "every verdict is for its content too; a save of it starts the checks without `paths`, and those whose `paths` name it".to_owned()]
             }
             (IgnoreVerdict::Out, reason) => {
                 let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());

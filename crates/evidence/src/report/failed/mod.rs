@@ -2,11 +2,11 @@
 //! agents are made of this. Pure: nothing is judged anew.
 //!
 //! Where to look: `cause` finds what failures have in common; `excerpt` shortens what a tool printed; `rerun` makes the command that
-//! runs one test alone; `last_output` has the end of what a command printed.
+//! runs one test alone; `output_ends` has the end of what a command printed.
 
 mod cause;
 mod excerpt;
-mod last_output;
+mod output_ends;
 mod rerun;
 mod rerun_options;
 
@@ -17,7 +17,7 @@ use proctor_model::{Diagnostic, FindingLevel, TestFailure};
 
 pub use cause::FailureCause;
 pub use excerpt::{cut_line, readable_output, shortened_output};
-pub use last_output::last_output;
+pub use output_ends::output_ends;
 pub use rerun::rerun_command;
 
 /// A failed test or a finding of an action, whatever tool it is from.

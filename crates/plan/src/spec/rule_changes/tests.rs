@@ -28,7 +28,7 @@ fn what_differs_is_named_by_check_and_field_whichever_is_stricter() {
         ("\"1m\"", "\"61s\"", "unit: timeout"),
         ("timeout", "retries = 1\ntimeout", "unit: retries"),
         ("timeout", "idle_timeout = \"1m\"\ntimeout", "unit: idle_timeout"),
-        ("timeout", "paths = [\"a\"]\ntimeout", "unit: paths"),
+        ("timeout", "reuse = \"always\"\ntimeout", "unit: reuse"),
         ("timeout", "after = [\"lint\"]\ntimeout", "unit: after"),
         ("timeout", "environment = { A = \"secret\" }\ntimeout", "unit: environment.A"),
         ("\"unit\"", "\"other\"", "unit: removed"),
@@ -45,7 +45,8 @@ fn comments_order_and_further_checks_are_free() {
     let (unit, lint) = CHECKS.split_once("[[check]]\nname = \"lint\"").expect("both");
     let lint = format!("[[check]]\nname = \"lint\"{lint}");
     let further = "[[check]]\nname = \"new\"\ncommand = [\"false\"]\nenvironment = { A = \"b\" }\n";
-    for now in [format!("# why\n{CHECKS}"), format!("{lint}{unit}"), format!("{further}{CHECKS}"), format!("{CHECKS}{further}")] {
+    let saves = CHECKS.replacen("timeout", "paths = [\"a\"]\nreuse = \"own\"\ntimeout", 1);
+    for now in [format!("# why\n{CHECKS}"), format!("{lint}{unit}"), format!("{further}{CHECKS}"), format!("{CHECKS}{further}"), saves] {
         assert_eq!(difference(CHECKS, &now), (Vec::new(), Vec::new()), "{now}");
     }
 }
