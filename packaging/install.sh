@@ -48,8 +48,8 @@ for program in proctor proctor-verify; do
   # A program that runs is replaced by a rename, never written to.
   cp "$name/$program" "$to/.$program.new"
   chmod 755 "$to/.$program.new"
-  mv -f "$to/.$program.new" "$to/$program"
 done
+for program in proctor proctor-verify; do mv -f "$to/.$program.new" "$to/$program"; done
 echo "installed $("$to/proctor" --version) in $to"
 case :$PATH: in
   *:"$to":*) ;;

@@ -111,6 +111,162 @@ fn the_notices_name_every_crate_that_is_linked_in() {
     }
 }
 
+/// Makes a release of one archive whose programs are scripts, signed by a project's own key, as `packaging/release` does.
+struct SmallRelease {
+    project: Project,
+    directory: PathBuf,
+}
+
+impl SmallRelease {
+    fn new() -> Self {
+        let project = Project::new().toml("[[check]]\nname = \"true\"\ncommand = \"true\"\n");
+        project.proctor(["run"]).success();
+        let directory = project.shared("release");
+        let packed = directory.join("small");
+        fs::create_dir_all(&packed).expect("the root is ours");
+        for name in ["proctor", "proctor-verify"] {
+            fs::write(packed.join(name), "#!/bin/sh\necho small 1\n").expect("the root is ours");
+        }
+        printed(Command::new("tar").args(["-czf", "small.tar.gz", "small"]).current_dir(&directory));
+        let exported = project.proctor(["key", "export", "--ssh", "--number", "1"]).success().stdout;
+        let key: Vec<&str> = exported.split_whitespace().skip_while(|word| *word != "ssh-ed25519").take(2).collect();
+        let script = fs::read_to_string(repository().join("packaging/install.sh")).expect("the script");
+        let machine = printed(Command::new("uname").arg("-m"));
+        let script =
+            script.replace("@RELEASE_KEY@", &key.join(" ")).replace("@ARCHIVE@", "small").replace("@MACHINE@", machine.trim());
+        fs::write(directory.join("install.sh"), script).expect("the root is ours");
+        let release = Self { project, directory };
+        let sums = printed(Command::new("sha256sum").arg("small.tar.gz").current_dir(&release.directory));
+        release.write("SHA256SUMS", sums.as_bytes());
+        let sums = release.directory.join("SHA256SUMS");
+        let signature = release.project.proctor(["key", "sign", &sums.display().to_string()]).success().stdout;
+        release.write("SHA256SUMS.sig", signature.as_bytes());
+        release
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.directory.join(name), bytes).expect("the root is ours");
+    }
+
+    /// Installs, and returns what the script said, and whether the program is there.
+    fn install(&self, arguments: &[&str]) -> (String, bool) {
+        let to = self.directory.join("bin");
+        let mut command = Command::new("sh");
+        command.arg("install.sh").arg("--to").arg(&to).args(arguments).current_dir(&self.directory);
+        let output = command.output().expect("there is a shell");
+        let is_there = to.join("proctor").exists() && to.join("proctor-verify").exists();
+        assert_eq!(output.status.success(), is_there, "{output:?}");
+        (format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)), is_there)
+    }
+}
+
+#[test]
+fn the_script_installs_what_was_signed_by_the_expected_key_and_nothing_else() {
+    let release = SmallRelease::new();
+    let another = SmallRelease::new();
+    let key = fs::read(another.directory.join("install.sh")).expect("the script");
+    let line = String::from_utf8_lossy(&key).lines().find(|line| line.starts_with("key=")).expect("the key").to_owned();
+    release.write("others", format!("release {}\n", line.trim_start_matches("key='").trim_end_matches('\'')).as_bytes());
+    let refused = release.install(&["--signers", "others"]);
+    assert!(!refused.1 && refused.0.contains("is not by the expected key: nothing was installed"), "{}", refused.0);
+    let archive = fs::read(release.directory.join("small.tar.gz")).expect("the archive");
+    release.write("small.tar.gz", &fs::read(another.directory.join("small.tar.gz")).expect("the archive")[..20]);
+    let refused = release.install(&[]);
+    assert!(!refused.1 && refused.0.contains("another file than the one that was signed"), "{}", refused.0);
+    release.write("small.tar.gz", &archive);
+    let sums = fs::read(release.directory.join("SHA256SUMS")).expect("the sums");
+    release.write("SHA256SUMS", &[&sums[..], b"more\n"].concat());
+    assert!(!release.install(&[]).1, "changed sums");
+    release.write("SHA256SUMS", &sums);
+    let installed = release.install(&[]);
+    assert!(installed.1 && installed.0.starts_with("installed small 1 in "), "{}", installed.0);
+    assert!(release.install(&[]).1, "a second time");
+}
+
+/// The package for npm starts the program of the platform's package, and ends as it ends.
+#[test]
+fn the_wrapper_for_npm_ends_as_the_program_ends() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let modules = directory.path().join("node_modules");
+    let node = |script: &str| printed(Command::new("node").args(["-p", script])).trim().to_owned();
+    let platform = modules.join(format!("proctor-bin-{}", node("`${process.platform}-${process.arch}`"))).join("bin");
+    let wrapper = modules.join("proctor-bin");
+    fs::create_dir_all(&wrapper).expect("the directory is ours");
+    fs::copy(repository().join("packaging/npm/proctor.js"), wrapper.join("proctor.js")).expect("a copy");
+    let start = |words: &[&str]| Command::new("node").arg(wrapper.join("proctor.js")).args(words).output().expect("node starts");
+    let missing = start(&["run"]);
+    assert_eq!(missing.status.code(), Some(70));
+    assert!(String::from_utf8_lossy(&missing.stderr).contains("is not installed"), "{missing:?}");
+    fs::create_dir_all(&platform).expect("the directory is ours");
+    fs::copy("/bin/sh", platform.join("proctor")).expect("a copy");
+    let ended = start(&["-c", "echo \"$1\"; exit 3", "name", "a word"]);
+    assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(3), &b"a word\n"[..]));
+    let stopped = start(&["-c", "kill -TERM $$"]);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&stopped.status), Some(15), "{stopped:?}");
+}
+
+/// The hooks of the plugin are those that `proctor hook install` writes, and its version is that of the program.
+#[test]
+fn the_plugin_for_agents_has_the_hooks_and_the_version_of_the_program() {
+    let text = |path: &str| fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let json =
+        |path: &str| serde_json::from_str::<serde_json::Value>(&text(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let plugin = repository().join("packaging/agents");
+    for agent in ["claude", "codex"] {
+        let manifest = json(&format!("packaging/agents/.{agent}-plugin/plugin.json"));
+        assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"), "{agent}");
+        assert_eq!(manifest["hooks"], format!("./hooks/{agent}.json"));
+        assert_eq!(json(&format!("packaging/agents/hooks/{agent}.json")), json(&format!("fixtures/hooks/settings/{agent}.json")));
+        for part in ["hooks", "mcpServers", "skills"] {
+            let path = plugin.join(manifest[part].as_str().expect("a path"));
+            assert!(path.exists(), "{agent}: {}", path.display());
+        }
+    }
+    let market = json(".claude-plugin/marketplace.json");
+    assert_eq!(
+        repository().join(market["plugins"][0]["source"].as_str().expect("a path")).canonicalize().ok(),
+        plugin.canonicalize().ok()
+    );
+    let most = [("AGENTS.md", 60), ("README.md", 200), ("packaging/agents/skills/working-with-a-referee/SKILL.md", 60)];
+    for (path, lines) in most {
+        let count = text(path).lines().count();
+        assert!(count <= lines, "{path}: {count} lines, {lines} are the end");
+    }
+}
+
+/// Every crate can be published: it inherits the one version, the licence and the addresses.
+#[test]
+fn every_crate_inherits_what_is_said_once() {
+    let manifests = crate::common::source_files("").into_iter().filter(|file| file.path.ends_with("Cargo.toml"));
+    let of_crates: Vec<_> = manifests.filter(|file| file.path == "Cargo.toml" || file.path.starts_with("crates/")).collect();
+    assert!(of_crates.len() > 10);
+    for file in of_crates {
+        let read: toml::Table = toml::from_str(&file.text).unwrap_or_else(|error| panic!("{}: {error}", file.path));
+        for key in ["version", "license", "repository", "homepage"] {
+            let is_inherited = read["package"][key].get("workspace").and_then(toml::Value::as_bool) == Some(true);
+            assert!(is_inherited, "{}: `{key}` is not the workspace's", file.path);
+        }
+        assert!(read["package"].get("description").is_some(), "{}: no description", file.path);
+    }
+}
+
+/// A program that proves nothing stands for a source that nothing proves.
+#[test]
+fn a_release_is_refused_where_nothing_can_judge_the_source() {
+    let project = Project::new();
+    let mut command = Command::new("python3");
+    command.args([
+        "-B".as_ref(),
+        repository().join("packaging/release").as_os_str(),
+        "--proctor".as_ref(),
+        "/bin/false".as_ref(),
+    ]);
+    let output = command.arg(project.path().join("out")).output().expect("python starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("nothing is packaged: "), "{said}");
+    assert!(!project.path().join("out").exists(), "nothing was written");
+}
+
 /// A wheel is installed by pip into an environment of its own, upgraded and removed. Nothing is fetched.
 #[test]
 #[ignore = "long tier"]
@@ -185,6 +341,7 @@ fn a_debian_package_is_installed_upgraded_under_its_service_and_removed() {
     let expected = "INSTALLED 0 install ok installed\n\
          WHOLE 0 0\n\
          NOTICES 1\n\
+         LINKS 0\n\
          STARTED inactive inactive \n\
          UNITS 0\n\
          RUN 0\n\

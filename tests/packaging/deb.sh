@@ -31,6 +31,16 @@ is_fresh() { as_person proctor status shop | grep -q "fresh $1"; }
 echo "INSTALLED $(status_of dpkg --install "$packages/old.deb") $(dpkg-query -W -f '${Status}' proctor)"
 echo "WHOLE $(status_of dpkg --verify proctor) $(wc -c </tmp/said)"
 echo "NOTICES $(zgrep -c '^serde_json [0-9.]* · ' /usr/share/doc/proctor/third-party-notices.gz)"
+# Relative links of the package's pages that lead nowhere.
+dead_links() {
+  python3 -c '
+import pathlib, re
+dead = [(page, link) for page in pathlib.Path("/usr/share/doc/proctor").rglob("*.md")
+        for link in re.findall(r"\]\(([^)#\s]+)", re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.S))
+        if "://" not in link and not (page.parent / link).exists()]
+print(len(dead), *dead[:5])'
+}
+echo "LINKS $(dead_links)"
 echo "STARTED $(as_person systemctl --user is-active proctor.service proctor.socket | tr '\n' ' ')"
 echo "UNITS $(status_of as_person systemd-analyze --user verify /usr/lib/systemd/user/proctor.service)"
 

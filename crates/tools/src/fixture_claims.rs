@@ -407,6 +407,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim("vitest/3.2.7/unhandled-rejection.txt", CategoryCode::FailedOutsideTests, [1, 0, 0], "an error that no test handles: Error: late"),
     Claim("vitest/3.2.7/unknown-option.txt", CategoryCode::UsageError, [0, 0, 0], "CACError: Unknown option `--nope`; correct i"),
     Claim("vitest/3.2.7/without-report.txt", CategoryCode::ReportMissing, [0, 0, 0], "Exit code 0 without a test report, which pro"),
+    Claim("vitest/4.1.12/deep-difference.txt", CategoryCode::TestsFailed, [0, 1, 0], "deep.test.js > order: AssertionError: expected { id: 7,"),
     Claim("vitest/4.1.12/all-skipped.txt", CategoryCode::NoTestsExecuted, [0, 0, 2], "No test passed: 2 skippe"),
     Claim("vitest/4.1.12/fail.txt", CategoryCode::TestsFailed, [2, 1, 2], "a.test.js > quotes > answers 200: AssertionErro"),
     Claim("vitest/4.1.12/missing-module.txt", CategoryCode::CollectionError, [0, 1, 0], "a.test.js: Cannot find module './nope' impor"),

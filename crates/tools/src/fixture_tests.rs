@@ -79,6 +79,15 @@ fn a_failed_test_says_where_it_failed() {
     assert_eq!((fixture[0].test_file.as_deref(), fixture[0].line), (Some("test_a.py"), Some(1)));
 }
 
+/// Vitest shortens both values in its sentence, until they are equal.
+#[test]
+fn values_that_a_sentence_hides_are_taken_from_the_difference() {
+    let failures = interpret("vitest/4.1.12/deep-difference.txt").test_results.expect("a report").failures;
+    assert!(failures[0].error.contains("customer: { …(2) }"), "{failures:?}");
+    let values = (failures[0].expected.as_deref(), failures[0].received.as_deref());
+    assert_eq!(values, (Some("\"city\": \"Ulm\",\n3,"), Some("\"city\": \"Rom\",\n2,")));
+}
+
 #[test]
 fn v11_counts_of_other_kinds_are_those_that_the_tool_prints() {
     let further = |path: &str| interpret(path).test_results.expect("tests were read").further;

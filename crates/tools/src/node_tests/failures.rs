@@ -64,7 +64,7 @@ pub(super) fn of_test(test: &Test, exited: &Exited<'_>) -> TestFailure {
     let message = test.messages.first().map(String::as_str).unwrap_or_default();
     let (line, column) =
         place_in(&stack, &test.file, exited.place).map_or((test.line, test.column), |(line, column)| (Some(line), Some(column)));
-    let (expected, received) = compared(message).map_or((None, None), |(expected, received)| (Some(expected), Some(received)));
+    let (expected, received) = values_of(test, message, exited).map_or((None, None), |(one, other)| (Some(one), Some(other)));
     TestFailure {
         test_name: name(test, exited),
         report_name: Some(full_name(test)),
@@ -153,6 +153,20 @@ fn error_of(test: &Test) -> String {
     }
 }
 
+/// Returns the expected and the received value. Vitest shortens them in its sentence (`{ id: 7, …(2) }`) and prints the difference only
+/// below the test's name in its output.
+fn values_of(test: &Test, message: &str, exited: &Exited<'_>) -> Option<(String, String)> {
+    let found = compared(message);
+    if !found.as_ref().is_some_and(|(expected, received)| [expected, received].iter().any(|value| value.contains("…("))) {
+        return found;
+    }
+    let name = name(test, exited);
+    let is_heading = |line: &str| line.trim_start().starts_with("FAIL ") && line.trim_end().ends_with(&name);
+    let below = exited.stderr.lines().skip_while(|line| !is_heading(line)).skip(1);
+    let printed: Vec<&str> = below.take_while(|line| !line.trim_start().starts_with("FAIL ")).collect();
+    of_difference(&printed.join("\n")).or_else(|| found.filter(|(expected, received)| expected != received))
+}
+
 /// Returns the expected and the received value, if the message has each of them in one way only.
 fn compared(message: &str) -> Option<(String, String)> {
     labelled(message).or_else(|| of_sentence(message)).or_else(|| of_difference(message))
@@ -180,7 +194,8 @@ fn of_difference(message: &str) -> Option<(String, String)> {
     lines.next()?;
     let legend = lines.next().filter(|line| line.trim_start().starts_with("+ Received"))?;
     let indent = legend.len() - legend.trim_start().len();
-    let body: Vec<&str> = lines.take_while(|line| !line.trim_start().starts_with("at ")).collect();
+    let body: Vec<&str> =
+        lines.take_while(|line| !["at ", "❯ "].iter().any(|place| line.trim_start().starts_with(place))).collect();
     let of = |sign: char| -> String {
         let marked = body.iter().filter_map(|line| line.get(indent..)?.strip_prefix(sign));
         marked.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
