@@ -36,10 +36,10 @@ pub(crate) struct GateOptions {
     #[arg(long)]
     pub(crate) run: bool,
     /// Write a hook of git that gates what is pushed; asks before it replaces one
-    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from"])]
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "pre-push", value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from"])]
     pub(crate) install: Option<GateHook>,
     /// Remove the hook that `--install` wrote, and put back the one that it replaced
-    #[arg(long, value_enum, value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from", "install"])]
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "pre-push", value_name = "HOOK", conflicts_with_all = ["revision", "run", "json", "policy_from", "install"])]
     pub(crate) uninstall: Option<GateHook>,
     /// Gate everything that a pre-push hook of git is told on standard input
     #[arg(long, conflicts_with_all = ["revision", "json", "install", "uninstall"])]

@@ -368,8 +368,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
 }
 
 fn waiting(standing: LastRunState, is_terminal: bool) -> String {
-    let keys =
-        if is_terminal { " (r run again, f failed only, o page, d changes since green, l log, ? keys, q quit)" } else { "" };
+    let keys = if is_terminal { " (r again, f failed, o page, d since green, l log, ? keys, q quit)" } else { "" };
     match standing {
         LastRunState::Verdict => format!("watching{keys}"),
         LastRunState::Paused => format!("watching; the task waits for a person{keys}"),

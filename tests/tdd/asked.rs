@@ -150,7 +150,7 @@ fn an_approval_that_watch_asks_for_at_its_terminal_is_told_once_on_the_desktop_b
     let project = project.env("TERM", "xterm");
     project.proctor(["run"]).success();
     let mut terminal = project.proctor(["watch"]).at_terminal();
-    terminal.wait_for("r run again", LATE);
+    terminal.wait_for("r again, f", LATE);
     project.save("proctor.toml", &approval_settings("snapshot = \"off\"\n"));
     terminal.wait_for(APPROVAL_QUESTION, LATE);
     let told = wait_for_desktop(&shown, "it asks for more than was approved");

@@ -6,7 +6,7 @@ use std::fs;
 use crate::common::{APPROVAL_QUESTION, Project, Terminal, poll};
 use crate::watch_cli::{LATE, expect_no_further_run, project, report_of, steps, wait_until_it_watches};
 
-const KEYS: &str = "r run again";
+const KEYS: &str = "r again, f";
 
 /// A setting of the check that a person has to approve.
 const WEAKER: &str = "snapshot = \"off\"\n";

@@ -2,7 +2,7 @@
 
 use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
 
-const KEYS: &str = "watching (r run again, f failed only, o page, d changes since green, l log, ? keys, q quit)";
+const KEYS: &str = "watching (r again, f failed, o page, d since green, l log, ? keys, q quit)";
 
 #[test]
 fn keys_run_again_and_what_failed_and_everything_clear_and_quit() {

@@ -47,6 +47,9 @@ fn details(action: &Action) -> Vec<String> {
         Some(service) => details.push(format!("goes on; ready within {}", duration_text(service.timeout))),
         None => details.push(format!("at most {}", duration_text(action.timeout))),
     }
+    if !action.when.is_save() {
+        details.push("only with `proctor run --all` or `proctor gate --run`".to_owned());
+    }
     if !action.network.is_open() {
         details.push(format!("network {}", action.network.word()));
     }

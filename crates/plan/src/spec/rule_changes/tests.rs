@@ -46,7 +46,9 @@ fn comments_order_and_further_checks_are_free() {
     let lint = format!("[[check]]\nname = \"lint\"{lint}");
     let further = "[[check]]\nname = \"new\"\ncommand = [\"false\"]\nenvironment = { A = \"b\" }\n";
     let saves = CHECKS.replacen("timeout", "paths = [\"a\"]\nreuse = \"own\"\ntimeout", 1);
-    for now in [format!("# why\n{CHECKS}"), format!("{lint}{unit}"), format!("{further}{CHECKS}"), format!("{CHECKS}{further}"), saves] {
+    for now in
+        [format!("# why\n{CHECKS}"), format!("{lint}{unit}"), format!("{further}{CHECKS}"), format!("{CHECKS}{further}"), saves]
+    {
         assert_eq!(difference(CHECKS, &now), (Vec::new(), Vec::new()), "{now}");
     }
 }
