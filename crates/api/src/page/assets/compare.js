@@ -16,8 +16,9 @@ export function Compare({ project, from, to }) {
   const runs = list.data?.runs ?? [];
   useEffect(() => {
     if (from || runs.length < 2) return;
-    const newest = runs[0];
-    const before = runs.slice(1).find((run) => run.task === newest.task) ?? runs[1];
+    const judged = runs.filter((run) => run.result !== null && run.result !== undefined);
+    const newest = judged[0] ?? runs[0];
+    const before = judged.slice(1).find((run) => run.task === newest.task) ?? runs[1];
     replacePlace(href(project.id, "compare", runNumber(before.runId), runNumber(newest.runId)));
   }, [from, runs.length]);
   const { data, problem } = useAnswer(from && to ? `${base}/compare?from=${encodeURIComponent(from)}&to=${encodeURIComponent(to)}` : null, "");

@@ -75,7 +75,7 @@ function Failure({ failure, project, next }) {
     <p class="failure-message" tabindex="0" role="group" aria-label="Message"><${Lines} of=${failure.message} /></p>
     ${failure.since ? html`<p class="quiet">Failing since <a href=${href(project, "runs", String(failure.since.run))}>run ${failure.since.run}</a>, <${Time} at=${failure.since.started} /> · ${failure.since.atLeast ? "at least " : ""}${count(failure.since.runs, "run")}</p>` : null}
     <${Difference} expected=${failure.expected} received=${failure.received} />
-    ${failure.excerpt && failure.excerpt.length > 0 ? html`<${Excerpt} lines=${failure.excerpt} />` : null}
+    ${failure.excerpt && failure.excerpt.length > 0 ? html`<${Excerpt} lines=${failure.excerpt} isOfTest=${failure.kind === "test"} />` : null}
     ${place ? html`<p><${Place} project=${project} failure=${failure} /></p>` : null}
     ${failure.rerun ? html`<${CommandLine} of=${failure.rerun} />` : null}
     ${next ? html`<p class="next"><${Line} of=${next.message} /></p>` : null}

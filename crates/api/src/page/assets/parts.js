@@ -81,8 +81,9 @@ export function Waiting({ what }) {
 }
 
 // Lines that a tool printed about a failure; those of a difference are marked by their first character.
-export function Excerpt({ lines }) {
-  const kind = (line) => (/^\s*[-]\s?(?![-])/.test(line) ? "gone" : /^\s*[+](?![+])/.test(line) ? "come" : /^E\s/.test(line) ? "error" : /^>/.test(line) ? "here" : "");
+// In the difference of a failed test, a line with a minus is what was expected, and one with a plus what was received.
+export function Excerpt({ lines, isOfTest = false }) {
+  const kind = (line) => (/^\s*[-]\s?(?![-])/.test(line) ? (isOfTest ? "come" : "gone") : /^\s*[+](?![+])/.test(line) ? (isOfTest ? "gone" : "come") : /^E\s/.test(line) ? "error" : /^>/.test(line) ? "here" : "");
   return html`<pre class="excerpt" tabindex="0" aria-label="What the tool printed">${lines.map((line) => html`<span class=${`excerpt-line ${kind(line)}`}><${Lines} of=${line} />${"\n"}</span>`)}</pre>`;
 }
 
