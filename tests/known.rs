@@ -260,7 +260,7 @@ fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
     project.save("shop.txt", "bad\n");
     watch.wait_for_line("the red one", LONG, |line| line.starts_with("FAILED"));
     for (text, words) in
-        [("good\n", "these files passed before, so nothing was run: known from run "), ("bad\n", "these files failed before")]
+        [("good\n", "PASSED · nothing was run: these files are known from run "), ("bad\n", "FAILED · nothing was run")]
     {
         project.save("shop.txt", text);
         watch.wait_for_line("what is known", LONG, |line| line.contains(words));

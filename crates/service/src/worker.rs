@@ -311,12 +311,12 @@ impl WorkerState {
         // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
         let checks = || plan.steps.iter().map(|check| check.name.clone()).collect();
         let (word, failed) = match result {
-            OverallResult::Passed => ("passed", Vec::new()),
-            OverallResult::Failed => ("failed", checks()),
+            OverallResult::Passed => ("PASSED", Vec::new()),
+            OverallResult::Failed => ("FAILED", checks()),
         };
         let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None };
         let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
-        let note = format!("these files {word} before, so nothing was run: {words}");
+        let note = format!("{word} · nothing was run: these files are {words}");
         let _gone = (self.report)(WorkerReport::Progress(Progress::Note(note)));
         let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
         Some(FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() })

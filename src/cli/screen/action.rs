@@ -3,7 +3,7 @@
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
 use crate::cli::style::{Line, Style, Tone};
-use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, last_output};
+use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, output_ends};
 use proctor_model::{
     Action, ActionId, CategoryCode, Classification, DurationMs, LimitKind, ResultType, TaskId, TestResults, TreeDigest,
     shown_line,
@@ -260,7 +260,7 @@ fn findings(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
 
 fn reason_lines(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
-    let output = if is_explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
+    let output = if is_explained_by_output(classification.code) { output_ends(result) } else { Vec::new() };
     let mut lines = Vec::new();
     // The reason of an unexpected exit is only the exit code, which stands in the action's summary line above. If there is
     // output, the reason is left out.

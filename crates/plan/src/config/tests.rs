@@ -160,6 +160,7 @@ mod messages {
         proctor.toml:9:11: check[3].command: `CI=1` is a variable before the command and needs a shell, but commands run without one
           set variables with `environment = { NAME = "…" }`, or add `shell = true`
         "#);
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ncommand = \"! grep -rn TODO src\"\n"), @"");
     }
 
     #[test]
