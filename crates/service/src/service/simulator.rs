@@ -20,6 +20,7 @@ mod clients;
 mod disk;
 mod draw;
 mod model;
+mod named;
 mod operate;
 mod run;
 mod schedule;
@@ -27,11 +28,15 @@ mod store;
 mod thread;
 mod world;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use run::Fixture;
 use schedule::Schedule;
 use world::World;
+
+/// How many threads try schedules at the same time.
+const CORES: u64 = 2;
 
 /// Lets a schedule happen. Returns what must not be and was.
 fn violations(schedule: &Schedule, fixture: &mut Fixture) -> Vec<String> {
@@ -57,15 +62,25 @@ fn shrink(mut schedule: Schedule, fixture: &mut Fixture) -> Schedule {
     schedule
 }
 
-/// Tries the schedules of so many seeds from `first` on. Panics with the shortest schedule that fails.
+/// Tries the schedules of so many seeds from `first` on, on two cores. Panics with the shortest schedule that fails.
 fn try_seeds(first: u64, count: u64) {
-    let mut fixture = Fixture::new();
-    for seed in first..first + count {
-        let schedule = Schedule::of(seed);
-        if violations(&schedule, &mut fixture).is_empty() {
-            continue;
+    let failed = AtomicU64::new(u64::MAX);
+    std::thread::scope(|scope| {
+        for core in 0..CORES {
+            let failed = &failed;
+            scope.spawn(move || {
+                let mut fixture = Fixture::new();
+                let mut seeds = (first + core..first + count).step_by(CORES as usize);
+                let is_wrong = |seed: &u64| !violations(&Schedule::of(*seed), &mut fixture).is_empty();
+                let found = seeds.by_ref().take_while(|seed| *seed < failed.load(Ordering::Relaxed)).find(is_wrong);
+                found.map(|seed| failed.fetch_min(seed, Ordering::Relaxed));
+            });
         }
-        let shortest = shrink(schedule, &mut fixture);
+    });
+    let seed = failed.into_inner();
+    if seed != u64::MAX {
+        let mut fixture = Fixture::new();
+        let shortest = shrink(Schedule::of(seed), &mut fixture);
         let found = violations(&shortest, &mut fixture);
         panic!(
             "seed {seed}: {found:#?}\nreplay: PROCTOR_SEED={seed} cargo test -p proctor-service --lib simulator\n{shortest:#?}"
@@ -90,12 +105,11 @@ fn number_in(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-#[test]
-fn no_order_of_events_loses_a_verdict() {
+fn try_as_asked(count: u64) {
     let begun = Instant::now();
     let (first, count) = match number_in("PROCTOR_SEED") {
         Some(seed) => (seed, 1),
-        None => (1, number_in("PROCTOR_SCHEDULES").unwrap_or(10_000)),
+        None => (1, number_in("PROCTOR_SCHEDULES").unwrap_or(count)),
     };
     if std::env::var_os("PROCTOR_SURVEY").is_some() {
         survey(first, count)
@@ -103,4 +117,16 @@ fn no_order_of_events_loses_a_verdict() {
         try_seeds(first, count)
     }
     println!("{count} schedules in {:?}", begun.elapsed());
+}
+
+#[test]
+fn no_order_of_events_loses_a_verdict() {
+    try_as_asked(10_000);
+}
+
+/// In a release build, this takes a few minutes; a build for debugging tries a tenth.
+#[test]
+#[ignore = "wide tier"]
+fn none_of_a_million_orders_of_events_loses_a_verdict() {
+    try_as_asked(if cfg!(debug_assertions) { 100_000 } else { 1_000_000 });
 }

@@ -78,6 +78,8 @@ pub(super) struct Disk {
     pub(super) past: Vec<(u64, TreeDigest)>,
     /// Set by a change that no event reports, until the whole tree is compared.
     pub(super) unreported_since: Option<u64>,
+    /// Whether there was such a change at all: the watcher's next sweep asks for a look.
+    pub(super) owes_sweep: bool,
     before: Tree,
     written: u64,
     hints: VecDeque<(u64, WatchHint)>,
@@ -100,6 +102,7 @@ impl Disk {
             tested: None,
             past,
             unreported_since: None,
+            owes_sweep: false,
             before: tree,
             written: 0,
             hints: VecDeque::new(),

@@ -35,7 +35,7 @@ impl World<'_> {
             Operation::SaveSilently { file } => self.change(project, |disk| {
                 let content = disk.new_content();
                 disk.set(now, file, Some(content));
-                disk.unreported_since = Some(now);
+                (disk.unreported_since, disk.owes_sweep) = (Some(now), true);
             }),
             Operation::KeepWriting { file, every, times } => self.write_on(project, WriteStep::Again { file, every, times }),
             Operation::Checkout { files, lasts } => self.check_out(project, files, lasts),

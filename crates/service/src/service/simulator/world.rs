@@ -293,8 +293,11 @@ impl<'f> World<'f> {
         }
     }
 
-    /// Starts the opening of a project by a service that has been started again.
+    /// Starts the opening of a project by a service that has been started again. A project that is not there is tried again later.
     fn open(&mut self, number: usize) {
+        if !self.projects[number].directory.lock().is_root_there {
+            return self.at(self.now + 300, Happening::Open(number));
+        }
         let seat = self.projects.iter().map(|project| project.seat).max().unwrap_or_default() + 1;
         let draw = Draw::new(self.draw.between(0, u64::MAX - 1));
         let project = &mut self.projects[number];
@@ -331,7 +334,8 @@ impl<'f> World<'f> {
     fn sweep_unreported(&mut self, schedule: &Schedule) {
         for _ in 0..3 {
             for number in 0..self.projects.len() {
-                if self.projects[number].directory.lock().unreported_since.is_some() {
+                let owes_sweep = self.projects[number].directory.lock().owes_sweep;
+                if owes_sweep {
                     self.at(self.now + 60_000, Happening::Sweep(number));
                 }
             }
