@@ -40,7 +40,7 @@ pub(super) struct Arrivals {
 pub(super) struct ArrivalDoor(UnboundedSender<(ProjectSeat, ProjectArrival)>);
 
 /// Sends the messages from the threads of one project.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct ArrivalSender {
     channel: UnboundedSender<(ProjectSeat, ProjectArrival)>,
     seat: ProjectSeat,
@@ -96,7 +96,9 @@ impl Arrivals {
 
 /// Keeps the order of arrivals, but merges a project's hints up to its next report. Hints are never moved across a
 /// report, because the engine handles changes before the beginning of a run differently from changes during the run.
-fn order_arrivals(arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>) -> VecDeque<(ProjectSeat, ProjectArrival)> {
+pub(super) fn order_arrivals(
+    arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>,
+) -> VecDeque<(ProjectSeat, ProjectArrival)> {
     let mut ordered: VecDeque<(ProjectSeat, ProjectArrival)> = VecDeque::new();
     // For each project, the index of the hints that later hints are merged into. A report ends the merging.
     let mut open: BTreeMap<ProjectSeat, usize> = BTreeMap::new();

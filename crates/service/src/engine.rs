@@ -65,8 +65,12 @@ pub struct Engine {
     burst: Option<Burst>,
     /// The task of the run under way, or of the last run.
     current: TaskId,
+    /// Whether that run carries out only checks that were asked for by name.
+    is_of_named_checks: bool,
     known: BTreeMap<TaskId, KnownTask>,
     round: Option<Round>,
+    /// How many rounds in a row were begun for tasks that are behind.
+    catch_ups: u32,
     repetitions: Repetitions,
     repetition: Option<WaitingRepetition>,
     unrest: Unrest,
@@ -96,8 +100,10 @@ impl Engine {
             stage: Stage::Idle,
             burst: None,
             current: TaskId::default_task(),
+            is_of_named_checks: false,
             known: BTreeMap::new(),
             round: None,
+            catch_ups: 0,
             repetitions: Repetitions::at_most(Repetitions::OF_A_WATCH),
             repetition: None,
             unrest: Unrest::default(),
@@ -115,12 +121,21 @@ impl Engine {
         self.everything(TriggerKind::Start)
     }
 
-    /// Returns the effects that begin a watch if the `settled` tasks already have verdicts: the other tasks are run.
-    /// Returns no effects if every task has a verdict.
-    pub fn begin_without(&mut self, settled: &[TaskId]) -> Vec<Effect> {
+    /// Returns the effects that begin a watch if the `settled` tasks need no run: the other tasks are run. A settled task comes with the
+    /// present tree if it has a fresh verdict. Returns no effects if every task is settled.
+    pub fn begin_without(&mut self, settled: &[(TaskId, Option<TreeDigest>)]) -> Vec<Effect> {
         let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), RoundChecks::All);
-        settled.iter().for_each(|task| round.had(task));
-        self.round = Some(round);
+        for (task, judged) in settled {
+            round.had(task);
+            if judged.is_some() {
+                self.known.entry(task.clone()).or_default().last_tree = *judged;
+            }
+        }
+        let earlier = self.round.replace(round);
+        if self.pending().is_none() {
+            self.round = earlier;
+            return Vec::new();
+        }
         self.next_of_round(LookPurpose::Request).into_iter().collect()
     }
 
@@ -317,6 +332,7 @@ impl Engine {
         match self.stage {
             Stage::Idle => {
                 let Some(burst) = self.burst.take() else { return Vec::new() };
+                self.catch_ups = 0;
                 self.round = Some(Round::new(TriggerKind::Save, burst.paths(), RoundChecks::Triggered));
                 self.next_of_round(LookPurpose::Burst(burst)).into_iter().collect()
             }
@@ -378,6 +394,7 @@ impl Engine {
                 (known.last_tree, known.last_failed, known.last_warned) = (Some(tree), failed, warned);
                 self.unrest.reset();
                 self.follow_copied_files(Some(tree));
+                self.note_tasks_behind(tree);
                 self.repetitions.reset();
                 self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }
@@ -397,6 +414,8 @@ impl Engine {
             RunFinish::Unchanged => self.after_look(now, self.unchanged_notice()),
             RunFinish::Untriggered => self.after_look(now, Notice::Untriggered),
             RunFinish::Paused | RunFinish::Refused => self.after_run(now, LastRunState::Paused),
+            // Checks that were asked for by name say nothing about the verdict, also if there is no check of that name.
+            RunFinish::Failed if self.is_of_named_checks => self.after_run(now, LastRunState::NoVerdict),
             RunFinish::Waits | RunFinish::Failed => {
                 self.of_current().last_tree = None;
                 self.after_run(now, LastRunState::NoVerdict)
@@ -421,7 +440,7 @@ impl Engine {
             return self.settle(now);
         }
         if self.repetition.is_none()
-            && let Some(next) = self.next_of_round(LookPurpose::Request)
+            && let Some(next) = self.next_of_round(LookPurpose::Request).or_else(|| self.catch_up(now))
         {
             return vec![next];
         }
@@ -448,6 +467,10 @@ impl Engine {
     ) -> Effect {
         self.stage = Stage::Looking(look);
         self.current = task.clone();
+        self.is_of_named_checks = matches!(selection, Selection::Named(_));
+        if let Some(known) = self.known.get_mut(&task) {
+            known.is_behind = false;
+        }
         let given = self.unscanned_changes.give();
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
         let trigger = Trigger { kind, paths };

@@ -15,6 +15,7 @@ use crate::foreground::questions::Questions;
 use crate::os_signals::{HangUp, Signals};
 use crate::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::project_source::ProjectSource;
+use crate::watched_directory::DirectoryOnDisk;
 use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport};
 use proctor_model::{CommandExit, UnapprovedPlan, WatchHint};
 use proctor_project::{Progress, ProjectScope, Workspace};
@@ -107,7 +108,8 @@ pub fn watch_in_foreground<S: Screen>(
     let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
     let ledger = workspace.store().ledger_path(&scope.project);
     let worker = Worker::start(workspace, files, scope, sender.reports());
-    let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, (watcher, ledger), sender);
+    let directory = DirectoryOnDisk::new(root.to_owned(), ledger, watcher, sender);
+    let scheduler = ProjectScheduler::new(settings, worker, Box::new(directory));
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
         let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;
         // The sources are dropped after the host, because the worker's last report still needs a receiver.

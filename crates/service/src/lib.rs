@@ -25,6 +25,7 @@ mod page_alone;
 mod project_scheduler;
 mod project_source;
 mod service;
+mod watched_directory;
 mod worker;
 
 pub use control::{ControlSocket, ControlSocketError, make_private_directory};

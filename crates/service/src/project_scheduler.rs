@@ -1,24 +1,23 @@
 //! The scheduling of one project, for a foreground watch and for the service: the engine, and the code that performs
 //! its effects.
 //!
-//! Owns the engine, the worker, the watcher, git's state, and the moment of the next wake-up. Effects that every host
+//! Owns the engine, the worker, the watched directory, and the moment of the next wake-up. Effects that every host
 //! performs in the same way are performed here. Effects that differ between a screen and the service are returned to
 //! the host as a [`HostEffect`].
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
-use crate::arrivals::ArrivalSender;
 use crate::effect::{Effect, Notice, Order};
 use crate::engine::{Engine, EngineSettings, Moment};
 use crate::errand::Errand;
 use crate::event::{Event, SavedContent};
+use crate::watched_directory::WatchedDirectory;
 use crate::worker::{FinishedRun, LookTicket, Worker, WorkerReport};
-use proctor_model::{CommandExit, GitOperation, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
+use proctor_model::{CommandExit, GitOperation, SyncId, TaskId, TreeDigest, TreePath, TriggerKind, WatchHint, WatchProblem};
 use proctor_project::Progress;
 use proctor_tree::ignore::Matcher;
-use proctor_tree::watch::{GitFiles, Pace, Watcher, WatcherHandle};
-use proctor_tree::{TreeHints, TreeIndex, is_unchanged_on_disk};
+use proctor_tree::watch::{Pace, WatcherHandle};
+use proctor_tree::{TreeHints, TreeIndex};
 
 /// An effect that the host (the foreground watch or the service) has to perform or to know about.
 #[must_use]
@@ -45,35 +44,19 @@ pub(super) enum HostEffect {
 pub(super) struct ProjectScheduler {
     engine: Engine,
     worker: Worker,
-    watcher: Watcher,
-    /// Provides the sender for a watcher that replaces the present one.
-    arrivals: ArrivalSender,
-    git: GitState,
+    directory: Box<dyn WatchedDirectory>,
+    /// The operation that git is in the middle of, as last reported to the engine.
+    told_git: Option<GitOperation>,
     wake_at: Option<Moment>,
-    root: PathBuf,
-    /// The project's ledger, which every watcher of this project follows for approvals.
-    ledger: PathBuf,
     /// The tree that the run under way tests, or the tree of the last run.
     tested: Option<TreeIndex>,
 }
 
-/// If saved files have more bytes than this in total, they count as changed. Otherwise their content is compared, and the event
-/// loop waits meanwhile.
-const COMPARED_BYTES: u64 = 4 * 1024 * 1024;
-
 impl ProjectScheduler {
-    /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to
-    /// `arrivals`. The watcher also follows the project's ledger from now on, to notice approvals.
-    pub(super) fn new(
-        root: PathBuf,
-        settings: EngineSettings,
-        worker: Worker,
-        (watcher, ledger): (Watcher, PathBuf),
-        arrivals: ArrivalSender,
-    ) -> Self {
-        watcher.follow_ledger(&ledger);
-        let git = GitState::of(&root);
-        Self { engine: Engine::new(settings), worker, watcher, arrivals, git, wake_at: None, root, ledger, tested: None }
+    /// Returns the scheduler of a project. The worker and the watcher of the directory have been started already, and send to the
+    /// event loop that calls this scheduler.
+    pub(super) fn new(settings: EngineSettings, worker: Worker, directory: Box<dyn WatchedDirectory>) -> Self {
+        Self { engine: Engine::new(settings), worker, directory, told_git: None, wake_at: None, tested: None }
     }
 
     /// Runs every task, as at the beginning of a watch.
@@ -82,18 +65,15 @@ impl ProjectScheduler {
         self.perform(effects)
     }
 
-    /// Runs all tasks except the `settled` ones, which already have their verdicts.
-    pub(super) fn begin_without(&mut self, settled: &[TaskId]) -> Vec<HostEffect> {
+    /// Runs all tasks except the `settled` ones. Those with a fresh verdict come with the present tree.
+    pub(super) fn begin_without(&mut self, settled: &[(TaskId, Option<TreeDigest>)]) -> Vec<HostEffect> {
         let effects = self.engine.begin_without(settled);
         self.perform(effects)
     }
 
     /// Passes an event to the engine and performs the effects. Git's state is passed on first if it has changed.
     pub(super) fn handle(&mut self, now: Moment, event: Event) -> Vec<HostEffect> {
-        if let Some(of_git) = self.git.before(&event) {
-            let nothing = self.engine.handle(now, of_git);
-            debug_assert!(nothing.is_empty(), "it is only taken notice of");
-        }
+        self.tell_git(now, &event);
         let effects = self.engine.handle(now, event);
         self.perform_at(now, effects)
     }
@@ -153,8 +133,13 @@ impl ProjectScheduler {
         &self.worker
     }
 
-    pub(super) fn watcher(&self) -> WatcherHandle {
-        self.watcher.handle()
+    /// Has the watcher confirm by a hint with this number that it has reported every save before this call.
+    pub(super) fn sync_watcher(&self, id: SyncId) {
+        self.directory.sync(id);
+    }
+
+    pub(super) fn watcher(&self) -> Option<WatcherHandle> {
+        self.directory.watcher()
     }
 
     /// Returns whether the tree is being compared only because the time for it has come.
@@ -186,7 +171,7 @@ impl ProjectScheduler {
     }
 
     fn compare(&self, paths: &BTreeSet<TreePath>) -> SavedContent {
-        let is_same = |index| is_unchanged_on_disk(index, paths.iter(), COMPARED_BYTES);
+        let is_same = |index| self.directory.is_unchanged(index, paths);
         if self.tested.as_ref().is_some_and(is_same) { SavedContent::Same } else { SavedContent::Different }
     }
 
@@ -215,13 +200,23 @@ impl ProjectScheduler {
         ordered
     }
 
-    /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no
-    /// event is missed.
+    /// Reports git's operation to the engine if it has changed. Only hints and timers can start runs, so git's files are read only
+    /// before these.
+    fn tell_git(&mut self, now: Moment, event: &Event) {
+        if !matches!(event, Event::Hints(_) | Event::Timer) {
+            return;
+        }
+        let operation = self.directory.git_operation();
+        if std::mem::replace(&mut self.told_git, operation) != operation {
+            let nothing = self.engine.handle(now, Event::Git(operation));
+            debug_assert!(nothing.is_empty(), "it is only taken notice of");
+        }
+    }
+
+    /// Has the directory watched by new rules.
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
-        match self.watcher.start_beside(&self.root, matcher, pace, self.arrivals.hints()) {
-            Ok(watcher) => {
-                watcher.follow_ledger(&self.ledger);
-                self.watcher = watcher;
+        match self.directory.watch_anew(matcher, pace) {
+            Ok(()) => {
                 let effects = self.handle(now, Event::Rewatched);
                 std::iter::once(HostEffect::Rearmed).chain(effects).collect()
             }
@@ -231,33 +226,5 @@ impl ProjectScheduler {
                 std::iter::once(HostEffect::NotRearmed).chain(effects).collect()
             }
         }
-    }
-}
-
-// The operation that git is in the middle of, as last reported to the engine. Git's files are read only when the engine is about
-// to decide something.
-
-/// Git's state for one project.
-#[derive(Debug)]
-struct GitState {
-    files: GitFiles,
-    told: Option<GitOperation>,
-}
-
-impl GitState {
-    /// Returns the state before anything has been reported to the engine.
-    fn of(root: &Path) -> Self {
-        Self { files: GitFiles::find(root), told: None }
-    }
-
-    /// Returns the event that the engine must handle before `event`, if git's operation has changed. Only hints and timers can
-    /// start runs, so only they need git's state.
-    fn before(&mut self, event: &Event) -> Option<Event> {
-        if !matches!(event, Event::Hints(_) | Event::Timer) {
-            return None;
-        }
-        let operation = self.files.read();
-        let is_news = std::mem::replace(&mut self.told, operation) != operation;
-        is_news.then_some(Event::Git(operation))
     }
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::PathBuf;
 
 use crate::effect::Order;
 use crate::engine::EngineSettings;
@@ -11,9 +10,10 @@ use crate::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::event::RunFinish;
 use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
+use crate::watched_directory::WatchedDirectory;
 use proctor_model::{
-    CopiedFiles, Freshness, HealthProblem, KnownFrom, OverallResult, PersonAsked, Plan, ProjectStatus, Reuse, StopReason, TaskId,
-    TreePath, Trigger, TriggerKind,
+    Action, CopiedFiles, Freshness, HealthProblem, KnownFrom, OverallResult, PersonAsked, Plan, ProjectStatus, Reuse, StopReason,
+    TaskId, TreePath, Trigger, TriggerKind,
 };
 use proctor_project::{
     ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
@@ -22,12 +22,14 @@ use proctor_project::{
 use proctor_sandbox::process::Control;
 use proctor_tree::TreeHints;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
-use proctor_tree::watch::{Pace, Watcher};
+use proctor_tree::watch::Pace;
 
 mod places;
 mod plans;
 mod queue;
 mod serve;
+#[cfg(test)]
+pub(crate) mod simulated;
 
 pub(super) use places::{PlaceKind, WorkPlace, WorkPlaces};
 pub(super) use plans::MissingPlan;
@@ -65,10 +67,8 @@ pub struct LookTicket(pub u64);
 #[derive(Debug)]
 pub struct OpenedProject {
     pub scope: ProjectScope,
-    /// The watcher, which sends hints about the project's tree.
-    pub watcher: Watcher,
-    /// The project's ledger, in which the watcher looks for approvals.
-    pub ledger: PathBuf,
+    /// The project's directory. Its watcher sends hints about the tree, and about approvals in the project's ledger.
+    pub directory: Box<dyn WatchedDirectory>,
     /// The settings that decide when runs begin.
     pub engine: EngineSettings,
     /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
@@ -300,26 +300,14 @@ impl WorkerState {
     /// Returns the verdict of a run that judged just the files as they are, where every check may take an earlier result (`reuse`) and
     /// nobody asked for a run.
     fn known_verdict(&mut self, order: &Order, plan: &Plan) -> Option<FinishedRun> {
-        let is_about_all = !matches!(order.selection, Selection::Named(_));
-        if order.trigger.kind != TriggerKind::Save || !is_about_all || plan.steps.iter().any(|check| check.reuse == Reuse::Off) {
+        if !may_be_known(order, &plan.steps) {
             return None;
         }
         // What cannot be read now makes the run itself fail, with the reason.
         let standing = self.look(std::slice::from_ref(&order.task), &order.hints).ok()?;
-        let task = standing.of(&order.task)?;
-        let Freshness::Fresh { result, .. } = task.freshness else { return None };
-        // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
-        let checks = || plan.steps.iter().map(|check| check.name.clone()).collect();
-        let (word, failed) = match result {
-            OverallResult::Passed => ("PASSED", Vec::new()),
-            OverallResult::Failed => ("FAILED", checks()),
-        };
-        let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None };
-        let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
-        let note = format!("{word} · nothing was run: these files are {words}");
+        let (finished, note) = end_by_known_verdict(order, &plan.steps, &standing)?;
         let _gone = (self.report)(WorkerReport::Progress(Progress::Note(note)));
-        let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
-        Some(FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() })
+        Some(finished)
     }
 
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
@@ -343,7 +331,7 @@ impl WorkerState {
         };
         self.tell_tasks(&reloaded, &order.hints);
         self.refused.remove(&order.task);
-        if let Some(unknown) = UnknownCheck::find(&order.selection, &plan) {
+        if let Some(unknown) = UnknownCheck::find(&order.selection, &plan.steps) {
             return failed(RunFailure::UnknownCheck(unknown));
         }
         if let Some(known) = self.known_verdict(order, &plan) {
@@ -367,13 +355,7 @@ impl WorkerState {
         let mut show = |progress: Progress| {
             let _gone = report(WorkerReport::Progress(progress));
         };
-        let carried = proctor_run::run_plan(&mut self.workspace, &request, &mut show);
-        let finished = finished_of(&carried, &order.selection);
-        let copied = match &carried {
-            Ok(RunOutcome::Judged(sealed)) => sealed.copied.clone(),
-            Ok(_) | Err(_) => None,
-        };
-        FinishedRun { finished, copied, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
+        FinishedRun::of(order, proctor_run::run_plan(&mut self.workspace, &request, &mut show))
     }
 }
 
@@ -423,6 +405,29 @@ pub fn watched_tasks(
         return Ok(watched.among(&[]));
     }
     Ok(watched.among(&workspace.specified_tasks(&reloaded.settings, scope, hints)?))
+}
+
+/// Returns whether a verdict of an earlier run may stand for the ordered one: nobody asked for the run, and every check may take an
+/// earlier result.
+fn may_be_known(order: &Order, checks: &[Action]) -> bool {
+    let is_about_all = !matches!(order.selection, Selection::Named(_));
+    order.trigger.kind == TriggerKind::Save && is_about_all && checks.iter().all(|check| check.reuse != Reuse::Off)
+}
+
+/// Returns the end of the ordered run if the task's verdict is for the present files, and a note for people.
+fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStatus) -> Option<(FinishedRun, String)> {
+    let task = standing.of(&order.task)?;
+    let Freshness::Fresh { result, .. } = task.freshness else { return None };
+    // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
+    let (word, failed) = match result {
+        OverallResult::Passed => ("PASSED", Vec::new()),
+        OverallResult::Failed => ("FAILED", checks.iter().map(|check| check.name.clone()).collect()),
+    };
+    let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None };
+    let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
+    let note = format!("{word} · nothing was run: these files are {words}");
+    let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
+    Some((FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() }, note))
 }
 
 fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection) -> RunFinish {

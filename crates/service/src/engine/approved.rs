@@ -11,8 +11,9 @@ use crate::event::RunFinish;
 use proctor_model::TriggerKind;
 
 impl Engine {
-    /// Notes whether the run that has ended was refused because its plan is not approved.
+    /// Notes whether the run that has ended was refused because its plan is not approved, and whether there was a run at all.
     pub(super) fn note_refusal(&mut self, finished: &RunFinish) {
+        self.of_current().is_held = matches!(finished, RunFinish::Paused | RunFinish::Refused | RunFinish::Untriggered);
         match finished {
             RunFinish::Refused => self.of_current().is_refused = true,
             RunFinish::Verdict { .. }

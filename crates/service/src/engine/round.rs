@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use crate::burst::Burst;
 use crate::effect::Effect;
-use crate::engine::Engine;
 use crate::engine::stage::LookPurpose;
-use proctor_model::{TaskId, TreeDigest, TreePath, TriggerKind};
+use crate::engine::{Engine, Moment};
+use proctor_model::{Repetitions, TaskId, TreeDigest, TreePath, TriggerKind};
 use proctor_project::Selection;
 
 /// What the engine remembers about a task.
@@ -21,6 +22,10 @@ pub(super) struct KnownTask {
     pub(super) restarts: u32,
     /// Whether the task's last run was refused because its plan is not approved.
     pub(super) is_refused: bool,
+    /// Whether the task's last look led to no run, because it waits for a person or the changes trigger no check.
+    pub(super) is_held: bool,
+    /// Whether another task has had a verdict on another tree than this one's since this one was started last.
+    pub(super) is_behind: bool,
 }
 
 impl KnownTask {
@@ -112,7 +117,34 @@ impl Engine {
         self.round.as_ref().is_none_or(|round| round.runs == 0) && self.pending().is_none()
     }
 
-    fn pending(&self) -> Option<TaskId> {
+    /// Notes, after a verdict on this tree, which tasks have theirs on another tree. Most have their turn in the round under way. The
+    /// others had it before the tree changed: by what a run copied to the project, or by a save that only the repetition of a moved run
+    /// has tested.
+    pub(super) fn note_tasks_behind(&mut self, tested: TreeDigest) {
+        let current = &self.current;
+        // Tasks that get no further run because of copied files count as judged on the tree that these make.
+        let tree = self.known.get(current).and_then(|known| known.last_tree).unwrap_or(tested);
+        for (_, known) in self.known.iter_mut().filter(|(task, _)| *task != current) {
+            known.is_behind = !known.is_held && known.last_tree.is_some_and(|last| last != tree);
+        }
+    }
+
+    /// Starts the first task that is behind, when the round is over. Tasks whose checks change each other's files would take turns for
+    /// ever, so this happens only so often until somebody saves.
+    pub(super) fn catch_up(&mut self, now: Moment) -> Option<Effect> {
+        let is_behind = |task: &&TaskId| self.known.get(*task).is_some_and(|known| known.is_behind);
+        if self.catch_ups >= Repetitions::OF_A_WATCH || !self.settings.tasks.iter().any(|task| is_behind(&task)) {
+            return None;
+        }
+        self.catch_ups += 1;
+        let mut round = Round::new(TriggerKind::Save, BTreeSet::new(), RoundChecks::Triggered);
+        self.settings.tasks.iter().filter(|task| !is_behind(task)).for_each(|task| round.had(task));
+        self.round = Some(round);
+        // Nobody asked for it, so nobody is told if nothing has to be run.
+        self.next_of_round(LookPurpose::Sweep(Burst::begin(now)))
+    }
+
+    pub(super) fn pending(&self) -> Option<TaskId> {
         let round = self.round.as_ref()?;
         let has_a_turn = |task: &&TaskId| match round.which {
             RoundChecks::All | RoundChecks::Triggered => true,

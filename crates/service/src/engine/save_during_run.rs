@@ -52,12 +52,12 @@ impl Engine {
         }
     }
 
-    /// Forgets a save that changed no content. After any other save, restarts the run or lets it finish, unless that is decided
-    /// already.
+    /// Forgets a save that the run under way tests too. A run of named checks gives no verdict, so the save is tested after it. After
+    /// any other save, restarts the run or lets it finish, unless that is decided already.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {
-                self.burst = None;
+                self.burst = self.burst.take().filter(|_| self.is_of_named_checks);
                 Vec::new()
             }
             (SavedContent::Different, Stage::Running(StopProgress::Going)) => self.on_save_during_run(),

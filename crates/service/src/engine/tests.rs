@@ -9,6 +9,7 @@ mod approved;
 mod asked;
 mod last_save;
 mod looking;
+mod lost_verdicts;
 mod repeating;
 mod saves;
 mod tasks;

@@ -286,13 +286,12 @@ impl ServiceHost {
     ) {
         let session_id = ProjectSeat(self.next_seat);
         self.next_seat += 1;
-        let arrivals = self.door.sender(session_id);
         let served = match self.begin_opening(session_id, root.clone(), purpose) {
-            Ok(worker) => ProjectSession::opening(worker, arrivals, id, root, adding),
+            Ok(worker) => ProjectSession::opening(worker, id, root, adding),
             Err(why) => match adding {
                 Some(reply) => return drop(reply.send(Err(from_open_failure(&why)))),
                 None => {
-                    let (served, words) = ProjectSession::closed(now, why, arrivals, id, root);
+                    let (served, words) = ProjectSession::closed(now, why, id, root);
                     self.seats.insert(session_id, served);
                     return self.pass_on(session_id, words);
                 }

@@ -22,6 +22,8 @@ mod opening;
 mod pending_changes;
 mod program;
 mod session;
+#[cfg(test)]
+mod simulator;
 mod subscribers;
 mod waiters;
 

@@ -11,6 +11,7 @@ use crate::service::call::{ErrandCall, Reply};
 use crate::service::followed_run::FollowedRun;
 use crate::service::pending_changes::PendingChanges;
 use crate::service::waiters::PlannedRun;
+use crate::watched_directory::DirectoryOnDisk;
 use crate::worker::{LookTicket, OpenFailure, OpenFailureKind, OpenedProject, watched_tasks};
 use proctor_api::{ErrorV1, EventV1, RunAnswerV1};
 use proctor_app::Environment;
@@ -104,7 +105,8 @@ impl ProjectOpening {
         let watcher = Watcher::start_in(&self.hub, &self.root, matcher, pace, self.arrivals.hints())
             .map_err(|error| from_watch_error(&error))?;
         let ledger = workspace.store().ledger_path(&scope.project);
-        Ok((workspace, files, OpenedProject { scope, watcher, ledger, engine, rules, notes, notify }))
+        let directory = Box::new(DirectoryOnDisk::new(self.root, ledger, watcher, self.arrivals));
+        Ok((workspace, files, OpenedProject { scope, directory, engine, rules, notes, notify }))
     }
 }
 
@@ -177,6 +179,8 @@ pub(super) struct OpenProject {
     /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the
     /// start.
     pub(super) first: Option<LookTicket>,
+    /// Whether a run had begun when the first status check ended, so that it has to be made again.
+    pub(super) owes_first_look: bool,
     pub(super) tickets: u64,
     /// The changes that the next status check has to take into account.
     pub(super) pending_changes: PendingChanges,

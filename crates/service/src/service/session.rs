@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::arrivals::ArrivalSender;
 use crate::effect::Notice;
 use crate::engine::{Moment, differing_lines};
 use crate::event::{Event, OsSignal};
@@ -38,8 +37,6 @@ pub(super) struct ProjectSession {
     /// The project's id; `None` while the project is being added and has not been registered yet.
     pub(super) id: Option<ProjectId>,
     pub(super) root: PathBuf,
-    /// The threads of the project report to the service with copies of this sender.
-    arrivals: ArrivalSender,
     stage: Stage,
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
@@ -69,35 +66,23 @@ enum Stage {
 
 impl ProjectSession {
     /// Returns a project whose worker is opening it.
-    pub(super) fn opening(
-        worker: Worker,
-        arrivals: ArrivalSender,
-        id: Option<ProjectId>,
-        root: PathBuf,
-        adding: Option<Reply<AddedV1>>,
-    ) -> Self {
-        Self { adding, ..Self::at(Stage::Opening(worker), arrivals, id, root) }
+    pub(super) fn opening(worker: Worker, id: Option<ProjectId>, root: PathBuf, adding: Option<Reply<AddedV1>>) -> Self {
+        Self { adding, ..Self::at(Stage::Opening(worker), id, root) }
     }
 
     /// Returns a project whose opening could not even be started, and what people are told about it.
-    pub(super) fn closed(
-        now: Moment,
-        why: OpenFailure,
-        arrivals: ArrivalSender,
-        id: Option<ProjectId>,
-        root: PathBuf,
-    ) -> (Self, Vec<SessionMessage>) {
-        let mut session = Self::at(Stage::Left, arrivals, id, root);
+    pub(super) fn closed(now: Moment, why: OpenFailure, id: Option<ProjectId>, root: PathBuf) -> (Self, Vec<SessionMessage>) {
+        let mut session = Self::at(Stage::Left, id, root);
         let words = session.could_not_open(now, why);
         (session, words)
     }
 
-    fn at(stage: Stage, arrivals: ArrivalSender, id: Option<ProjectId>, root: PathBuf) -> Self {
+    fn at(stage: Stage, id: Option<ProjectId>, root: PathBuf) -> Self {
         let (runs, errands) = (VecDeque::new(), VecDeque::new());
         let (early, health) = (Vec::new(), ProjectHealth::default());
         let waiters = Waiters::new();
         let (adding, notify, closed_before) = (None, None, None);
-        Self { id, root, arrivals, stage, waiters, runs, errands, early, adding, health, notify, closed_before }
+        Self { id, root, stage, waiters, runs, errands, early, adding, health, notify, closed_before }
     }
 
     /// Notes that the opening has been started again, or that it could not be started.
@@ -239,9 +224,7 @@ impl ProjectSession {
         // A status check of the whole tree decides whether anything has to be run.
         let mut pending_changes = PendingChanges::everything();
         let wanted = [opened.engine.tasks.clone(), self.waiters.wanted_tasks()].concat();
-        let arrivals = self.arrivals.clone();
-        let scheduler =
-            ProjectScheduler::new(self.root.clone(), opened.engine, worker, (opened.watcher, opened.ledger), arrivals);
+        let scheduler = ProjectScheduler::new(opened.engine, worker, opened.directory);
         scheduler.look(first, wanted, pending_changes.take(LookCare::Whole));
         self.waiters.begin_look(first);
         self.stage = Stage::Open(Box::new(OpenProject {
@@ -251,6 +234,7 @@ impl ProjectSession {
             planned: PlannedRun::Nothing,
             looking: Some(first),
             first: Some(first),
+            owes_first_look: false,
             tickets: 0,
             look_again: None,
             pending_changes,
@@ -320,6 +304,7 @@ impl ProjectSession {
                 // how it is judged.
                 self.next_errand();
                 words.extend(self.next_run(now));
+                self.repeat_first_look();
                 self.next_look(now);
             }
             Stage::Opening(_) | Stage::Open(_) | Stage::Left => {}

@@ -9,8 +9,8 @@ use crate::effect::Order;
 use crate::errand::ErrandTrouble;
 use crate::event::RunFinish;
 use crate::project_source::ProjectDefinition;
-use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport, WorkerState, WorkerTask};
-use proctor_model::{Plan, TaskId, Trigger};
+use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport, WorkerState, WorkerTask, finished_of};
+use proctor_model::{Action, Plan, StopReason, TaskId, Trigger};
 use proctor_plan::config::nearest;
 use proctor_project::{
     ApprovalQuestion, ApprovedBy, MissingOwnPlan, PersonPresence, PlanlessReason, ProjectError, ProjectSettings, RunOutcome,
@@ -103,10 +103,10 @@ pub struct UnknownCheck {
 
 impl UnknownCheck {
     /// Returns the first selected name that is no check of the plan. A run of such a check would run nothing.
-    pub(super) fn find(selection: &Selection, plan: &Plan) -> Option<Self> {
+    pub(super) fn find(selection: &Selection, checks: &[Action]) -> Option<Self> {
         let Selection::Named(names) = selection else { return None };
-        let name = names.iter().find(|name| plan.steps.iter().all(|step| step.name != **name))?;
-        Some(Self { name: name.clone(), known: plan.steps.iter().map(|step| step.name.clone()).collect() })
+        let name = names.iter().find(|name| checks.iter().all(|check| check.name != **name))?;
+        Some(Self { name: name.clone(), known: checks.iter().map(|check| check.name.clone()).collect() })
     }
 
     /// Returns the error message.
@@ -131,9 +131,22 @@ impl FinishedRun {
         Self { finished, copied: None, carried: Err(trouble), task: order.task.clone() }
     }
 
-    /// Returns the end of a run that had not begun when a newer save came.
-    pub(super) fn withdrawn(order: &Order) -> Self {
+    /// Returns the end of a run that was stopped while it waited for its place. After a newer save, nobody is told of it.
+    pub(super) fn not_begun(order: &Order, reason: StopReason) -> Self {
+        if reason != StopReason::Superseded {
+            return Self::failed(order, RunFinish::Stopped, RunFailure::Run(ProjectError::StoppedWaiting(reason)));
+        }
         Self { finished: RunFinish::Stopped, copied: None, carried: Ok(RunOutcome::Withdrawn), task: order.task.clone() }
+    }
+
+    /// Returns the end of a run that was carried out, or why it could not be.
+    pub(super) fn of(order: &Order, carried: Result<RunOutcome, ProjectError>) -> Self {
+        let copied = match &carried {
+            Ok(RunOutcome::Judged(sealed)) => sealed.copied.clone(),
+            Ok(_) | Err(_) => None,
+        };
+        let finished = finished_of(&carried, &order.selection);
+        Self { finished, copied, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
     }
 }
 

@@ -72,7 +72,7 @@ impl TaskQueue {
         Ok(queue)
     }
 
-    fn new(post: Post<WorkerState>) -> Self {
+    pub(super) fn new(post: Post<WorkerState>) -> Self {
         let state = QueueState { tasks: VecDeque::new(), post, is_closed: false, run: RunUnderWay::default(), idle_work: None };
         Self(Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() }))
     }
@@ -222,7 +222,7 @@ impl TaskQueue {
 
 /// Held by the worker's thread while it works. Dropping it notes the end of the worker, also of one that panicked, so that
 /// nobody waits for it for ever.
-struct WorkingPost<'a>(&'a TaskQueue);
+pub(super) struct WorkingPost<'a>(pub(super) &'a TaskQueue);
 
 impl WorkingPost<'_> {
     /// Carries out requests until the worker rests or ends.

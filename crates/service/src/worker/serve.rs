@@ -7,7 +7,6 @@ use crate::event::RunFinish;
 use crate::worker::places::PlaceKind;
 use crate::worker::queue::{NextTask, TaskQueue};
 use crate::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
-use proctor_model::StopReason;
 use proctor_project::ProjectError;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
@@ -73,10 +72,7 @@ impl WorkerState {
     fn run_ordered(&mut self, order: &Order, queue: &TaskQueue) -> FinishedRun {
         // A run that was stopped while it waited for its place leaves no trace.
         if let (Some(_), Some(reason)) = (&self.places, queue.stopped_early()) {
-            if reason == StopReason::Superseded {
-                return FinishedRun::withdrawn(order);
-            }
-            return FinishedRun::failed(order, RunFinish::Stopped, RunFailure::Run(ProjectError::StoppedWaiting(reason)));
+            return FinishedRun::not_begun(order, reason);
         }
         match queue.begin_run() {
             Ok(control) => self.run_order(order, &control),

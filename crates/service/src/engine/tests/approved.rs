@@ -49,7 +49,7 @@ fn an_approval_while_a_save_settles_starts_no_run_of_its_own() {
 #[test]
 fn a_task_that_has_not_run_in_this_process_runs_what_has_no_result() {
     let mut engine = Engine::new(settings(OnChange::Restart));
-    assert_eq!(engine.begin_without(&[TaskId::default_task()]), []);
+    assert_eq!(engine.begin_without(&[(TaskId::default_task(), None)]), []);
     let effects = approved(&mut engine, 10);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.selection, Selection::Missing);

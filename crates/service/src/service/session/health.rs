@@ -35,16 +35,29 @@ impl ProjectSession {
         std::iter::once(said).chain(told).collect()
     }
 
-    /// Begins another attempt if it is time: a status check of the whole tree, after which everything runs that has no
-    /// fresh verdict. While a run or a status check is under way, the attempt is put off.
+    /// Begins another attempt if it is time. While a run or a status check is under way, the attempt is put off.
     pub(super) fn try_to_judge(&mut self, now: Moment) {
         if !matches!(self.stage, Stage::Open(_)) || !self.health.take_due(now) {
             return;
         }
+        self.begin_first_look();
+    }
+
+    /// Makes the first status check again that ended while a run was under way.
+    pub(super) fn repeat_first_look(&mut self) {
+        if matches!(&self.stage, Stage::Open(open) if open.owes_first_look) {
+            self.begin_first_look();
+        }
+    }
+
+    /// Begins a status check of the whole tree, after which everything runs that has no fresh verdict, unless a run or a status check
+    /// is under way.
+    fn begin_first_look(&mut self) {
         let Stage::Open(open) = &mut self.stage else { return };
         if open.activity != Activity::Idle || open.looking.is_some() {
             return;
         }
+        open.owes_first_look = false;
         open.tickets += 1;
         let ticket = LookTicket(open.tickets);
         (open.looking, open.first) = (Some(ticket), Some(ticket));

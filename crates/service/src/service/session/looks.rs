@@ -92,13 +92,21 @@ impl ProjectSession {
             open.look_again = Some(now.plus(LOOK_AGAIN));
         }
         if open.activity != Activity::Idle {
-            // Another status check follows when the present run has ended.
+            // Another status check follows when the present run has ended, which a client asked for and which may not be all that is due.
+            open.owes_first_look |= is_first;
             return words;
         }
+        if is_first {
+            let fresh_on = |task: &TaskId| {
+                let task = standing.of(task).filter(|task| matches!(task.freshness, Freshness::Fresh { .. }))?;
+                task.tree
+            };
+            let settled: Vec<_> = not_to_run.iter().map(|task| (task.clone(), fresh_on(task))).collect();
+            words.extend(self.schedule(|scheduler| scheduler.begin_without(&settled)));
+        }
         words.extend(match (outcome.need, is_first && !to_run.is_empty()) {
-            (_, true) => self.schedule(|scheduler| scheduler.begin_without(&not_to_run)),
             (WaiterNeed::Run(task), false) => self.handle(now, Event::Awaited(task)),
-            (WaiterNeed::Nothing | WaiterNeed::LookLater, false) => Vec::new(),
+            (WaiterNeed::Run(_) | WaiterNeed::Nothing | WaiterNeed::LookLater, _) => Vec::new(),
         });
         words
     }
@@ -140,7 +148,7 @@ impl ProjectSession {
         self.waiters.begin_look(ticket);
         match care {
             LookCare::Events if open.pending_changes.is_enough() => {
-                open.scheduler.watcher().sync(SyncId(ticket.0));
+                open.scheduler.sync_watcher(SyncId(ticket.0));
                 open.syncing = Some((now.plus(SYNCING), wanted));
             }
             LookCare::Events | LookCare::Whole => open.scheduler.look(ticket, wanted, open.pending_changes.take(LookCare::Whole)),
@@ -212,7 +220,7 @@ impl ProjectSession {
     /// Returns a handle for questions to the project's watcher.
     pub(in crate::service) fn watcher(&self) -> Option<WatcherHandle> {
         match &self.stage {
-            Stage::Open(open) => Some(open.scheduler.watcher()),
+            Stage::Open(open) => open.scheduler.watcher(),
             Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => None,
         }
     }
