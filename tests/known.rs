@@ -76,7 +76,7 @@ fn an_environment_outside_of_the_project_is_compared_as_a_whole() {
     let other = second_worktree(&project);
     project.proctor(["run", "--known", &other]).success();
     assert_eq!((task(&project, &other)["state"].as_str(), runs(&project, &other)), (Some("fresh"), 0));
-    fs::write(environment.join("lib/python3.11/site-packages/one.py"), "two\n").expect("it is ours");
+    fs::write(environment.join("lib/python3.11/site-packages/two.py"), "two\n").expect("it is ours");
     assert!(why(&project, &other).contains("is not as the run saw it"));
 }
 

@@ -41,6 +41,7 @@ mod freshness;
 mod full_disk;
 mod fuzzed;
 mod gate;
+mod gate_attacks;
 mod gate_hostile;
 mod gate_records;
 mod gate_run;

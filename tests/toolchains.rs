@@ -14,7 +14,7 @@ use crate::gate::{commit, gate, git, reasons};
 const LARGE: u64 = 1 << 30;
 
 /// Writes a program that succeeds.
-fn program(path: &Path) -> String {
+pub(crate) fn program(path: &Path) -> String {
     fs::create_dir_all(path.parent().expect("it has one")).expect("it is ours");
     fs::write(path, "#!/bin/sh\nexit 0\n").expect("it is ours");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");

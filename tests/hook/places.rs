@@ -208,6 +208,25 @@ fn a_test_that_is_moved_into_an_ignored_directory_is_named_once() {
 }
 
 #[test]
+fn a_test_that_goes_away_in_the_first_turn_of_a_linked_working_tree_is_named() {
+    let project = crate::tdd::project("[evidence]\nlink = \"\"\n")
+        .file("test_a.py", "def test_one():\n    assert 1 == 1\n")
+        .file("test_b.py", "def test_two():\n    pass\n")
+        .file(".gitignore", "__pycache__/\n");
+    git(&project, &["init", "--quiet"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "--quiet", "-m", "the tests"]);
+    project.proctor(["run", "--fresh-caches"]).success();
+    let side = project.shared("side").to_str().expect("text").to_owned();
+    git(&project, &["worktree", "add", "--quiet", "--detach", &side]);
+    event_in(&project, &side, "UserPromptSubmit", "");
+    std::fs::write(format!("{side}/test_a.py"), "def check_one():\n    assert 1 == 1\n").expect("it is ours");
+    let answer = event_in(&project, &side, "Stop", "Tidied up.");
+    let reason = answer["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("test_one") && reason.contains("gone or skipped"), "{answer}");
+}
+
+#[test]
 fn a_failure_that_the_agents_own_runs_made_flaky_is_new() {
     // The check depends on a file that belongs to no tree.
     let check = SETTINGS.replace("grep -q good code.txt", "test ! -e ../shared/flag && grep -q good code.txt");

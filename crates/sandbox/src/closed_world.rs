@@ -4,7 +4,8 @@
 //! The read-only root stays, and everything in it that is not of the system is hidden. What a program needs inside of the
 //! hidden places is made visible again by `visible`.
 
-use std::fs::{self, Metadata};
+use std::collections::VecDeque;
+use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,13 @@ const SYSTEM: &str = "\
 /// Directories of the system whose entries may belong to a user, and how many levels of entries are looked at. `/tmp` and
 /// the like have rules of their own.
 const INSPECTED: &[(&str, u32)] =
-    &[("/etc", 1), ("/opt", 2), ("/srv", 2), ("/usr", 1), ("/usr/local", 2), ("/var/cache", 1), ("/var/lib", 1)];
+    &[("/etc", 1), ("/opt", 5), ("/srv", 5), ("/usr", 1), ("/usr/local", 2), ("/var/cache", 1), ("/var/lib", 1)];
+
+/// On how many of these levels files are looked at too, and not only directories.
+const LEVELS_OF_FILES: u32 = 2;
+
+/// The most entries of one of these directories that are looked at, the upper ones first.
+const MOST_INSPECTED: usize = 4_000;
 
 /// The owner of files of a user that the namespace does not know, such as the machine's root in a container without one.
 const OVERFLOW_USER: u32 = 65_534;
@@ -90,21 +97,19 @@ fn close_beside_system(directory: &Path, writers: &Writers, closed: &mut Vec<Pat
     Ok(())
 }
 
-/// Closes a directory of the system if users may write it, otherwise those of its entries.
+/// Closes a directory of the system if users may write it, otherwise those of its entries, down to this many levels.
 fn close_written(directory: &Path, levels: u32, writers: &Writers, closed: &mut Vec<PathBuf>) {
-    let Ok(metadata) = directory.symlink_metadata() else { return };
-    if metadata.is_symlink() {
-        return;
-    }
-    if writers.may_write(&metadata) {
-        closed.push(directory.to_owned());
-        return;
-    }
-    if !metadata.is_dir() || levels == 0 {
-        return;
-    }
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        close_written(&entry.path(), levels - 1, writers, closed);
+    let (mut waiting, mut inspected) = (VecDeque::from([(directory.to_owned(), 0)]), 0);
+    while let Some((path, level)) = waiting.pop_front().filter(|_| inspected < MOST_INSPECTED) {
+        inspected += 1;
+        let Some(metadata) = path.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink()) else { continue };
+        if writers.may_write(&metadata) {
+            closed.push(path);
+        } else if metadata.is_dir() && level < levels {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            let counts = |entry: &DirEntry| level < LEVELS_OF_FILES || entry.file_type().is_ok_and(|kind| kind.is_dir());
+            waiting.extend(entries.filter(counts).map(|entry| (entry.path(), level + 1)));
+        }
     }
 }
 
@@ -130,15 +135,18 @@ mod tests {
         let system = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(system.path().join("tool/share")).expect("made");
         fs::create_dir_all(system.path().join("open")).expect("made");
-        fs::set_permissions(system.path().join("open"), fs::Permissions::from_mode(0o777)).expect("ours");
+        fs::create_dir_all(system.path().join("tool/a/b/shared")).expect("made");
+        for open in ["open", "tool/a/b/shared"] {
+            fs::set_permissions(system.path().join(open), fs::Permissions::from_mode(0o777)).expect("ours");
+        }
         let closed = |user: u32| {
             let mut closed = Vec::new();
             let writers = Writers { user: Uid::from_raw(user), groups: Vec::new() };
-            close_written(system.path(), 2, &writers, &mut closed);
+            close_written(system.path(), 5, &writers, &mut closed);
             closed
         };
         let owner = system.path().metadata().expect("it is there").uid();
-        let expected = if owner == 0 { system.path().join("open") } else { system.path().to_owned() };
-        assert_eq!(closed(1000), [expected]);
+        let open = ["open", "tool/a/b/shared"].map(|open| system.path().join(open)).to_vec();
+        assert_eq!(closed(1000), if owner == 0 { open } else { vec![system.path().to_owned()] });
     }
 }

@@ -53,12 +53,14 @@ pub fn needs_waiting(event: HookEvent, input: &HookInput, state: &TurnState, sta
     has_changed && event != HookEvent::SubagentEnd || claim_of(input, state).is_some()
 }
 
-/// Returns the two runs between which tests may have gone away in this turn: the last one before it, and the one that passed now.
-pub fn runs_to_compare(event: HookEvent, state: &TurnState, standing: &HookStanding) -> Option<(RunId, RunId)> {
+/// Returns the two runs between which tests may have gone away in this turn, the last one before it and the one that passed now, with the
+/// trees of before and now.
+pub fn runs_to_compare(event: HookEvent, state: &TurnState, standing: &HookStanding) -> Option<[(RunId, TreeDigest); 2]> {
     let start = state.begun()?;
     let is_wanted = matches!(event, HookEvent::TurnEnd | HookEvent::TaskDone) && standing.judgement == HookJudgement::Passed;
-    let (before, (_, now)) = (start.run.clone()?, standing.verdict.clone()?);
-    (is_wanted && before != now && changed_in_turn(Some(start), standing) == Some(true)).then_some((before, now))
+    let (before, now) = (start.run.clone()?, standing.last_run.clone()?);
+    let is_new = is_wanted && before != now && changed_in_turn(Some(start), standing) == Some(true);
+    Some([(before, start.tree?), (now, standing.tree?)]).filter(|_| is_new)
 }
 
 /// Decides what is said at an event. `state` is what was recorded at the events before it.

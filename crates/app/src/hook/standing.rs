@@ -14,8 +14,9 @@ pub trait HookVerdictReader {
     /// Waits for a verdict for the present tree for at most this time, and returns how the project stands then. Where nothing tests
     /// the project, the checks are run. `None` if that cannot be read.
     fn wait_for_verdict(&mut self, within: Duration) -> Option<ProjectStatusV1>;
-    /// Returns the tests that ran in the earlier of two runs, and are not there or skipped in the later one. Empty if that is not known.
-    fn read_missing_tests(&mut self, before: &RunId, now: &RunId) -> Vec<String>;
+    /// Returns the tests that ran in the earlier of two runs, and are not there or skipped in the later one. Each run is on this tree, unless
+    /// it is one of an earlier tree of this project. Empty if that is not known.
+    fn read_missing_tests(&mut self, runs: [(RunId, TreeDigest); 2]) -> Vec<String>;
     /// Computes the digest of the project's tree as it is now, also while a run is under way. `None` if the tree cannot be read.
     fn read_tree(&mut self) -> Option<TreeDigest>;
 }
@@ -70,7 +71,7 @@ pub struct HookStanding {
     pub failing_total: u64,
     /// What fails by the last verdict, for a turn that begins now; `None` if there is none that can be compared with.
     pub last: Option<FailuresBefore>,
-    /// The last run that has a result, for whatever tree.
+    /// The last run that has a result, for whatever tree, also if it is one of another checkout.
     pub last_run: Option<RunId>,
     /// The tests that ran before the turn, and are gone or skipped now. Read only for a turn that ends green.
     pub missing: Vec<String>,
@@ -127,7 +128,7 @@ impl HookStanding {
             known: worst.and_then(|(_, task)| Some(task.known.as_ref()?.words(&project.root))),
             tree: tasks.iter().find_map(|task| task.tree),
             last: failures_before(&judged, &judgement, project.serving),
-            last_run: worst.and_then(|(_, task)| of_verdict(task)).map(|(_, run)| run),
+            last_run: worst.and_then(|(_, task)| Some(task.verdict.as_ref()?.run_id.clone())),
             missing: Vec::new(),
             judgement,
             failing,
@@ -439,7 +440,7 @@ mod tests {
             fn wait_for_verdict(&mut self, _within: Duration) -> Option<ProjectStatusV1> {
                 None
             }
-            fn read_missing_tests(&mut self, _before: &RunId, _now: &RunId) -> Vec<String> {
+            fn read_missing_tests(&mut self, _runs: [(RunId, TreeDigest); 2]) -> Vec<String> {
                 Vec::new()
             }
             fn read_tree(&mut self) -> Option<TreeDigest> {

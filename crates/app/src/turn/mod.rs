@@ -295,7 +295,7 @@ impl Hook<'_> {
     /// Adds the tests that ran before the turn and are gone now, where [`runs_to_compare`] names two runs.
     fn with_missing_tests(&self, state: &TurnState, standing: HookStanding, reader: &mut ProjectReader<'_>) -> HookStanding {
         let runs = runs_to_compare(self.event.event, state, &standing);
-        let missing = runs.map(|(before, now)| reader.read_missing_tests(&before, &now)).unwrap_or_default();
+        let missing = runs.map(|runs| reader.read_missing_tests(runs)).unwrap_or_default();
         HookStanding { missing, ..standing }
     }
 }

@@ -15,6 +15,7 @@ use crate::wait::{Patience, wait};
 use crate::work_trees::register_linked_work_tree;
 use proctor_api::{AnswerV1, ComparisonV1, MethodV1, ProjectStatusV1};
 use proctor_model::{RunId, Serving, TaskId, TestOutcome, TreeDigest};
+use proctor_plan::changes::lost_tests;
 use proctor_plan::config::Configuration;
 use proctor_sandbox::process::clock;
 
@@ -81,6 +82,15 @@ impl<'a> ProjectReader<'a> {
         archive.tree_now(self.root, &settings).map_err(|error| from_run_error(&error))
     }
 
+    /// Does what [`HookVerdictReader::read_missing_tests`] says for runs of any checkout of the repository.
+    fn missing_across(&self, runs: &[(RunId, TreeDigest); 2]) -> Result<Vec<String>, CommandError> {
+        let mut archive = opening::open_archive(self.environment)?;
+        let [before, now] = runs.each_ref().map(|(run, tree)| archive.tests_of_runs(self.root, *tree, &[run]));
+        let both = before.and_then(|before| Ok(before.zip(now?))).map_err(|error| from_run_error(&error))?;
+        let Some((before, now)) = both else { return Ok(Vec::new()) };
+        Ok(lost_tests(&before, &now).into_iter().flatten().map(|test| test.id.clone()).collect())
+    }
+
     /// Computes how the project stands without the service.
     fn look_here(&self) -> Result<Option<ProjectStatusV1>, CommandError> {
         let mut archive = opening::open_archive(self.environment)?;
@@ -126,11 +136,16 @@ impl HookVerdictReader for ProjectReader<'_> {
         })
     }
 
-    fn read_missing_tests(&mut self, before: &RunId, now: &RunId) -> Vec<String> {
+    fn read_missing_tests(&mut self, runs: [(RunId, TreeDigest); 2]) -> Vec<String> {
+        let [(before, _), (now, _)] = &runs;
         let compared =
             history::compare(self.environment, self.root, ComparedRuns::Named { from: before.as_str(), to: Some(now.as_str()) });
-        let Ok(ComparisonV1 { comparison, .. }) = compared.inspect_err(|error| note_error(self.environment, error)) else {
-            return Vec::new();
+        let Ok(ComparisonV1 { comparison, .. }) = compared else {
+            // One of them is a run of another checkout.
+            return self.missing_across(&runs).unwrap_or_else(|error| {
+                note_error(self.environment, &error);
+                Vec::new()
+            });
         };
         let ran = |outcome: &Option<TestOutcome>| outcome.is_some_and(|outcome| outcome != TestOutcome::Skipped);
         let all = comparison.gone.iter().chain(&comparison.changed).chain(&comparison.mended);

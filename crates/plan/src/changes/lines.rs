@@ -182,6 +182,16 @@ pub fn with_recorded_tests(changes: Vec<GateChange>, before: &RecordedTests, now
     };
     let is_known_better = |change: &GateChange| change.kind == ChangeKind::TestGone && now.is_complete && is_recorded(change);
     let mut found: Vec<GateChange> = changes.into_iter().filter(|change| !is_known_better(change)).collect();
+    let [gone, skipped] = lost_tests(before, now);
+    found.extend(named(ChangeKind::TestGone, &gone, "ran on the trusted content, and is not collected any more"));
+    found.extend(named(ChangeKind::TestSkipped, &skipped, "ran on the trusted content, and is skipped or expected to fail"));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Returns the tests that ran before, and now are not collected; and those that now are not run. A renamed test is neither.
+pub fn lost_tests<'t>(before: &'t RecordedTests, now: &RecordedTests) -> [Vec<&'t RecordedTest>; 2] {
     let present: BTreeMap<&str, bool> = now.tests.iter().fold(BTreeMap::new(), |mut present, test| {
         *present.entry(test.id.as_str()).or_default() |= test.has_run;
         present
@@ -214,11 +224,7 @@ pub fn with_recorded_tests(changes: Vec<GateChange>, before: &RecordedTests, now
     if !now.is_complete {
         gone.clear();
     }
-    found.extend(named(ChangeKind::TestGone, &gone, "ran on the trusted content, and is not collected any more"));
-    found.extend(named(ChangeKind::TestSkipped, &skipped, "ran on the trusted content, and is skipped or expected to fail"));
-    found.sort();
-    found.dedup();
-    found
+    [gone, skipped]
 }
 
 /// Returns the changes that name these tests. Of too many, the last change tells the number.

@@ -15,7 +15,7 @@ use crate::changes::lines::{find_gone_tests, find_skips, find_suppressions};
 use crate::changes::settings::{find_changed_settings, is_configuration};
 use proctor_model::{WeakenedChanges, has_word, words};
 
-pub use crate::changes::lines::{RecordedTest, RecordedTests, with_recorded_tests};
+pub use crate::changes::lines::{RecordedTest, RecordedTests, lost_tests, with_recorded_tests};
 
 /// The most characters of a value or line that is named.
 const LONGEST: usize = 120;

@@ -194,10 +194,10 @@ fn tests_that_go_away_in_a_turn_keep_the_agent_from_stopping_once() {
     let state = prompted(&green("a"));
     let without = |names: &[&str]| {
         let missing = names.iter().map(|name| (*name).to_owned()).collect();
-        HookStanding { missing, verdict: Some((TaskId::default_task(), RunId::new(time(15), 6))), ..green("b") }
+        HookStanding { missing, last_run: Some(RunId::new(time(15), 6)), ..green("b") }
     };
     let runs = runs_to_compare(HookEvent::TurnEnd, &state, &without(&[]));
-    assert_eq!(runs.map(|(before, now)| (before.number(), now.number())), Some((5, 6)));
+    assert_eq!(runs.map(|runs| runs.map(|(run, on)| (run.number(), on))), Some([(5, tree("a")), (6, tree("b"))]));
     assert_eq!(runs_to_compare(HookEvent::TurnEnd, &state, &green("a")), None, "a turn that changed nothing");
     let first = stop(&state, "Done.", &without(&["test_a"]));
     assert!(blocked(&first).is_some_and(|text| text.contains("“test_a”") && text.contains("gone or skipped")));
