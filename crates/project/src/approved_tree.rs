@@ -114,9 +114,7 @@ fn left(before: &TreeIndex, now: &TreeIndex, root: &Path, settings: &ProjectSett
     // A file that cannot be read belongs to the tree, and the run reports it.
     let issues = now.issues();
     let is_unreadable = |path: &TreePath| issues.iter().any(|issue| issue.path == *path);
-    let is_gone = |path: &TreePath| {
-        now.lookup(path).is_none() && is_file(path) && !is_unreadable(path) && !is_there_by_another_name(root, path, now)
-    };
+    let is_gone = |path: &TreePath| now.lookup(path).is_none() && is_file(path) && !is_unreadable(path);
     let gone: Vec<TreePath> = changed_paths(before, now).into_iter().filter(is_gone).collect();
     if gone.is_empty() {
         return gone;
@@ -128,16 +126,6 @@ fn left(before: &TreeIndex, now: &TreeIndex, root: &Path, settings: &ProjectSett
     left.extend(removed.into_iter().filter(|path| matcher.decide(path, false).verdict == IgnoreVerdict::Out));
     left.sort();
     left
-}
-
-/// Returns whether the file at a path belongs to the tree by another name: a directory was moved, and a link at its old place leads there.
-fn is_there_by_another_name(root: &Path, path: &TreePath, now: &TreeIndex) -> bool {
-    let other = || {
-        let directory = fs::canonicalize(root.join(path.parent()?.as_path())).ok()?;
-        Some(TreePath::below(&fs::canonicalize(root).ok()?, &directory).ok()?.join(path.name()))
-    };
-    let entry = other().filter(|other| other != path).and_then(|other| now.lookup(&other).map(|entry| entry.kind));
-    entry.is_some_and(|kind| kind != EntryKind::Directory)
 }
 
 /// Returns the matcher with the ignore files that were applied to the tree.
@@ -243,12 +231,5 @@ mod hidden_files_tests {
         hidden.sort();
         let hidden: Vec<String> = hidden.iter().map(ToString::to_string).collect();
         assert_eq!(hidden, ["ignored.py", "linked/a.py"]);
-        let by_another_name =
-            |name: &str| is_there_by_another_name(root.path(), &TreePath::try_from(name).expect("a path"), &now);
-        assert!(by_another_name("linked/a.py"), "`linked` leads to `elsewhere`, which belongs to the tree");
-        fs::write(at("elsewhere/late.py"), "").expect("a file");
-        for name in ["linked/late.py", "linked/none.py", "ignored.py", "elsewhere/a.py", "removed.py"] {
-            assert!(!by_another_name(name), "{name}");
-        }
     }
 }
