@@ -2,6 +2,7 @@
 //! and started again.
 
 mod approvals;
+mod busy;
 mod callers;
 mod crowd;
 mod health;

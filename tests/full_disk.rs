@@ -36,6 +36,8 @@ const FILLINGS: &[Filling] = &[
     fills("head -c 20000000 /dev/zero | tr '\\0' x", "`proctor prune` removes old evidence"),
     fills("head -c 20000000 /dev/zero >\"$PROCTOR_OUT/big\"; echo more", "`proctor prune` removes old evidence"),
     fills("head -c 20000000 /dev/zero >/tmp/big; echo more", "`proctor prune` removes old evidence"),
+    fills("head -c 20000000 /dev/zero >/tmp/big 2>/dev/null; exit 1", "failed on a full disk"),
+    fills("head -c 20000000 /dev/zero >what.big 2>/dev/null; exit 1", "failed on a full disk"),
     // This check frees the space again and prints nothing while the disk is full, so its exit code decides the verdict.
     Filling { script: "head -c 20000000 /dev/zero >/tmp/big 2>/dev/null; rm /tmp/big", status: 0, says: "PASSED" },
 ];

@@ -19,8 +19,8 @@ use proctor_git::read_git_index;
 use proctor_model::{CommandExit, OverallResult, PersonAsked, ProjectId, RuleChange, RunId, TaskId, UnapprovedPlan};
 use proctor_project::{Progress, RunOutcome, SealedReport};
 use proctor_service::{
-    FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, differing_lines,
-    ignore_advice, notify_desktop, notify_person_on_desktop,
+    FinishedRun, LastRunState, Notice, QuestionEnd, QuestionNumber, RunFailure, Screen, WayIntoProject, busy_lines,
+    differing_lines, ignore_advice, notify_desktop, notify_person_on_desktop,
 };
 
 pub(crate) struct WatchScreenSettings {
@@ -223,6 +223,8 @@ impl Screen for WatchScreen {
             | Notice::NothingFailed
             | Notice::Unchanged
             | Notice::CopiedFilesDiffer { .. }
+            | Notice::Busy { .. }
+            | Notice::NoLongerBusy
             | Notice::Untriggered
             | Notice::Waiting(_) => notice_lines(notice, self.look.is_terminal, &self.look.root),
         };
@@ -343,6 +345,8 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
             let advice = ignore_advice(paths, read_git_index(root, None).paths(), WayIntoProject::InPlace);
             std::iter::once(fact).chain(advice).collect()
         }
+        Notice::Busy { paths } => busy_lines(paths, read_git_index(root, None).paths()),
+        Notice::NoLongerBusy => Vec::new(),
         Notice::EventsLost(problem) => vec![problem.to_string()],
         Notice::GitGoesOn(operation) => {
             vec![format!("{} has been going on for as long as `git_wait` allows: the tree is tested as it is", operation.name())]

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::LATE;
-use crate::common::{poll, proctor};
+use crate::common::{Project, WRITES_TO_SHARED, poll, proctor};
 
 #[test]
 fn a_save_is_judged_while_a_new_program_that_hangs_is_tried_and_nothing_is_left_of_it() {
@@ -29,4 +29,47 @@ fn a_save_is_judged_while_a_new_program_that_hangs_is_tried_and_nothing_is_left_
     project.proctor(["wait", "--fresh"]).success();
     daemon.interrupt();
     assert!(!Path::new("/proc").join(process.trim()).exists(), "the trial ends with the service");
+}
+
+/// Puts a program in the place of another one, as an update does.
+fn replace(program: &Path, content: &[u8]) {
+    let new = program.with_extension("new");
+    fs::write(&new, content).expect("the root is ours");
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    fs::rename(&new, program).expect("the root is ours");
+}
+
+#[test]
+fn the_program_that_was_tried_is_started_whatever_has_its_name_then() {
+    let gate = "until test -e ../shared/gate; do sleep 0.05; done";
+    let project = Project::new().toml(&(WRITES_TO_SHARED.to_owned() + &super::settings(gate))).file("a.txt", "one\n");
+    let program = project.root().join("program");
+    fs::copy(proctor(), &program).expect("the root is ours");
+    let mut daemon = project.command(&program, ["daemon"]).watch();
+    daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
+    project.proctor(["service", "add"]).success();
+    poll(LATE, "the run", || {
+        let status = project.proctor(["status", "--json"]).any_status().json();
+        if status["projects"][0]["tasks"][0]["state"] == "running" { Ok(()) } else { Err(status) }
+    });
+    let mut another = fs::read(proctor()).expect("the program");
+    another.push(b'\n');
+    replace(&program, &another);
+    daemon.wait_for_line("the notice", LATE, |line| line.contains("it is started when the run under way has ended"));
+    // Before that, a program takes its place that ends at once, and then there is none.
+    replace(&program, b"#!/bin/sh\nexit 1\n");
+    fs::remove_file(&program).expect("it is there");
+    fs::write(project.shared("gate"), "").expect("the directory is ours");
+    daemon.wait_for_line("the new program", LATE, |line| line.starts_with("listening on"));
+    let image = || fs::read_link(format!("/proc/{}/exe", daemon.id())).expect("the same process");
+    assert_eq!(image(), Path::new(&format!("{} (deleted)", program.display())));
+    project.proctor(["wait", "--fresh"]).success();
+    // The program that goes on without a name notices the next one.
+    another.push(b'\n');
+    replace(&program, &another);
+    poll(LATE, "the next program", || if image() == program { Ok(()) } else { Err(image().display().to_string()) });
+    daemon.wait_for_line("the next program", LATE, |line| line.starts_with("listening on"));
+    project.save("a.txt", "two\n");
+    project.proctor(["wait", "--fresh"]).success();
+    assert_eq!(daemon.interrupt().status, 130);
 }

@@ -240,6 +240,19 @@ fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse
 }
 
 #[test]
+fn a_check_that_holds_more_memory_than_it_may_is_ended_also_without_a_cgroup() {
+    let project = scripted("held=$(head -c 100000000 /dev/zero | tr '\\0' x)\nsleep 600\n");
+    project
+        .save("proctor.toml", "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nmemory = \"64MiB\"\n");
+    for level in ["namespace", "landlock", "process-group"] {
+        let output = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).status(1);
+        assert!(output.stdout.contains("memory"), "{level}: {}", output.snapshot());
+    }
+    project.save("script.sh", "sleep 0.5\n");
+    project.proctor(["run"]).success();
+}
+
+#[test]
 #[ignore = "long tier"]
 fn the_session_keyring_of_the_caller_is_neither_read_nor_written_by_a_check() {
     let command = serde_json::to_string(&[fake_tool().to_str().expect("a path of ours"), "__probe-session-key"]).expect("JSON");

@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -216,7 +217,9 @@ impl Environment {
     /// versions, or else the path of the program's file.
     pub fn program_file(&self) -> PathBuf {
         let called = std::env::args_os().next().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_file());
-        called.or_else(|| std::fs::read_link(&self.executable).ok()).unwrap_or_else(|| self.executable.clone())
+        called
+            .or_else(|| std::fs::read_link(&self.executable).ok().map(without_deleted))
+            .unwrap_or_else(|| self.executable.clone())
     }
 
     /// Returns the path of this program. The launcher is started from the same path.
@@ -328,6 +331,12 @@ impl Environment {
 
 fn absolute(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathBuf> {
     variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns the path that a program had before another file took its name, or before it was removed.
+fn without_deleted(path: PathBuf) -> PathBuf {
+    let former = path.as_os_str().as_bytes().strip_suffix(b" (deleted)").map(|former| PathBuf::from(OsStr::from_bytes(former)));
+    former.unwrap_or(path)
 }
 
 fn state_root(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {

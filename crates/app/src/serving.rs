@@ -32,7 +32,12 @@ pub fn ask_if_listening<A: DeserializeOwned>(environment: &Environment, path: &s
 }
 
 fn ask_within<A: DeserializeOwned>(environment: &Environment, path: &str, within: Duration) -> Option<A> {
-    match client(environment)?.ask::<A>(MethodV1::Get, path, within) {
+    or_say(environment, client(environment)?.ask::<A>(MethodV1::Get, path, within))
+}
+
+/// Returns the answer. If there is none although a service listens, the person is told why.
+pub(crate) fn or_say<A>(environment: &Environment, answer: Result<A, ClientError>) -> Option<A> {
+    match answer {
         Ok(answer) => Some(answer),
         Err(ClientError::Absent { .. }) => None,
         Err(error) => {
@@ -93,16 +98,40 @@ pub fn serving(environment: &Environment, root: &Path) -> Option<ServedProject> 
 
 /// The same for a caller that has less time.
 pub fn serving_within(environment: &Environment, root: &Path, within: Duration) -> Option<ServedProject> {
-    let answer = ask_within::<ProjectsV1>(environment, &at_root("/v1/projects", root), within)?;
+    or_say(environment, find_served(environment, root, within)).flatten()
+}
+
+/// The same, without a word to the person; `None` if the service does not watch the project.
+pub(crate) fn find_served(
+    environment: &Environment,
+    root: &Path,
+    within: Duration,
+) -> Result<Option<ServedProject>, ClientError> {
+    let Some(client) = client(environment) else { return Ok(None) };
+    let answer = client.ask::<ProjectsV1>(MethodV1::Get, &at_root("/v1/projects", root), within)?;
     let root = root.to_string_lossy();
     let is_it = |project: &ProjectV1| project.serving == Serving::Served && project.root == root;
-    Some(ServedProject { project: answer.projects.into_iter().find(is_it)?, client: client(environment)? })
+    Ok(answer.projects.into_iter().find(is_it).map(|project| ServedProject { client, project }))
 }
 
 /// Prints a note that the service cannot be used and that this command does the work itself.
 pub fn say_unusable(environment: &Environment, error: &ClientError) {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     environment.note(&format!("note: {error}{cause}; doing it here instead"));
+    if matches!(error, ClientError::Late { .. }) {
+        environment.note(&format!("hint: {}", hung_hint(environment)));
+    }
+}
+
+/// Returns what to do about a service that does not answer: which process it is, and how to have it go on or end.
+pub(crate) fn hung_hint(environment: &Environment) -> String {
+    let Some(serving) = serving_process(environment.state_root()) else { return "see the service's log".to_owned() };
+    let pid = serving.pid;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let is_stopped = status.lines().any(|line| line.starts_with("State:\tT"));
+    let go_on =
+        if is_stopped { format!(", and a signal has stopped it: `kill -CONT {pid}` lets it go on") } else { String::new() };
+    format!("the service is process {pid}{go_on}; `kill -KILL {pid}` ends it, and systemd or `proctor daemon` starts another")
 }
 
 /// Converts an error of the service's client into a command error with its exit code.

@@ -12,10 +12,10 @@ use crate::error::{CommandError, from_run_error};
 use crate::project::opening::{self, RunResources};
 use crate::project::setup;
 use crate::project::specification_files::{self, EVERY_TASK};
-use crate::serving::{self, MARGIN, ServedProject};
+use crate::serving::{self, ServedProject};
 use crate::status;
 use crate::work_trees::register_linked_work_tree;
-use proctor_api::{AnswerV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
+use proctor_api::{AnswerV1, ErrorKindV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use proctor_evidence::LockError;
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Freshness, ProjectStatus, ServiceTrouble, Serving, StopReason, TaskId, TriggerKind, WaitStep};
@@ -25,6 +25,11 @@ use proctor_sandbox::process::{ControlHandle, LauncherHandle, clock};
 /// One wait starts at most this many runs. If none of them gives a fresh verdict, for example because the tree
 /// changes each time, it gives up.
 const MOST_RUNS: u32 = 3;
+
+/// How long a service that was stopped while this process waited for its answer may take to come back, as after an update.
+const COMING_BACK: Duration = Duration::from_secs(10);
+/// How much later than the time limit the service's answer may come.
+const LATE_ANSWER: Duration = Duration::from_secs(3);
 
 /// How long is waited.
 #[derive(Debug, Clone, Copy)]
@@ -149,15 +154,43 @@ impl WaitPlace<'_> {
         Ok(Waited::Answered(Box::new(AnswerV1 { in_time, exit_code: CommandExit::of_tasks(&exits).code(), project })))
     }
 
+    /// Waits until a service watches the project again; `None` if none does in time.
+    fn served_again(&self, until: &Until) -> Option<ServedProject> {
+        let begun = clock::monotonic();
+        let bound = COMING_BACK.min(until.left());
+        while clock::monotonic().since(begun) < bound && !self.environment.caller().is_stopped() {
+            thread::sleep(LOOK_AGAIN);
+            if let Ok(Some(served)) = serving::find_served(self.environment, self.root, LATE_ANSWER) {
+                return Some(served);
+            }
+        }
+        None
+    }
+
     /// Waits for the verdict of a task.
     fn wait_for(&mut self, task: &TaskId, until: &Until) -> Result<Waited, CommandError> {
         // The service knows no values of this command line.
-        if let Some(served) = serving::serving(self.environment, self.root).filter(|_| self.environment.values().is_empty()) {
-            match ask(&served, task, until) {
+        let left = if until.patience.timeout.is_zero() { LATE_ANSWER } else { until.left() };
+        let within = serving::AT_ONCE.min(left);
+        let first = || match serving::find_served(self.environment, self.root, within) {
+            Err(ClientError::Refused(refusal)) if refusal.kind == ErrorKindV1::Stopping => self.served_again(until),
+            found => serving::or_say(self.environment, found).flatten(),
+        };
+        let mut served = self.environment.values().is_empty().then(first).flatten();
+        while let Some(asked) = served.take() {
+            match ask(&asked, task, until) {
                 Ok(answer) => return Ok(Waited::Answered(Box::new(answer))),
-                Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => {
-                    return Err(serving::from_client_error(&error));
+                // It was stopped, or starts its new program: then the next one answers.
+                Err(error) if error.is_end_of_service() && !until.left().is_zero() => {
+                    served = self.served_again(until);
+                    if served.is_none() {
+                        serving::say_unusable(self.environment, &error);
+                    }
                 }
+                Err(error @ ClientError::Late { .. }) => {
+                    return Err(serving::from_client_error(&error).hint(serving::hung_hint(self.environment)));
+                }
+                Err(error @ ClientError::Refused(_)) => return Err(serving::from_client_error(&error)),
                 // The service stopped or closed the connection. This process waits without the service for the rest of the
                 // time.
                 Err(ClientError::Stopped) => return Ok(Waited::Ended { exit: CommandExit::Terminated, report: None }),
@@ -215,7 +248,7 @@ impl Until {
 fn ask(served: &ServedProject, task: &TaskId, until: &Until) -> Result<AnswerV1, ClientError> {
     let left = until.left();
     let path = format!("/v1/projects/{}/verdict?task={task}&wait=fresh&timeout={}ms", served.project.id, left.as_millis());
-    served.client.ask(MethodV1::Get, &path, left + MARGIN)
+    served.client.ask(MethodV1::Get, &path, left + LATE_ANSWER)
 }
 
 fn wait_here(

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::statvfs;
+use nix::unistd::geteuid;
 
 use crate::changes::{create_file, remove_directory, remove_file, write_all};
 use crate::files::{if_exists, list_directory};
@@ -118,6 +119,14 @@ pub fn remove_half_of_run(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> 
 fn free_bytes(path: &Path) -> Option<u64> {
     let disk = statvfs(path).ok()?;
     Some(disk.blocks_available().saturating_mul(disk.fragment_size()))
+}
+
+/// Returns whether nothing more can be written to the disk with the store: not one page, by root too.
+pub fn is_disk_full(store: &Store) -> bool {
+    const PAGE: u64 = 4096;
+    let Ok(disk) = statvfs(store.root()) else { return false };
+    let free = if geteuid().is_root() { disk.blocks_free() } else { disk.blocks_available() };
+    disk.blocks() > 0 && free.saturating_mul(disk.fragment_size()) < PAGE
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ pub use archive::{ArchiveProblem, is_archived};
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::*;
 pub use background_thread::{BackgroundJob, BackgroundThread};
-pub use disk_room::{UsedReserve, remove_half_of_run};
+pub use disk_room::{UsedReserve, is_disk_full, remove_half_of_run};
 pub use durable_steps::{DurableStep, DurableStepObserver};
 pub use error::{EvidenceError, FileOperation, LineProblem};
 pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, exported_keys, is_archive_name};

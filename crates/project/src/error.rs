@@ -78,6 +78,14 @@ pub enum ProjectError {
         #[source]
         source: io::Error,
     },
+    /// An action failed while the disk was full to which it writes beside the project, so its failure says nothing about the code.
+    #[error("`{action}` failed on a full disk, so there is no verdict: what it writes lies beside the evidence in `{}`", store.display())]
+    NoRoom {
+        action: String,
+        store: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     /// The settings require a snapshot, and none can be made.
     #[error("no snapshot can be made: {reason}; nothing was run, because of `snapshot = \"require\"`")]
     SnapshotRequired { reason: String },
@@ -248,6 +256,7 @@ impl ProjectError {
             | Self::Tree(_)
             | Self::Snapshot(_)
             | Self::WrittenLayer { .. }
+            | Self::NoRoom { .. }
             | Self::Launcher(_)
             | Self::WorkerThread { .. }
             | Self::Control(_)
@@ -287,7 +296,7 @@ impl ProjectError {
             Self::Index(error) => error.hint(),
             Self::Tree(error) => return Some(error.hint()),
             Self::Sandbox(error) => error.hint(),
-            Self::Snapshot(_) | Self::WrittenLayer { .. } => {
+            Self::Snapshot(_) | Self::WrittenLayer { .. } | Self::NoRoom { .. } => {
                 "see whether the project can be read and the disk has space, then run the command again"
             }
             Self::SnapshotRequired { .. } => {

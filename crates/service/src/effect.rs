@@ -67,6 +67,13 @@ pub enum Notice {
         /// The paths that change in every run.
         paths: BTreeSet<TreePath>,
     },
+    /// These files change all the time, also while nothing runs, so the runs that only they cause come at growing distances.
+    Busy {
+        /// The files that have changed during each of the last runs.
+        paths: BTreeSet<TreePath>,
+    },
+    /// No file changes all the time any more.
+    NoLongerBusy,
     /// Events may have been lost, so the whole tree is compared.
     EventsLost(WatchProblem),
     /// Git is still in the middle of this operation, although proctor has waited for it as long as the settings allow.

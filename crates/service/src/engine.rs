@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::burst::Burst;
 use crate::effect::{Effect, LastRunState, Notice, Order};
+use crate::engine::busy::BusyFiles;
 use crate::engine::copied_files::CopiedFilesChain;
 use crate::engine::hold::{GitHold, HoldDecision};
 use crate::engine::moved::WaitingRepetition;
@@ -22,6 +23,7 @@ use proctor_project::Selection;
 
 mod approved;
 mod asked;
+mod busy;
 mod copied_files;
 mod hold;
 mod moved;
@@ -33,6 +35,7 @@ mod tests;
 mod unrest;
 mod unscanned_changes;
 
+pub use busy::busy_lines;
 pub use copied_files::differing_lines;
 
 /// A time in milliseconds on a monotonic clock.
@@ -74,6 +77,7 @@ pub struct Engine {
     repetitions: Repetitions,
     repetition: Option<WaitingRepetition>,
     unrest: Unrest,
+    busy: BusyFiles,
     unscanned_changes: UnscannedChanges,
     copied_files: CopiedFilesChain,
     git: Option<GitHold>,
@@ -107,6 +111,7 @@ impl Engine {
             repetitions: Repetitions::at_most(Repetitions::OF_A_WATCH),
             repetition: None,
             unrest: Unrest::default(),
+            busy: BusyFiles::default(),
             unscanned_changes: UnscannedChanges::everything(),
             copied_files: CopiedFilesChain::default(),
             git: None,
@@ -205,6 +210,9 @@ impl Engine {
 
     fn on_hint(&mut self, now: Moment, hint: WatchHint, effects: &mut Vec<Effect>) -> HintEffect {
         self.unscanned_changes.heard(&hint);
+        if let Some(path) = unrest::path_of(&hint) {
+            self.busy.heard(now, path, !matches!(self.stage, Stage::Idle));
+        }
         match &hint {
             WatchHint::LookAgain(WatchProblem::Sweep) => return HintEffect::Sweep,
             // The service handles the watcher's confirmation itself. An ignored entry is read by the next run, and starts none.
@@ -244,9 +252,10 @@ impl Engine {
     /// Handles a change. If the tree is being scanned for a burst or a sweep, and the time limit of the burst is not reached, the
     /// scan is cancelled, because the burst continues.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
-        let longest = self.settings.longest_burst;
+        let (longest, is_only_busy) = (self.settings.longest_burst, self.is_only_busy());
         if let Stage::Looking(LookPurpose::Burst(burst) | LookPurpose::Sweep(burst)) = &mut self.stage
             && now < burst.bound(longest)
+            && !is_only_busy
         {
             let begun = std::mem::replace(burst, Burst::begin(now));
             self.stage = Stage::Recalling;
@@ -305,6 +314,16 @@ impl Engine {
     /// Checks whether the burst of changes has ended. If it has, returns the effects that follow. If not, returns the
     /// effect that checks again later.
     fn settle(&mut self, now: Moment) -> Vec<Effect> {
+        let later = self.busy_until(now);
+        let mut effects = self.tell_of_busy();
+        effects.extend(match later {
+            Some(moment) => vec![Effect::WakeAt(moment)],
+            None => self.settle_burst(now),
+        });
+        effects
+    }
+
+    fn settle_burst(&mut self, now: Moment) -> Vec<Effect> {
         let Some(burst) = &self.burst else { return Vec::new() };
         let (quiet, longest) = (self.settings.quiet, self.settings.longest_burst);
         let due = match self.stage {
@@ -350,6 +369,9 @@ impl Engine {
         let is_older = has_verdict && matches!(stage, Stage::Running(StopProgress::LetFinish));
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
+        }
+        if matches!(stage, Stage::Running(_)) {
+            self.busy.run_ended(now, &finished.moved_paths());
         }
         match finished {
             // The count of saves that have stopped the task's run is kept.
@@ -436,7 +458,8 @@ impl Engine {
     /// Decides what follows a run. A burst that came during the run is handled next. Without such a burst, the next
     /// task that still has to run is started, or the engine waits for changes.
     fn after_run(&mut self, now: Moment, standing: LastRunState) -> Vec<Effect> {
-        if self.burst.is_some() {
+        let is_paused = self.busy_until(now).is_some();
+        if self.burst.is_some() && !is_paused {
             return self.settle(now);
         }
         if self.repetition.is_none()
@@ -448,6 +471,7 @@ impl Engine {
             return vec![approved];
         }
         let mut effects = vec![Effect::Show(Notice::Waiting(standing))];
+        effects.extend(if is_paused { self.settle(now) } else { self.tell_of_busy() });
         effects.extend(self.repetition.as_ref().map(|repetition| Effect::WakeAt(repetition.due)));
         effects
     }
@@ -466,6 +490,7 @@ impl Engine {
         unless_tree: Option<TreeDigest>,
     ) -> Effect {
         self.stage = Stage::Looking(look);
+        self.busy.ordered();
         self.current = task.clone();
         self.is_of_named_checks = matches!(selection, Selection::Named(_));
         if let Some(known) = self.known.get_mut(&task) {

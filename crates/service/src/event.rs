@@ -132,3 +132,21 @@ pub enum RunFinish {
     /// proctor died again and again. The screen has shown the reason.
     Failed,
 }
+
+impl RunFinish {
+    /// Returns the paths because of which the run has no verdict: they changed during it.
+    pub(crate) fn moved_paths(&self) -> BTreeSet<TreePath> {
+        match self {
+            Self::Moved { paths, .. } => paths.clone(),
+            Self::Verdict { .. }
+            | Self::Partial { .. }
+            | Self::Stopped
+            | Self::Unchanged
+            | Self::Untriggered
+            | Self::Paused
+            | Self::Refused
+            | Self::Waits
+            | Self::Failed => BTreeSet::new(),
+        }
+    }
+}

@@ -14,6 +14,8 @@ pub enum WayIntoProject {
     InPlace,
     /// The checks ran on a snapshot, and their `writes` names the files.
     CopiedOut,
+    /// Another program writes them, and no check need do so.
+    ByOthers,
 }
 
 /// Returns the hints about files of the tree that checks write in every run: `ignore` takes a file out of the tree only if
@@ -32,7 +34,7 @@ pub fn ignore_advice<'p>(
         let patterns: Vec<_> = others.iter().take(SHOWN).map(|path| quoted_text(&format!("/{path}"))).collect();
         let what = match way {
             WayIntoProject::InPlace => "if the checks write this themselves, add to `[watch]` in proctor.toml",
-            WayIntoProject::CopiedOut => "ignore it, by .gitignore or in `[watch]` of proctor.toml",
+            WayIntoProject::CopiedOut | WayIntoProject::ByOthers => "ignore it, by .gitignore or in `[watch]` of proctor.toml",
         };
         hints.push(format!("hint: {what}: ignore = [{}]", patterns.join(", ")));
     }
@@ -46,6 +48,7 @@ pub fn ignore_advice<'p>(
                 "let the checks run on a snapshot (`proctor doctor` says what that needs) or write elsewhere",
             ),
             WayIntoProject::CopiedOut => ("", "take it out of the check's `writes`"),
+            WayIntoProject::ByOthers => ("", "have it written outside of the project"),
         };
         hints.push(format!(
             "hint: git tracks {}{more}, so `ignore` does not take it out of the tree: {if_written}{other_way}, or ignore it after \

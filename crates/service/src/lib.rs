@@ -30,8 +30,8 @@ mod worker;
 
 pub use control::{ControlSocket, ControlSocketError, make_private_directory};
 pub use effect::{Effect, LastRunState, Notice, Order};
-pub use engine::differing_lines;
 pub use engine::{Engine, EngineSettings, Moment};
+pub use engine::{busy_lines, differing_lines};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Key, OsSignal, RunFinish, SavedContent};
 pub use foreground::{ForegroundBeginning, ForegroundError, QuestionEnd, QuestionNumber, Screen, Typed, watch_in_foreground};
@@ -40,7 +40,7 @@ pub use notify_desktop::{notify_desktop, notify_person_on_desktop};
 pub use os_signals::HangUp;
 pub use page_alone::{PageAlone, PageAloneError, serve_page_alone};
 pub use project_source::{ProjectDefinition, ProjectSource, engine_settings, pace};
-pub use service::{ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings, list_by_ledger};
+pub use service::{RunnableProgram, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings, list_by_ledger};
 pub use worker::{
     FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, RunFailure, SendReport, UnknownCheck, Worker,
     WorkerReport, watched_tasks,

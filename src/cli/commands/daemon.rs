@@ -35,6 +35,8 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
         }
         serves
     };
+    // A program that is executed by its descriptor is listed by the number of that.
+    let _unnamed = std::fs::write("/proc/self/comm", "proctor");
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
     let settings = ServiceSettings {
         environment: environment.clone(),
@@ -51,9 +53,12 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
         ServiceEnd::Renew(program) => {
             // The lock on the store ends here, and the new program takes it again.
             drop(serves);
-            let Err(error) = replace_program(&program, &["daemon"], passed);
+            let path = program.path();
+            let Err(error) = replace_program(&program.executable(), path, &["daemon"], passed);
+            render::note(&format!("`{}` cannot be started: {error}; the old program goes on", path.display()));
+            let Err(error) = replace_program(environment.executable(), path, &["daemon"], passed);
             // A service manager starts the service again after this exit code.
-            Err(CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be started", program.display()), &error)
+            Err(CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be started", path.display()), &error)
                 .hint("put a program that runs there, then start the service again"))
         }
     }

@@ -193,11 +193,18 @@ fn running_service(environment: &Environment, program: &Path) -> Option<Answerin
     let client = serving::listening(environment)?;
     let status = client.ask::<StatusV1>(MethodV1::Get, "/v1/status", AT_ONCE).ok()?;
     let ServiceV1 { pid, version, .. } = status.service?;
-    let troubled = status.projects.into_iter().filter_map(|project| Some((project.root, project.health?))).collect();
+    let (mut troubled, mut noted) = (Vec::new(), Vec::new());
+    for project in status.projects {
+        match project.health {
+            Some(health) => troubled.push((project.root, health)),
+            None if project.problems.is_empty() => {}
+            None => noted.push((project.root, project.problems)),
+        }
+    }
     // The link in `/proc` leads to the file that the process was started from, also if another file has its name by now.
     let started_from = disk::file_identity(Path::new(&format!("/proc/{pid}/exe")));
     let is_another_program = started_from.zip(disk::file_identity(program)).is_some_and(|(one, other)| one != other);
-    Some(AnsweringService { version, is_another_program, troubled })
+    Some(AnsweringService { version, is_another_program, troubled, noted })
 }
 
 /// Waits until no run is under way, for [`LONGEST_RUN`] at most, so that a restart of the service stops no run. A run that takes

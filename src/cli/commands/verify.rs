@@ -302,7 +302,9 @@ fn lines(total: &Total) -> Vec<String> {
         text.push(format!("  {}: {}", fault.kind.word(), fault.detail));
         text.push(format!("  next: {}", fault.kind.next()));
     }
-    text.extend(unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before signatures)")));
+    text.extend(
+        unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before the first key of which there is a record)")),
+    );
     text.extend((*archived > 0).then(|| format!("archived: {}", screen::counted(*archived, "run"))));
     let gone = [("pruned", pruned - purged, ""), ("purged", *purged, " of a removed project")];
     for (word, runs, whose) in gone.into_iter().filter(|(_, runs, _)| *runs > 0) {

@@ -43,6 +43,8 @@ pub(crate) struct AnsweringService {
     pub(crate) is_another_program: bool,
     /// The projects that cannot be judged, each with its root and the reason.
     pub(crate) troubled: Vec<(String, ServiceTrouble)>,
+    /// The other projects about which there is something to say, each with its root and the lines.
+    pub(crate) noted: Vec<(String, Vec<String>)>,
 }
 
 /// The facts about the user's service manager.
@@ -121,6 +123,13 @@ const RULES: &[Rule] = &[
         let others = if troubled.len() > 1 { format!(" and {} more", troubled.len() - 1) } else { String::new() };
         let problem = format!("cannot be judged: `{root}`{others}: {}", health.message);
         Some((problem, format!("{}; the service tries again by itself", health.mend)))
+    },
+    |facts| {
+        let (root, lines) = facts.running.as_ref()?.noted.first()?;
+        let (problem, advice) = lines.split_first()?;
+        let advice = advice.iter().map(|line| line.strip_prefix("hint: ").unwrap_or(line)).collect::<Vec<_>>().join("; ");
+        let advice = if advice.is_empty() { format!("`proctor status` in `{root}`") } else { advice };
+        Some((format!("`{root}`: {problem}"), advice))
     },
     |facts| {
         let running = facts.running.as_ref()?;
@@ -227,7 +236,7 @@ mod tests {
     }
 
     fn running() -> AnsweringService {
-        AnsweringService { version: "0.1.0".to_owned(), is_another_program: false, troubled: Vec::new() }
+        AnsweringService { version: "0.1.0".to_owned(), is_another_program: false, troubled: Vec::new(), noted: Vec::new() }
     }
 
     fn trouble() -> ServiceTrouble {
@@ -294,6 +303,16 @@ mod tests {
                     ..well()
                 },
                 "free some space",
+            ),
+            (
+                InstallationFacts {
+                    running: Some(AnsweringService {
+                        noted: vec![("/a".to_owned(), ["a.log changes", "hint: ignore it"].map(str::to_owned).to_vec())],
+                        ..running()
+                    }),
+                    ..well()
+                },
+                "ignore it",
             ),
             (
                 InstallationFacts { running: Some(AnsweringService { is_another_program: true, ..running() }), ..well() },

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::caller::{LOOK_AGAIN, Stop};
-use proctor_api::{ErrorDocumentV1, ErrorV1, MethodV1};
+use proctor_api::{ErrorDocumentV1, ErrorKindV1, ErrorV1, MethodV1};
 use proctor_sandbox::process::clock::monotonic;
 
 /// The longest answer that is read, in bytes.
@@ -53,6 +53,17 @@ pub enum ClientError {
     /// The service answered with an error.
     #[error("{}", .0.message)]
     Refused(ErrorV1),
+}
+
+impl ClientError {
+    /// Returns whether the service was stopped, or its process ended, before it answered. Another one may answer soon.
+    pub fn is_end_of_service(&self) -> bool {
+        match self {
+            Self::Refused(refusal) => refusal.kind == ErrorKindV1::Stopping,
+            Self::Closed | Self::Connection(_) => true,
+            Self::Absent { .. } | Self::Late { .. } | Self::Stopped | Self::Answer(_) => false,
+        }
+    }
 }
 
 impl Client {

@@ -69,7 +69,7 @@ const HISTORY: &str = "give `--key` a file that `proctor key export` printed now
 const ANCHOR: &str = "put back the ledger of a backup that has what was anchored; what the ledger says now is no evidence";
 const PLACE: &str = "look where else the checkpoint was kept; whoever can write to this place can remove it";
 const PROOF: &str = "ask for the run again: `proctor export RUN --anchor FILE` proves it against the checkpoint in the file";
-const INDEX: &str = "delete `state.db`: it is rebuilt from the ledgers";
+const INDEX: &str = "put a damaged ledger back first; where the ledgers are sound, delete `state.db`: it is rebuilt from them";
 
 fault_kinds! {
     FileChanged "fileChanged" 3 "its bytes are not those that were sealed" COMPARE;

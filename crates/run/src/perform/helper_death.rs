@@ -1,8 +1,12 @@
 //! What ends a run without a verdict, so that it is made once more: a helper process of proctor died, or the snapshot could not be mounted
-//! although an earlier process could.
+//! although an earlier process could. And what ends it without a word about the code: a full disk.
+
+use std::io;
 
 use crate::perform::Performer;
-use proctor_model::{Action, ActionEnd, HelperDeath, SpawnFailure, StopReason};
+use proctor_evidence::is_disk_full;
+use proctor_model::{Action, ActionEnd, EndedAction, HelperDeath, SpawnFailure, StopReason};
+use proctor_project::ProjectError;
 use proctor_sandbox::snapshot::MountConditions;
 
 impl Performer<'_, '_> {
@@ -15,6 +19,16 @@ impl Performer<'_, '_> {
             self.helper_death.get_or_insert_with(death);
             self.context.request.control.handle().stop(StopReason::HelperDied);
         }
+    }
+
+    /// Refuses to judge a failure of an action whose writes have filled our disk: its layer and its `/tmp` lie beside the evidence.
+    pub(super) fn refuse_full_disk(&self, action: &Action, ended: &EndedAction) -> Result<(), ProjectError> {
+        let store = self.lock.store();
+        if matches!(ended.end, ActionEnd::Exited { code: 0 }) || !is_disk_full(store) {
+            return Ok(());
+        }
+        let source = io::Error::from(io::ErrorKind::StorageFull);
+        Err(ProjectError::NoRoom { action: action.name.clone(), store: store.root().to_owned(), source })
     }
 
     /// Returns why the snapshot of an action could not be mounted, where no trial told of it before the run: an earlier process had mounted

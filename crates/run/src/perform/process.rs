@@ -268,6 +268,7 @@ impl Performer<'_, '_> {
         attempts: &mut Attempts,
     ) -> Result<ActionResult, ProjectError> {
         self.note_end(action, &ended.end);
+        self.refuse_full_disk(action, &ended)?;
         self.secrets().mask_survivors(&mut ended.survivors);
         note_engine_socket(action, &mut ended);
         let report_file = prepared.report_watch.map(|watch| watch.finish(clock::now())).unwrap_or_default();

@@ -46,6 +46,8 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
+    /// Whether the keeper has seen more memory in use than the limit.
+    has_exceeded_memory: bool,
     /// The limits that were asked for and are not enforced. They are moved into the `Started` event when it is made.
     unenforced: Vec<UnenforcedLimit>,
     /// Why the action has not the network that it asked for. It is moved into the `Started` event too.
@@ -86,17 +88,24 @@ impl KeeperHandle {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
             KeeperEvent::Unready(obstacle) => Err(obstacle),
-            KeeperEvent::LeaderStarted | KeeperEvent::LeaderNotStarted(_) | KeeperEvent::LeaderEnded { .. } => {
-                Err(silent("sent what is not understood"))
-            }
+            KeeperEvent::LeaderStarted
+            | KeeperEvent::LeaderNotStarted(_)
+            | KeeperEvent::MemoryExceeded
+            | KeeperEvent::LeaderEnded { .. } => Err(silent("sent what is not understood")),
         }
     }
 
-    /// Sends the action to a parked keeper (one that was forked before its action was known).
-    pub(super) fn give_action(&self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), ChannelError> {
+    /// Sends the action to a parked keeper (one that was forked before its action was known), which has joined the cgroup `group`.
+    pub(super) fn give_action(
+        &self,
+        start: &StartAction,
+        descriptors: &[OwnedFd],
+        group: Option<&Cgroup>,
+    ) -> Result<(), ChannelError> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
-        let isolation = Isolation { sandbox: None, ..start.child.isolation.clone() };
+        let mut isolation = Isolation { sandbox: None, ..start.child.isolation.clone() };
+        isolation.resources.memory = isolation.resources.memory.filter(|_| !group.is_some_and(Cgroup::has_memory_limit));
         let request = KeeperRequest::Run(Box::new(StartAction {
             child: LaunchedChild { isolation, ..start.child.clone() },
             ..start.clone()
@@ -116,6 +125,7 @@ impl KeeperHandle {
                 event @ (KeeperEvent::Ready
                 | KeeperEvent::LeaderStarted
                 | KeeperEvent::LeaderNotStarted(_)
+                | KeeperEvent::MemoryExceeded
                 | KeeperEvent::LeaderEnded { .. }),
             ) => {
                 self.unhandled.push(event);
@@ -165,7 +175,8 @@ fn silent(what: &str) -> Obstacle {
 impl ActiveAction {
     /// Returns an action whose keeper is about to start it, or has started it.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>, unenforced: Vec<UnenforcedLimit>) -> Self {
-        Self { keeper, told: SentState::Started, group, unenforced, network_obstacle: None, started: None }
+        let (told, has_exceeded_memory) = (SentState::Started, false);
+        Self { keeper, told, group, has_exceeded_memory, unenforced, network_obstacle: None, started: None }
     }
 
     /// Returns the action with the obstacle that says why it has not the network that it asked for.
@@ -244,12 +255,18 @@ impl ActiveAction {
                 let failure = proctor_model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
                 Some(LauncherEvent::NotStarted { number, failure })
             }
+            KeeperEvent::MemoryExceeded => {
+                self.has_exceeded_memory = true;
+                self.kill();
+                None
+            }
             KeeperEvent::LeaderEnded { leader, others } => self.note_end(number, leader, others),
         }
     }
 
     fn note_end(&mut self, number: ActionNumber, leader: EndedChild, others: RemainingProcesses) -> Option<LauncherEvent> {
-        let ended = |survivors| LauncherEvent::Ended { number, leader, survivors, group: None };
+        let group = self.with_exceeded_memory(None);
+        let ended = |survivors| LauncherEvent::Ended { number, leader, survivors, group };
         let (told, event) = match others {
             RemainingProcesses::Alive(survivors) => (SentState::Ended, Some(ended(survivors))),
             // With a cgroup, the end is reported later: the cgroup's resource usage is complete only after the keeper,
@@ -270,8 +287,9 @@ impl ActiveAction {
     pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<LauncherEvent> {
         // If the action has no memory limit and the kernel killed its processes because memory ran out, the machine's memory
         // ran out, so no limit of the action was exceeded.
-        let has_memory_limit = self.group.as_ref().is_some_and(Cgroup::has_memory_limit);
+        let has_memory_limit = self.has_exceeded_memory || self.group.as_ref().is_some_and(Cgroup::has_memory_limit);
         let group = self.close_group();
+        let group = self.with_exceeded_memory(group);
         let event = match std::mem::replace(&mut self.told, SentState::Over) {
             SentState::EndPending(leader) => Some(LauncherEvent::Ended { number, leader, survivors: Vec::new(), group }),
             SentState::Ended => Some(LauncherEvent::Emptied { number, group }),
@@ -282,6 +300,14 @@ impl ActiveAction {
             SentState::Over => None,
         };
         self.started.take().into_iter().chain(event).collect()
+    }
+
+    /// Adds to the resources that a cgroup has measured that the keeper has seen more memory in use than the limit.
+    fn with_exceeded_memory(&self, group: Option<GroupUsage>) -> Option<GroupUsage> {
+        if !self.has_exceeded_memory {
+            return group;
+        }
+        Some(GroupUsage { memory_exceeded: true, ..group.unwrap_or_default() })
     }
 
     /// Kills the remaining processes in the action's cgroup and removes the cgroup. Returns the resources that its

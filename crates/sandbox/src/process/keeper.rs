@@ -30,7 +30,9 @@ use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
-use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
+use crate::process::process_table::{
+    LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor, resident_bytes,
+};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, join_own_session_keyring, reap_ended_children, wait_child};
@@ -45,6 +47,10 @@ const LAST_MOMENTS: Duration = Duration::from_millis(200);
 
 /// The time between two looks at them.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// How often the memory of an action is summed, in milliseconds, if it has a limit that no cgroup enforces. `RLIMIT_AS` is no limit on
+/// memory: node, the JVM and WebAssembly reserve addresses by the gigabyte.
+const SUM_MEMORY_EACH: u16 = 200;
 
 /// How a keeper, the process that starts and watches one action, isolates this action.
 #[derive(Clone, Copy)]
@@ -76,6 +82,8 @@ struct Keeper {
     children: SignalFd,
     staged: Option<StagedFileSystem>,
     stand: ActionState,
+    /// The most bytes of memory, if no cgroup enforces that.
+    most_memory: Option<u64>,
     /// Whether a signal that asks the action to end was sent.
     is_stopping: bool,
 }
@@ -108,6 +116,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(ServingError::Prepare)?;
+    let is_enforced = group.is_some_and(Cgroup::has_memory_limit);
     if let Some(Err(error)) = group.map(Cgroup::enter) {
         let why = format!("cannot enter the cgroup of an action: {error}");
         return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
@@ -130,7 +139,10 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
     // If the launcher was killed, sending it an event fails. The code below then still kills the leader (the action's
     // main process).
     let started = match start {
-        Some((start, descriptors)) => keeper.start(start, descriptors),
+        Some((start, descriptors)) => {
+            keeper.most_memory = start.child.isolation.resources.memory.filter(|_| !is_enforced);
+            keeper.start(start, descriptors)
+        }
         None => keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel),
     };
     let outcome = started.and_then(|()| keeper.follow());
@@ -163,7 +175,15 @@ impl Keeper {
         mask.add(Signal::SIGCHLD);
         mask.thread_set_mask()?;
         let children = SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        Ok(Self { level, channel: Channel::new(socket), children, staged: None, stand: ActionState::Waiting, is_stopping: false })
+        Ok(Self {
+            level,
+            channel: Channel::new(socket),
+            children,
+            staged: None,
+            stand: ActionState::Waiting,
+            most_memory: None,
+            is_stopping: false,
+        })
     }
 
     fn send_event(&self, event: &KeeperEvent) -> Result<(), ChannelError> {
@@ -183,11 +203,16 @@ impl Keeper {
             }
             let mut watched =
                 [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut watched, PollTimeout::NONE) {
-                Ok(_) | Err(Errno::EINTR) => {}
+            let patience = if self.most_memory.is_some() { PollTimeout::from(SUM_MEMORY_EACH) } else { PollTimeout::NONE };
+            let is_time_over = match poll(&mut watched, patience) {
+                Ok(count) => count == 0,
+                Err(Errno::EINTR) => false,
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
-            }
+            };
             let has_requests = watched[0].any().unwrap_or(true);
+            if is_time_over {
+                self.look_at_memory()?;
+            }
             // Which child the signal is about does not matter: every check looks at all children.
             has_news = has_requests;
             while let Ok(Some(_)) = self.children.read_signal() {
@@ -197,6 +222,15 @@ impl Keeper {
                 self.take_requests()?;
             }
         }
+    }
+
+    /// Tells the launcher, once, that the action holds more memory than it may.
+    fn look_at_memory(&mut self) -> Result<(), ServingError> {
+        if self.most_memory.is_some_and(|most| resident_bytes(&find_descendants(&[])) > most) {
+            self.most_memory = None;
+            self.send_event(&KeeperEvent::MemoryExceeded)?;
+        }
+        Ok(())
     }
 
     fn take_requests(&mut self) -> Result<(), ServingError> {
@@ -220,6 +254,7 @@ impl Keeper {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
         }
+        self.most_memory = start.child.isolation.resources.memory;
         self.start(start, descriptors)
     }
 

@@ -166,7 +166,7 @@ impl Launcher {
             && unenforced.is_ok()
             && keeper.await_ready().is_ok()
             && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
-            && keeper.give_action(start, descriptors).is_ok();
+            && keeper.give_action(start, descriptors, group.as_ref()).is_ok();
         match is_given.then(|| keeper.await_start()) {
             Some(Ok(())) => {
                 self.levels.note_working(keeper.level);

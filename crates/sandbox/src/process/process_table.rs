@@ -82,6 +82,17 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
     }
 }
 
+/// Returns how many bytes of memory processes hold together. What two of them share counts twice.
+pub(super) fn resident_bytes(processes: &[LiveProcess]) -> u64 {
+    let status = |process: &LiveProcess| fs::read_to_string(format!("/proc/{}/status", process.pid)).ok();
+    processes.iter().filter_map(|process| parse_resident(&status(process)?)).sum()
+}
+
+fn parse_resident(status: &str) -> Option<u64> {
+    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB"))?;
+    kibibytes.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 /// Returns the living descendants of this process, except the processes in `spared` and their descendants. A process
 /// that forks and ends while `/proc` is read may be missed: only [`has_children`] can prove that no descendant is left.
 pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
@@ -180,6 +191,15 @@ mod tests {
     use nix::unistd::{getpgrp, getppid, getsid};
 
     use super::*;
+
+    #[test]
+    fn memory_is_read_in_bytes_and_that_of_this_process_is_some() {
+        assert_eq!(parse_resident("Name:\ta\nVmHWM:\t   9 kB\nVmRSS:\t     3 kB\n"), Some(3072));
+        assert_eq!(parse_resident("Name:\tkthreadd\n"), None);
+        let own = LiveProcess::unseen(Pid::this());
+        let (one, two) = (resident_bytes(&[own]), resident_bytes(&[own, own]));
+        assert!(one > 4096 && two > one, "{one} {two}");
+    }
 
     #[test]
     fn a_name_full_of_parentheses_does_not_shift_the_fields() {

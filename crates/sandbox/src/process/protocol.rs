@@ -234,6 +234,8 @@ pub(super) enum KeeperEvent {
     LeaderStarted,
     /// The leader, the action's main process, could not be started.
     LeaderNotStarted(SpawnFailure),
+    /// The processes of the action hold more memory than the limit, which no cgroup enforces.
+    MemoryExceeded,
     LeaderEnded {
         leader: EndedChild,
         /// The processes of the action that are alive, except the leader (the action's main process).

@@ -31,20 +31,20 @@ pub enum PassedSocket {
     PassedOn,
 }
 
-/// Executes a program in place of this one. The process id, the environment and the service manager's socket stay, so the service
+/// Executes a program in place of this one, which is told that it was called by the name `called`. The process id, the environment and the service manager's socket stay, so the service
 /// manager sees the same process. Every other descriptor is closed, and all other threads end. Returns only if that fails.
 ///
 /// # Errors
 /// When the program cannot be executed.
-pub fn replace_program(program: &Path, arguments: &[&str], socket: PassedSocket) -> io::Result<Infallible> {
-    let texts = std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsStr::new));
+pub fn replace_program(program: &Path, called: &Path, arguments: &[&str], socket: PassedSocket) -> io::Result<Infallible> {
+    let texts = std::iter::once(called.as_os_str()).chain(arguments.iter().map(OsStr::new));
     let texts: Vec<CString> = texts.map(|text| CString::new(text.as_bytes())).collect::<Result<_, _>>()?;
     reap_children();
     restore_own_open_files_limit()?;
     if socket == PassedSocket::PassedOn {
         pass_socket_on()?;
     }
-    Ok(execv(&texts[0], &texts)?)
+    Ok(execv(&CString::new(program.as_os_str().as_bytes())?, &texts)?)
 }
 
 /// Waits until the helper processes have ended that were told to. The new program would not know of them, and each would stay a zombie

@@ -30,7 +30,8 @@ impl Engine {
     /// the approval is kept until that is over. An approval is used once, so a task that is refused again waits for the next
     /// one.
     pub(super) fn start_approved(&mut self) -> Option<Effect> {
-        let is_at_rest = matches!(self.stage, Stage::Idle) && self.burst.is_none() && self.repetition.is_none();
+        let is_burst_due = self.burst.is_some() && !self.is_only_busy();
+        let is_at_rest = matches!(self.stage, Stage::Idle) && !is_burst_due && self.repetition.is_none();
         if !is_at_rest || !std::mem::take(&mut self.approval_owed) {
             return None;
         }

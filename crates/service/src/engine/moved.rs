@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::effect::{Effect, Notice};
+use crate::effect::{Effect, LastRunState, Notice};
 use crate::engine::stage::LookPurpose;
 use crate::engine::{Engine, Moment};
 use proctor_model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint, is_covered};
@@ -25,6 +25,9 @@ impl Engine {
     /// or a save of other paths causes the next run.
     pub(super) fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
         self.of_current().last_tree = None;
+        if self.take_busy_move(now, &paths) {
+            return self.after_run(now, LastRunState::NoVerdict);
+        }
         if self.was_saved_besides(&paths) {
             return self.on_moved_beside_saves(now, paths);
         }

@@ -7,6 +7,7 @@ use proctor_tree::TreeHints;
 
 mod approved;
 mod asked;
+mod busy;
 mod last_save;
 mod looking;
 mod lost_verdicts;

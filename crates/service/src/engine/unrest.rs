@@ -98,7 +98,7 @@ impl Engine {
 }
 
 /// Returns the path that a hint names.
-fn path_of(hint: &WatchHint) -> Option<&TreePath> {
+pub(super) fn path_of(hint: &WatchHint) -> Option<&TreePath> {
     match hint {
         WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => Some(path),
         WatchHint::IgnoredCame(_)

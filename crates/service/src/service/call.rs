@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use crate::errand::{Errand, ErrandDone};
 use crate::service::pending_changes::LookCare;
+use crate::service::program::TrialOutcome;
 use crate::service::subscribers::Subscription;
 use crate::service::waiters::DueAnswer;
 use crate::worker::{OpenFailure, OpenFailureKind};
@@ -27,8 +28,8 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 pub(crate) enum Call {
     /// Sent by the watch of the service's own program file: it may have been replaced.
     OwnProgramChanged,
-    /// Sent at the end of the trial of the program that replaced the service's own. The error says why the new program does not run.
-    ProgramTried(Result<(), String>),
+    /// Sent at the end of the trial of the program that replaced the service's own. It names the program, or says why it does not run.
+    ProgramTried(TrialOutcome),
     /// Sent by the watch of the ledgers where no service runs: another process may have written a run.
     LedgersChanged,
     /// Which projects are registered? With a root, only the watched project there is read.

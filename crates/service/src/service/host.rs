@@ -28,7 +28,7 @@ use crate::service::host::calls::stopping;
 use crate::service::host::moves::{RootNews, SeatSuccessor};
 use crate::service::ledger_news::LedgerNews;
 use crate::service::opening::{OpeningReason, ProjectOpening, SessionMessage};
-use crate::service::program::OwnProgram;
+use crate::service::program::{OwnProgram, RunnableProgram};
 use crate::service::session::ProjectSession;
 use crate::service::subscribers::Subscribers;
 use crate::worker::{OpenFailure, OpenFailureKind, WorkPlaces, Worker, WorkerReport};
@@ -125,8 +125,8 @@ pub struct ServiceHost {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceEnd {
     Exit(CommandExit),
-    /// The program at this path has replaced the one that runs, and is to be executed in its place.
-    Renew(PathBuf),
+    /// This program has replaced the one that runs, and is to be executed in its place.
+    Renew(RunnableProgram),
 }
 
 /// Whether the service still handles requests or is closing its projects in order to end.

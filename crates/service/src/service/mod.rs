@@ -34,4 +34,5 @@ pub(crate) use ledger_news::LedgerNews;
 pub use ledger_news::list_by_ledger;
 pub(crate) use opening::ProjectOpening;
 pub(crate) use pending_changes::LookCare;
+pub use program::RunnableProgram;
 pub(crate) use subscribers::{NumberedEvent, Subscribers, Subscription};

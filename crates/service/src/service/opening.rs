@@ -1,5 +1,6 @@
 //! Opens a project on its worker's thread: the store, the registration, the watcher.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use proctor_api::{ErrorV1, EventV1, RunAnswerV1};
 use proctor_app::Environment;
 use proctor_app::health::{chain, problem_of, problem_of_watcher};
 use proctor_app::project::setup;
-use proctor_model::{Activity, Asker, HealthProblem, PersonAsked, ProjectId, Serving, TaskId, TriggerKind};
+use proctor_model::{Activity, Asker, HealthProblem, PersonAsked, ProjectId, Serving, TaskId, TreePath, TriggerKind};
 use proctor_project::{PlanlessReason, ProjectError, ProjectScope, RefusedRequests, Selection, Workspace, record_serving};
 use proctor_tree::TreeHints;
 use proctor_tree::ignore::Matcher;
@@ -204,8 +205,19 @@ pub(super) struct OpenProject {
     pub(super) polling: Option<String>,
     /// What people are told about files that the checks write anew in every run; empty if there are none.
     pub(super) differing: Vec<String>,
+    /// What people are told about files that something writes all the time; empty if there are none.
+    pub(super) busy: Vec<String>,
+    /// The busy files that the log has named.
+    pub(super) said_busy: BTreeSet<TreePath>,
     /// What the last run that was judged or refused asks a person.
     pub(super) asked: Option<PersonAsked>,
+}
+
+impl OpenProject {
+    /// Returns what people are told beside the verdicts.
+    pub(super) fn problems(&self) -> Vec<String> {
+        self.polling.iter().chain(&self.differing).chain(&self.busy).cloned().collect()
+    }
 }
 
 /// A run that a client asked for.

@@ -5,7 +5,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Seek as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,9 +43,48 @@ pub(super) struct OwnProgram {
     unfit: Option<FileStamp>,
     /// The trial of the new program that is under way.
     trial: Option<ProgramTrial>,
+    /// The program that ran when it was tried last.
+    fit: Option<RunnableProgram>,
     /// The file, and the links by which its path leads to it. For what could not be watched, the ends of runs are the only occasions to
     /// look.
     _followed: Vec<FollowedFile>,
+}
+
+/// A program that was opened before it was tried, so that the same file is tried and started, whatever its path leads to meanwhile.
+#[derive(Debug, Clone)]
+pub struct RunnableProgram {
+    path: PathBuf,
+    file: Arc<File>,
+}
+
+impl PartialEq for RunnableProgram {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.file, &other.file)
+    }
+}
+
+impl Eq for RunnableProgram {}
+
+impl RunnableProgram {
+    fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { path: path.to_owned(), file: Arc::new(File::open(path)?) })
+    }
+
+    /// Returns the path that the program was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the path by which this process and its children execute the opened file. A script is executed by its own path: its
+    /// interpreter opens it anew, and by then the descriptor is closed.
+    pub fn executable(&self) -> PathBuf {
+        let mut beginning = [0; 2];
+        let read = (&*self.file).rewind().and_then(|()| (&*self.file).read(&mut beginning));
+        if read.is_ok() && &beginning == b"#!" {
+            return self.path.clone();
+        }
+        PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +117,9 @@ struct ProgramTrial {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The program that was tried, or why it does not run.
+pub(crate) type TrialOutcome = Result<RunnableProgram, String>;
+
 /// Whether the service's program file is still the one that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramState {
@@ -89,19 +134,27 @@ pub(super) enum ProgramState {
 impl OwnProgram {
     /// Begins to watch the file. `changed` is called from another thread at every event of it, and must not block.
     pub(super) fn follow(path: &Path, hub: &WatchHub, changed: impl Fn() + Send + Sync + 'static) -> Self {
-        let own = read(path).map(|metadata| FileIdentity::of(&metadata));
+        let (running, is_replaced) = running_program(path);
+        let own = running.map(|metadata| FileIdentity::of(&metadata));
+        // No event tells of what was replaced before.
+        let change = is_replaced.then_some(ProgramChange { found: None, pause: SETTLING, again: Moment(0) });
         let changed = Arc::new(changed);
         let follow = |file: PathBuf| {
             let changed = Arc::clone(&changed);
             hub.follow_file(&file, move || changed()).ok()
         };
         let followed = links_and_file(path).into_iter().filter_map(follow).collect();
-        Self { path: path.to_owned(), own, change: None, unfit: None, trial: None, _followed: followed }
+        Self { path: path.to_owned(), own, change, unfit: None, trial: None, fit: None, _followed: followed }
     }
 
-    /// Returns the path from which the new program is started.
+    /// Returns the path at which the new program was found.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Returns the program that ran when it was tried last.
+    pub(super) fn fit(&self) -> Option<&RunnableProgram> {
+        self.fit.as_ref()
     }
 
     /// Returns when the file is to be looked at again. During a trial its end is the occasion.
@@ -117,11 +170,11 @@ impl OwnProgram {
     /// Starts the new program once, with `--version`, on a thread of its own, before this process gives its place to it. The thread
     /// calls `tell` with the error if the program does not run; what `tell` was given has to be passed to [`Self::tried`]. If no thread
     /// can be started, the file is looked at again later.
-    pub(super) fn try_out(&mut self, now: Moment, tell: impl FnOnce(Result<(), String>) + Send + 'static) {
+    pub(super) fn try_out(&mut self, now: Moment, tell: impl FnOnce(TrialOutcome) + Send + 'static) {
         let Some((change, of)) = self.change.as_mut().and_then(|change| change.found.map(|of| (change, of))) else { return };
         let (is_over, path) = (Arc::new(AtomicBool::new(false)), self.path.clone());
         let seen = Arc::clone(&is_over);
-        match Builder::new().name("trial".to_owned()).spawn(move || tell(print_version(&path, &seen))) {
+        match Builder::new().name("trial".to_owned()).spawn(move || tell(try_file(&path, &seen))) {
             Ok(thread) => self.trial = Some(ProgramTrial { of, is_over, thread: Some(thread) }),
             Err(_) => change.look_later(now),
         }
@@ -129,12 +182,15 @@ impl OwnProgram {
 
     /// Takes the outcome of the trial. If the program does not run, it is tried again later, and the error says why; it is
     /// `None` if the same file was tried before, or another file took its place during the trial.
-    pub(super) fn tried(&mut self, now: Moment, outcome: Result<(), String>) -> Result<(), Option<String>> {
+    pub(super) fn tried(&mut self, now: Moment, outcome: TrialOutcome) -> Result<(), Option<String>> {
         let Some(of) = self.trial.take().map(|trial| trial.of) else { return Err(None) };
         let Some(change) = self.change.as_mut().filter(|change| change.found == Some(of)) else { return Err(None) };
-        let Err(why) = outcome else {
-            self.unfit = None;
-            return Ok(());
+        let why = match outcome {
+            Ok(program) => {
+                (self.unfit, self.fit) = (None, Some(program));
+                return Ok(());
+            }
+            Err(why) => why,
         };
         change.look_later(now);
         let is_known = self.unfit.replace(of) == Some(of);
@@ -198,6 +254,11 @@ impl FileStamp {
     }
 }
 
+fn try_file(path: &Path, is_over: &AtomicBool) -> TrialOutcome {
+    let program = RunnableProgram::open(path).map_err(|error| error.to_string())?;
+    print_version(&program.executable(), is_over).map(|()| program)
+}
+
 /// Has a program print its version. The error says why it is no proctor that runs here. If `is_over` becomes true, the program
 /// is ended.
 fn print_version(program: &Path, is_over: &AtomicBool) -> Result<(), String> {
@@ -212,6 +273,18 @@ fn print_version(program: &Path, is_over: &AtomicBool) -> Result<(), String> {
         Some(code) => Err(format!("`--version` ends with {code}")),
         None => Err("`--version` does not end by itself".to_owned()),
     }
+}
+
+/// Returns the metadata of the file from which this process was started, and whether another one has replaced it already, or none.
+/// `path` is where it was. The kernel names a file `… (deleted)` that has lost its name.
+fn running_program(path: &Path) -> (Option<Metadata>, bool) {
+    const OWN: &str = "/proc/self/exe";
+    let name = fs::read_link(OWN).unwrap_or_default();
+    let former = name.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+    let is_replaced = former.is_some_and(|former| {
+        former == path.as_os_str().as_bytes() || fs::canonicalize(path).is_ok_and(|now| now.as_os_str().as_bytes() == former)
+    });
+    (if is_replaced { fs::metadata(OWN).ok() } else { read(path) }, is_replaced)
 }
 
 fn read(path: &Path) -> Option<Metadata> {
@@ -251,6 +324,7 @@ mod tests {
             change: None,
             unfit: None,
             trial: None,
+            fit: None,
             _followed: Vec::new(),
         }
     }
@@ -290,7 +364,7 @@ mod tests {
     }
 
     /// Tries the program out, and returns what the trial told: the error if the program does not run.
-    fn outcome(program: &mut OwnProgram) -> Result<(), String> {
+    fn outcome(program: &mut OwnProgram) -> TrialOutcome {
         let (tell, told) = std::sync::mpsc::channel();
         program.try_out(Moment(0), move |outcome| tell.send(outcome).expect("the test waits"));
         told.recv().expect("every trial ends")
@@ -331,16 +405,33 @@ mod tests {
         begin(&mut program);
         assert_eq!(program.next_moment(), None, "the end of the trial is the next occasion");
         assert_eq!(program.judge(Moment(5000), found), ProgramState::Unsettled, "it is tried once at a time");
-        assert_eq!(program.tried(Moment(5000), Ok(())), Ok(()));
+        let fit = || Ok(RunnableProgram::open(Path::new("/bin/sh")).unwrap());
+        assert_eq!((program.tried(Moment(5000), fit()), program.fit().is_some()), (Ok(()), true));
         assert_eq!(program.judge(Moment(5000), found), ProgramState::Replaced);
         begin(&mut program);
         assert_eq!(program.judge(Moment(6000), Some((file(3, 9), true))), ProgramState::Unsettled);
-        assert_eq!(program.tried(Moment(6000), Ok(())), Err(None), "another file is there");
+        assert_eq!(program.tried(Moment(6000), fit()), Err(None), "another file is there");
         assert_eq!(program.next_moment(), Some(Moment(7000)), "which is tried too");
         begin(&mut program);
         assert_eq!(program.judge(Moment(8000), Some((file(1, 9), true))), ProgramState::Same);
-        assert_eq!(program.tried(Moment(8000), Ok(())), Err(None), "the old one is back");
+        assert_eq!(program.tried(Moment(8000), fit()), Err(None), "the old one is back");
         assert_eq!(program.next_moment(), None);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test plays the installer of a program")]
+    fn the_file_that_was_opened_is_executed_when_another_has_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("proctor");
+        fs::copy("/bin/true", &path).unwrap();
+        let program = RunnableProgram::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let ended = |program: &RunnableProgram| try_program(&program.executable(), &[], 10, GRACE, &|| false).unwrap().code;
+        assert_eq!(ended(&program), Some(0), "it is removed");
+        fs::copy("/bin/false", &path).unwrap();
+        assert_eq!((ended(&program), program.path()), (Some(0), path.as_path()));
+        fs::write(&path, "#!/bin/sh\nexit 3\n").unwrap();
+        assert_eq!(ended(&RunnableProgram::open(&path).unwrap()), Some(3), "a script is found by its path");
     }
 
     #[test]

@@ -6,12 +6,12 @@ mod health;
 mod looks;
 mod runs;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::effect::Notice;
-use crate::engine::{Moment, differing_lines};
+use crate::engine::{Moment, busy_lines, differing_lines};
 use crate::event::{Event, OsSignal};
 use crate::project_scheduler::{HostEffect, ProjectScheduler};
 use crate::service::call::{ErrandCall, Reply, answer, from_open_failure, refuse};
@@ -246,6 +246,8 @@ impl ProjectSession {
             trigger: TriggerKind::Start,
             polling: None,
             differing: Vec::new(),
+            busy: Vec::new(),
+            said_busy: BTreeSet::new(),
             asked: None,
         }));
         let mut words = vec![SessionMessage::Say(format!("{project}: watching `{}`", self.root.display()))];
@@ -357,6 +359,13 @@ impl ProjectSession {
                 open.differing = differing_lines(&paths, read_git_index(&self.root, None).paths());
                 return vec![SessionMessage::Say(format!("`{root}`: {}", open.differing.join("; ")))];
             }
+            HostEffect::Show(Notice::Busy { paths }) => {
+                open.busy = busy_lines(&paths, read_git_index(&self.root, None).paths());
+                let is_news = !paths.is_subset(&open.said_busy);
+                open.said_busy.extend(paths);
+                return is_news.then(|| SessionMessage::Say(format!("`{root}`: {}", open.busy.join("; ")))).into_iter().collect();
+            }
+            HostEffect::Show(Notice::NoLongerBusy) => open.busy.clear(),
             HostEffect::Show(Notice::EventsLost(problem)) => {
                 return vec![SessionMessage::Say(format!("`{root}`: {problem}"))];
             }

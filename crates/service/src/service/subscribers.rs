@@ -1,23 +1,27 @@
-//! The clients that receive events (the readers). Each has a bounded queue of its own. A reader that is too slow is
-//! disconnected; its last event says why.
+//! The clients that receive events (the readers). Each has a queue of its own, which is bounded in bytes, and in the time in which the
+//! reader takes nothing from it. A reader that is too slow is disconnected; its last event says why.
 //!
 //! Every event has an id. A client whose connection broke names the last one that it got, and is sent those that came after it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use proctor_api::{EndReasonV1, EventV1};
 use proctor_model::ProjectId;
 use proctor_sandbox::process::clock;
 
-/// The most events that wait for one reader. A reader whose queue would become longer is disconnected.
-const QUEUE: usize = 256;
-/// How many of the last events are kept for clients that connect again. All of them fit into a queue.
+/// The most bytes of events that wait for one reader. A reader whose queue would become longer is disconnected. A count of events would
+/// disconnect readers that keep up: when many projects are saved together, hundreds of events come before any reader has its turn.
+const MOST_BYTES: usize = 1024 * 1024;
+/// A reader that takes none of the events that wait for it is disconnected after so long, in microseconds.
+const PATIENCE: u64 = 10_000_000;
+/// How many of the last events are kept for clients that connect again.
 const KEPT: usize = 128;
 /// The most clients that may receive events at the same time. Further clients are refused.
 const MOST_READERS: usize = 32;
@@ -35,8 +39,33 @@ pub(crate) struct Subscribers {
 
 #[derive(Debug)]
 struct Reader {
-    send: Sender<NumberedEvent>,
+    send: UnboundedSender<(usize, NumberedEvent)>,
+    waiting: Arc<WaitingEvents>,
     end: Arc<OnceLock<EndReasonV1>>,
+}
+
+/// The events that a reader has not taken yet.
+#[derive(Debug, Default)]
+struct WaitingEvents {
+    bytes: AtomicUsize,
+    /// When the reader last took an event, or had none to take, in microseconds of the monotonic clock.
+    progress: AtomicU64,
+}
+
+impl Reader {
+    /// Gives the reader an event, which is `bytes` long. Returns whether the reader is fast enough.
+    fn give(&self, now: u64, bytes: usize, event: NumberedEvent) -> bool {
+        let waiting = self.waiting.bytes.load(Ordering::Relaxed);
+        if waiting == 0 {
+            self.waiting.progress.store(now, Ordering::Relaxed);
+        }
+        let stands_still = now.saturating_sub(self.waiting.progress.load(Ordering::Relaxed)) > PATIENCE;
+        let is_fast = !stands_still && waiting.saturating_add(bytes) <= MOST_BYTES;
+        if is_fast {
+            self.waiting.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        is_fast && self.send.send((bytes, event)).is_ok()
+    }
 }
 
 /// An event with its id.
@@ -50,7 +79,8 @@ pub(crate) struct NumberedEvent {
 /// The events for one reader, followed by the reason why they end.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    events: Receiver<NumberedEvent>,
+    events: UnboundedReceiver<(usize, NumberedEvent)>,
+    waiting: Arc<WaitingEvents>,
     end: Option<Arc<OnceLock<EndReasonV1>>>,
 }
 
@@ -72,13 +102,14 @@ impl Subscribers {
         if self.readers.len() >= MOST_READERS {
             return None;
         }
-        let (send, events) = channel(QUEUE);
-        let end = Arc::new(OnceLock::new());
+        let (send, events) = unbounded_channel();
+        let (end, waiting) = (Arc::new(OnceLock::new()), Arc::new(WaitingEvents::default()));
+        let reader = Reader { send, waiting: Arc::clone(&waiting), end: Arc::clone(&end) };
         for event in after.map_or_else(|| self.under_way(), |after| self.since(after)) {
-            let _fits = send.try_send(event);
+            let _fits = reader.give(clock::monotonic_microseconds(), length_of(&event.event), event);
         }
-        self.readers.push(Reader { send, end: Arc::clone(&end) });
-        Some(Subscription { events, end: Some(end) })
+        self.readers.push(reader);
+        Some(Subscription { events, waiting, end: Some(end) })
     }
 
     /// Returns whether anybody receives events.
@@ -130,16 +161,21 @@ impl Subscribers {
         runs.into_values().flatten().map(|event| NumberedEvent { id: None, event: event.clone() }).collect()
     }
 
-    /// Sends an event to all readers. A reader whose queue is full is disconnected.
+    /// Sends an event to all readers. A reader that is too slow is disconnected.
     pub(crate) fn tell(&mut self, event: &EventV1) {
+        self.tell_at(clock::monotonic_microseconds(), event);
+    }
+
+    fn tell_at(&mut self, now: u64, event: &EventV1) {
         self.count += 1;
         let numbered = NumberedEvent { id: Some(format!("{}-{}", self.service, self.count)), event: event.clone() };
+        let bytes = length_of(event);
         self.readers.retain(|reader| {
-            let told = reader.send.try_send(numbered.clone());
-            if told.is_err() {
+            let is_told = reader.give(now, bytes, numbered.clone());
+            if !is_told {
                 let _said = reader.end.set(EndReasonV1::SlowReader);
             }
-            told.is_ok()
+            is_told
         });
         if self.kept.len() == KEPT {
             self.kept.pop_front();
@@ -151,8 +187,9 @@ impl Subscribers {
     /// does not get it.
     pub(super) fn tell_in_passing(&mut self, event: &EventV1) {
         let passing = NumberedEvent { id: None, event: event.clone() };
-        for reader in self.readers.iter().filter(|reader| reader.send.capacity() > QUEUE / 2) {
-            let _gone_or_full = reader.send.try_send(passing.clone());
+        let is_free = |reader: &&Reader| reader.waiting.bytes.load(Ordering::Relaxed) <= MOST_BYTES / 2;
+        for reader in self.readers.iter().filter(is_free) {
+            let _gone_or_full = reader.give(clock::monotonic_microseconds(), length_of(event), passing.clone());
         }
     }
 
@@ -173,9 +210,19 @@ impl Stream for Subscription {
                 let end = self.end.take().and_then(|end| end.get().copied());
                 Poll::Ready(end.map(|reason| NumberedEvent { id: None, event: EventV1::End { reason } }))
             }
-            event @ (Poll::Ready(Some(_)) | Poll::Pending) => event,
+            Poll::Ready(Some((bytes, event))) => {
+                self.waiting.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                self.waiting.progress.store(clock::monotonic_microseconds(), Ordering::Relaxed);
+                Poll::Ready(Some(event))
+            }
+            Poll::Pending => Poll::Pending,
         }
     }
+}
+
+/// Returns how many bytes an event takes as it is sent, without its id.
+fn length_of(event: &EventV1) -> usize {
+    serde_json::to_string(event).map_or(0, |text| text.len())
 }
 
 #[cfg(test)]
@@ -202,13 +249,14 @@ mod tests {
         let mut subscribers = Subscribers::default();
         let (mut slow, mut fast) = (subscribers.add(None).unwrap(), subscribers.add(None).unwrap());
         let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
-        for _ in 0..=QUEUE {
+        let room = MOST_BYTES / length_of(&event);
+        for _ in 0..=room {
             subscribers.tell(&event);
             assert_eq!(read(&mut fast), [Some(event.clone())]);
         }
         let all = read(&mut slow);
-        assert_eq!(all.len(), QUEUE + 2);
-        assert_eq!(all[QUEUE], Some(EventV1::End { reason: EndReasonV1::SlowReader }));
+        assert_eq!(all.len(), room + 2);
+        assert_eq!(all[room], Some(EventV1::End { reason: EndReasonV1::SlowReader }));
         subscribers.end();
         assert_eq!(read(&mut fast), [Some(EventV1::End { reason: EndReasonV1::Stopping }), None]);
     }
@@ -218,15 +266,34 @@ mod tests {
         let mut subscribers = Subscribers::default();
         let mut slow = subscribers.add(None).unwrap();
         let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
-        for _ in 0..QUEUE {
+        let half = MOST_BYTES / 2 / length_of(&event) + 1;
+        for _ in 0..half * 2 {
             subscribers.tell_in_passing(&event);
         }
         subscribers.tell(&event);
-        assert_eq!(read(&mut slow).len(), QUEUE / 2 + 1);
+        assert_eq!(read(&mut slow).len(), half + 1);
         assert_eq!((subscribers.kept.len(), subscribers.count), (1, 1));
         assert!(subscribers.are_there());
         drop(slow);
         assert!(!subscribers.are_there());
+    }
+
+    #[test]
+    fn a_reader_has_so_much_time_for_what_waits_and_a_burst_disconnects_nobody_who_reads() {
+        let mut subscribers = Subscribers::default();
+        let (mut hung, mut reading) = (subscribers.add(None).unwrap(), subscribers.add(None).unwrap());
+        let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
+        let now = clock::monotonic_microseconds();
+        for _ in 0..5000 {
+            subscribers.tell_at(now, &event);
+        }
+        assert_eq!(read(&mut reading).len(), 5000);
+        subscribers.tell_at(now + PATIENCE, &event);
+        assert_eq!(subscribers.readers.len(), 2, "it has had no more time than it may");
+        assert_eq!(read(&mut reading).len(), 1);
+        subscribers.tell_at(now + PATIENCE + 1, &event);
+        assert_eq!(read(&mut hung).last(), Some(&None));
+        assert_eq!((subscribers.readers.len(), read(&mut reading).len()), (1, 1));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The service starts its own program anew when the file was replaced: no further run begins, the runs under way end, and then the
-//! new program takes the place of this process. Before that the new program is run once, because nothing is left to go on if it fails.
+//! new program takes the place of this process. Before that the new program is run once, because nothing is left to go on if it fails. The
+//! file that ran is kept open, and is the one that is started, whatever has its name then.
 //! What was saved meanwhile is judged by the new one. If a run takes long, other projects are judged by the old one meanwhile.
 
 use std::time::Duration;
@@ -8,7 +9,7 @@ use crate::engine::Moment;
 use crate::service::call::Call;
 use crate::service::host::calls::stopping;
 use crate::service::host::{ServiceEnd, ServiceHost, ServiceStep};
-use crate::service::program::ProgramState;
+use crate::service::program::{ProgramState, TrialOutcome};
 
 /// How long no run begins while those under way are waited for. Then runs begin for as long again.
 const HOLDING: Duration = Duration::from_secs(60);
@@ -24,7 +25,7 @@ impl ServiceHost {
     }
 
     /// Takes the outcome of the trial of the new program. If it runs, no further run begins; if not, this one goes on.
-    pub(super) fn own_program_tried(&mut self, now: Moment, outcome: Result<(), String>) {
+    pub(super) fn own_program_tried(&mut self, now: Moment, outcome: TrialOutcome) {
         let tried = self.program.tried(now, outcome);
         let path = self.program.path().display().to_string();
         if let Err(Some(why)) = &tried {
@@ -60,8 +61,8 @@ impl ServiceHost {
                 }
                 self.step = ServiceStep::LettingRunsEnd { turn: now.plus(HOLDING), are_held: !are_held };
             }
-        } else {
-            self.step = ServiceStep::Ending(ServiceEnd::Renew(self.program.path().to_owned()));
+        } else if let Some(program) = self.program.fit().cloned() {
+            self.step = ServiceStep::Ending(ServiceEnd::Renew(program));
             self.manager.reloading();
             let why = stopping();
             self.each(|served| served.end(now, &why));

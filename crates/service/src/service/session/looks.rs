@@ -85,7 +85,7 @@ impl ProjectSession {
         let mut words = self.healed(over);
         let Stage::Open(open) = &mut self.stage else { return words };
         let outcome = self.waiters.looked(ticket, step, planned);
-        let problems = standing.problems.iter().chain(&open.polling).chain(&open.differing).cloned().collect();
+        let problems = [standing.problems, open.problems()].concat();
         let standing = ProjectStatus { problems, ..standing };
         outcome.due.into_iter().for_each(|due| answer(due, &standing, self.health.problem()));
         if outcome.need == WaiterNeed::LookLater {
@@ -237,7 +237,7 @@ impl ProjectSession {
             // The project's health says why.
             Stage::Closed { why, .. } if matches!(why.reason, OpenFailureKind::OwnFault(_)) => (Approval::Approved, Vec::new()),
             Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
-            Stage::Open(open) => (Approval::Approved, open.polling.iter().chain(&open.differing).cloned().collect()),
+            Stage::Open(open) => (Approval::Approved, open.problems()),
             Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
         };
         let standing = archive.last_known_status(self.id.as_ref(), &self.root, approval, &wanted, activity);

@@ -125,6 +125,8 @@ impl ProjectSession {
             Ok(RunOutcome::Withdrawn) => Vec::new(),
             // Nobody asked for the comparison, so nobody is told that it has found nothing.
             Ok(RunOutcome::Unchanged | RunOutcome::Untriggered) if open.scheduler.is_sweeping() => Vec::new(),
+            // Nothing was run, which is no news for the log.
+            Ok(RunOutcome::Unchanged | RunOutcome::Untriggered) => vec![SessionMessage::Tell(announcement.event())],
             Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
         words.extend(self.notify.clone().zip(asked).map(|(name, asked)| SessionMessage::NotifyPerson { name, asked }));
