@@ -293,7 +293,7 @@ fn a_claim_about_tests_is_not_refuted_by_a_linter_or_a_flaky_test() {
 
 #[test]
 fn a_failure_that_is_older_than_the_turn_is_not_new_even_if_it_was_not_listed() {
-    let state = prompted(&green("a"));
+    let state = prompted(&with_total(red("a", &["test_1"]), 40));
     let old = FailingItem { failing_since: Some(time(5)), ..item("test_old") };
     assert_eq!(blocked(&stop(&state, "Done.", &judged("b", HookJudgement::Failed, vec![old.clone()]))), None);
     let new = FailingItem { failing_since: Some(time(15)), ..item("test_new") };
