@@ -314,7 +314,7 @@ impl WorkerState {
             OverallResult::Passed => ("passed", Vec::new()),
             OverallResult::Failed => ("failed", checks()),
         };
-        let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None };
+        let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None, attested: None };
         let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
         let note = format!("these files {word} before, so nothing was run: {words}");
         let _gone = (self.report)(WorkerReport::Progress(Progress::Note(note)));
