@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 
 use crate::common::{Output, Project, fake_tool, poll, python_attestations, python_plain};
 
-const CHECKS: &str = "[[check]]\nname = \"says\"\ncommand = \"fake-tool --stdout said\"\n\
+pub(crate) const CHECKS: &str = "[[check]]\nname = \"says\"\ncommand = \"fake-tool --stdout said\"\n\
     [[check]]\nname = \"there\"\ncommand = [\"cat\", \"proctor.toml\"]\n";
-const SIGNERS: &str = "[gate]\nsigners = \"allowed_signers\"\n";
-const NOTES: &str = "refs/notes/proctor-attest";
-const FETCH: &str = "+refs/notes/proctor-attest:refs/notes/proctor-attest-fetched";
+pub(crate) const SIGNERS: &str = "[gate]\nsigners = \"allowed_signers\"\n";
+pub(crate) const NOTES: &str = "refs/notes/proctor-attest";
+pub(crate) const FETCH: &str = "+refs/notes/proctor-attest:refs/notes/proctor-attest-fetched";
 
 /// Reads statements as strictly as their definitions allow: a key that is not in them is an error.
 const STRICT: &str = r#"
@@ -51,28 +51,28 @@ for line in filter(str.strip, open(sys.argv[1], encoding="utf-8")):
 "#;
 
 #[track_caller]
-fn git(project: &Project, arguments: &[&str]) -> Output {
+pub(crate) fn git(project: &Project, arguments: &[&str]) -> Output {
     run_git(project, arguments).success()
 }
 
-fn run_git<'p>(project: &'p Project, arguments: &[&str]) -> crate::common::Invocation<'p> {
+pub(crate) fn run_git<'p>(project: &'p Project, arguments: &[&str]) -> crate::common::Invocation<'p> {
     let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
     project.command(Path::new("git"), identity.iter().chain(arguments))
 }
 
-fn commit(project: &Project, file: &str, text: &str) {
+pub(crate) fn commit(project: &Project, file: &str, text: &str) {
     project.save(file, text);
     git(project, &["add", "."]);
     git(project, &["commit", "--quiet", "-m", "a change"]);
 }
 
-fn path_text(path: &Path) -> String {
+pub(crate) fn path_text(path: &Path) -> String {
     path.to_str().expect("a temporary path is text").to_owned()
 }
 
 /// Makes a repository with the checks, whose trusted branch names the store's own key as a signer. Its commit was run, and is in the bare
 /// repository `origin` too.
-fn tested(checks: &str) -> (Project, String) {
+pub(crate) fn tested(checks: &str) -> (Project, String) {
     // Without isolation the world is open, which the trusted commit has to accept.
     let world = if checks.contains("mode = \"off\"") { "world = \"open\"\n" } else { "" };
     let project = Project::new().with_program(fake_tool()).toml(&format!("{checks}{SIGNERS}{world}"));
@@ -90,7 +90,7 @@ fn tested(checks: &str) -> (Project, String) {
     (project, origin)
 }
 
-fn clone_of(origin: &str) -> Project {
+pub(crate) fn clone_of(origin: &str) -> Project {
     let project = Project::new().with_program(fake_tool());
     git(&project, &["clone", "--quiet", origin, "."]);
     project
@@ -100,12 +100,12 @@ fn tree_of(project: &Project) -> String {
     git(project, &["rev-parse", "HEAD^{tree}"]).stdout.trim().to_owned()
 }
 
-fn note_of(project: &Project) -> String {
+pub(crate) fn note_of(project: &Project) -> String {
     git(project, &["notes", "--ref", NOTES, "show", &tree_of(project)]).stdout
 }
 
 /// Replaces the note of the tree that is checked out.
-fn put_note(project: &Project, text: &[u8]) {
+pub(crate) fn put_note(project: &Project, text: &[u8]) {
     let path = project.shared("note");
     fs::write(&path, text).expect("it is ours");
     let blob = git(project, &["hash-object", "-w", &path_text(&path)]).stdout;
@@ -113,7 +113,7 @@ fn put_note(project: &Project, text: &[u8]) {
 }
 
 #[track_caller]
-fn gate_with(project: &Project, arguments: &[&str], status: i32) -> Value {
+pub(crate) fn gate_with(project: &Project, arguments: &[&str], status: i32) -> Value {
     let all = ["gate", "--from-notes", "--json"].iter().chain(arguments);
     project.proctor(all).status(status).json()
 }
@@ -124,7 +124,7 @@ fn gate(project: &Project, status: i32) -> Value {
 }
 
 /// Returns the words of the attestations that were refused.
-fn words(document: &Value) -> Vec<&str> {
+pub(crate) fn words(document: &Value) -> Vec<&str> {
     let refused = document["refusedAttestations"].as_array().expect("a list");
     refused.iter().map(|one| one["word"].as_str().expect("a word")).collect()
 }

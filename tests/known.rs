@@ -18,8 +18,8 @@ const LONG: Duration = Duration::from_secs(60);
 const BY_VARIABLE: &str = "[environment]\npass_environment = [\"LIGHT\"]\n[[check]]\nname = \"light\"\ncommand = [\"sh\", \"-c\", \"test \\\"$LIGHT\\\" != red\"]\n";
 
 /// Settings of a check whose program is installed in the project, if there is one.
-const INSTALLED: &str = "[[check]]\nname = \"tool\"\ncommand = [\"sh\", \"check.sh\"]\n";
-const CHECK: &str = "if test -e .venv/bin/tool; then exec .venv/bin/tool; fi\n";
+pub(crate) const INSTALLED: &str = "[[check]]\nname = \"tool\"\ncommand = [\"sh\", \"check.sh\"]\n";
+pub(crate) const CHECK: &str = "if test -e .venv/bin/tool; then exec .venv/bin/tool; fi\n";
 
 /// Adds a worktree of the same commit.
 fn second_worktree(project: &Project) -> String {
@@ -50,7 +50,7 @@ fn runs(project: &Project, worktree: &str) -> usize {
 }
 
 /// Makes a virtual environment with a tool, as an installer does: the tool's script names the interpreter in it.
-fn install(root: &Path) -> PathBuf {
+pub(crate) fn install(root: &Path) -> PathBuf {
     let environment = root.join(".venv");
     fs::create_dir_all(environment.join("bin")).expect("it is ours");
     fs::write(environment.join("pyvenv.cfg"), format!("command = python -m venv {}\n", environment.display())).expect("ours");
@@ -129,7 +129,10 @@ fn run_takes_what_is_known_if_it_is_asked_to_and_runs_otherwise() {
     project.proctor(["run"]).success();
     let other = second_worktree(&project);
     let known = project.proctor(["run", "--known", &other]).success().stdout;
-    assert!(known.contains("good") && known.contains("there") && known.contains("known from "), "{known}");
+    for check in ["good", "there", "PASSED"] {
+        let line = known.lines().find(|line| line.contains(check));
+        assert!(line.is_some_and(|line| line.contains(" · known from ../")), "{check}: {known}");
+    }
     let report = project.proctor(["run", "--known", "--json", &other]).success();
     assert!(report.stderr.contains("nothing was run; this report is known from "), "{}", report.stderr);
     assert_eq!(runs(&project, &other), 0, "nothing was run");

@@ -92,6 +92,7 @@ mod run;
 mod schemas;
 mod seed_004;
 mod service;
+mod share;
 mod signals;
 mod signatures;
 mod snapshot_kills;

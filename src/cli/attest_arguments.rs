@@ -18,7 +18,7 @@ use clap::Args;
 ///
 /// Examples:
 ///   proctor attest --dry-run
-///   proctor attest && git push origin refs/notes/proctor-attest
+///   proctor attest --push
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct AttestOptions {
@@ -31,6 +31,15 @@ pub(crate) struct AttestOptions {
     /// Write the signed statements to this new file too, as one JSON document
     #[arg(long, value_name = "FILE")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Write what `actions/attest` takes into this new directory: `commit.txt` as the subject, and `predicate.json`
+    #[arg(long, value_name = "DIR", conflicts_with = "dry_run")]
+    pub(crate) in_toto: Option<PathBuf>,
+    /// Push the notes to the remote repository that `git` of `[share]` names, which a person approved
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) push: bool,
+    /// Fetch the notes of others from there, and do nothing else
+    #[arg(long, conflicts_with_all = ["dry_run", "push", "bundle", "in_toto", "accept_changes", "revision"])]
+    pub(crate) fetch: bool,
     /// Accept, as a person whose key the trusted commit names, that the commit asks for less than the trusted one
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) accept_changes: bool,

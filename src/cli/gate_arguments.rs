@@ -59,6 +59,9 @@ pub(crate) struct GateOptions {
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,
+    /// In GitHub Actions: annotate each failure, and what keeps the commit from being proved
+    #[arg(long, conflicts_with_all = ["install", "uninstall", "pushed", "json"])]
+    pub(crate) github: bool,
     /// Print the answer as one JSON document
     #[arg(long)]
     pub(crate) json: bool,

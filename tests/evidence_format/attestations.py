@@ -26,8 +26,11 @@ def claim(statement, key):
     known(predicate["result"] in ("PASSED", "WARNED", "FAILED") and (predicate["result"] == "FAILED" or bool(predicate["warnedTests"]) == (predicate["result"] == "WARNED")))
     known(configuration["name"] == "report" and HEX.fullmatch(configuration["digest"]["sha256"]))
     noted, names = configuration["annotations"], []
-    keys(noted, "checks exit format key plan run task"), origin(noted["run"]), matches(TASK, noted["task"])
+    keys(noted, "checks exit format key plan run task", ["environment", "flipped"]), origin(noted["run"]), matches(TASK, noted["task"])
     known(noted["format"] == "proctor-attestation-v1" and (noted["plan"] is None or HEX.fullmatch(noted["plan"])))
+    told = noted.get("environment", {"installed": {}, "programs": []})
+    keys(told, "installed programs")
+    for digest in [*told["programs"], *told["installed"].values()]: matches(HEX, digest)
     for check in noted["checks"]:
         keys(check, "name result", ["reusedFrom"]), names.append(check["name"])
         known(check["result"] in ("passed", "warned", "allowed", "failed", "not-run"))

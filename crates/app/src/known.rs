@@ -1,14 +1,18 @@
 //! What is known of a project's present files without a run: the verdict of a run that judged just them.
 
+mod attested;
+
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
+pub(crate) use crate::known::attested::{add_attested, may_be_attested};
 use crate::project::opening;
-use crate::status::stand;
+use crate::status::stand_with_attested;
 use crate::work_trees::register_linked_work_tree;
 use proctor_evidence::report::ExecutionReportV2;
-use proctor_model::{CommandExit, Freshness, TaskId};
+use proctor_model::{CommandExit, Freshness, TaskId, TreeDigest};
+use proctor_sandbox::process::clock;
 
 /// A verdict that holds for the present files.
 #[derive(Debug)]
@@ -25,6 +29,12 @@ pub struct KnownReport {
 #[derive(Debug)]
 pub enum KnownOutcome {
     Known(Box<KnownReport>),
+    /// Another store's run, which a trusted key attested. There is no report of it here.
+    Attested {
+        /// Where it comes from, for people: `attested by ci-key, 3 min ago`.
+        source: String,
+        tree: Option<TreeDigest>,
+    },
     /// Nothing, and why not, one line for each reason.
     Unknown(Vec<String>),
 }
@@ -37,7 +47,7 @@ pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Res
     register_linked_work_tree(environment, root)?;
     let failed = |error| from_run_error(&error);
     let mut archive = opening::open_archive(environment)?;
-    let standing = stand(environment, &mut archive, root, std::slice::from_ref(task))?;
+    let standing = stand_with_attested(environment, &mut archive, root, std::slice::from_ref(task))?;
     let Some(status) = standing.of(task) else { return Ok(KnownOutcome::Unknown(vec![format!("there is no task {task}")])) };
     let Freshness::Fresh { exit, .. } = status.freshness else {
         let why = match status.not_known.as_slice() {
@@ -46,10 +56,14 @@ pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Res
         };
         return Ok(KnownOutcome::Unknown(why));
     };
+    let here = root.display().to_string();
+    if let Some(known) = status.known.as_ref().filter(|known| known.attested.is_some()) {
+        return Ok(KnownOutcome::Attested { source: known.words_at(&here, clock::now()), tree: status.tree });
+    }
     let gone = || KnownOutcome::Unknown(vec!["the run that judged these files is not stored any more".to_owned()]);
     let Some(verdict) = &status.verdict else { return Ok(gone()) };
     let elsewhere = status.known.as_ref().and_then(|known| known.root.as_ref()).map(PathBuf::from);
-    let source = status.known.as_ref().map(|known| known.words(&root.display().to_string()));
+    let source = status.known.as_ref().map(|known| known.words(&here));
     let source = source.unwrap_or_else(|| format!("known from run {}", verdict.run_id.number()));
     let project = archive.find_project(elsewhere.as_deref().unwrap_or(root)).map_err(failed)?;
     let Some(project) = project else { return Ok(gone()) };

@@ -22,6 +22,7 @@ pub mod refusals;
 pub mod request;
 pub mod run;
 pub mod serving;
+pub mod share;
 pub mod status;
 pub mod turn;
 pub mod wait;

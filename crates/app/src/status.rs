@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::gate::is_checkout;
+use crate::known::{add_attested, may_be_attested};
 use crate::project::opening;
 use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
 use crate::work_trees::register_linked_work_tree;
-use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, StatusV1, failure_names};
+use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, StateV1, StatusV1, TaskStatusV1, failure_names};
 use proctor_model::{ProjectStatus, Serving, TaskId};
 use proctor_project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
 use proctor_sandbox::process::clock;
@@ -43,7 +44,10 @@ pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&Ta
     for root in roots {
         let shown = root.display().to_string();
         let looked = match answered.iter().position(|project| project.root == shown) {
-            Some(position) => Ok(narrow_to_task(environment, answered.swap_remove(position), task)),
+            Some(position) => {
+                let project = narrow_to_task(environment, answered.swap_remove(position), task);
+                Ok(attested_instead(environment, &root, task, &project).unwrap_or(project))
+            }
             None => look(environment, &root, task),
         };
         match looked {
@@ -81,6 +85,26 @@ fn narrow_to_task(environment: &Environment, project: ProjectStatusV1, task: Opt
     }
 }
 
+/// Returns how the project stands by what others attested, where the service has no fresh verdict of the task: it takes no time for that.
+pub(crate) fn attested_instead(
+    environment: &Environment,
+    root: &Path,
+    task: Option<&TaskId>,
+    project: &ProjectStatusV1,
+) -> Option<ProjectStatusV1> {
+    let waits = |state| matches!(state, StateV1::NoVerdict | StateV1::Stale | StateV1::Queued);
+    if !project.tasks.iter().any(|task| waits(task.state)) {
+        return None;
+    }
+    let mut archive = opening::open_archive(environment).ok()?;
+    if !may_be_attested(environment, &mut archive, root) {
+        return None;
+    }
+    let is_attested = |task: &TaskStatusV1| task.known.as_ref().is_some_and(|known| known.attested.is_some());
+    // What cannot be read here leaves the service's answer.
+    look(environment, root, task).ok().filter(|found| found.tasks.iter().any(is_attested))
+}
+
 /// Keeps only the task that the command line names; keeps all tasks if it names none.
 fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
     if let Some(task) = task {
@@ -91,7 +115,8 @@ fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 
 
 fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result<ProjectStatusV1, CommandError> {
     let read = |archive: &mut StoreReader| {
-        let standing = stand(environment, archive, root, task.map(std::slice::from_ref).unwrap_or_default())?;
+        let wanted = task.map(std::slice::from_ref).unwrap_or_default();
+        let standing = stand_with_attested(environment, archive, root, wanted)?;
         let serving = match &standing.project {
             Some(project) => archive.serving(project).map_err(|error| from_run_error(&error))?,
             None => Serving::NotServed,
@@ -103,6 +128,21 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
     Ok(if full.is_some() { project.with_health(full.as_ref()) } else { project })
 }
 
+/// Does what [`stand`] says, and takes runs that trusted keys attested, where nothing else is known of the present files.
+///
+/// # Errors
+/// When the project or the store cannot be read.
+pub(crate) fn stand_with_attested(
+    environment: &Environment,
+    archive: &mut StoreReader,
+    root: &Path,
+    wanted: &[TaskId],
+) -> Result<ProjectStatus, CommandError> {
+    stand_and(environment, archive, (root, wanted), |archive, described, status| {
+        add_attested(environment, archive, (root, described), status);
+    })
+}
+
 /// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`.
 ///
 /// # Errors
@@ -112,6 +152,15 @@ pub fn stand(
     archive: &mut StoreReader,
     root: &Path,
     wanted: &[TaskId],
+) -> Result<ProjectStatus, CommandError> {
+    stand_and(environment, archive, (root, wanted), |_, _, _| ())
+}
+
+fn stand_and(
+    environment: &Environment,
+    archive: &mut StoreReader,
+    (root, wanted): (&Path, &[TaskId]),
+    add: impl FnOnce(&mut StoreReader, &DescribedProject<'_>, &mut ProjectStatus),
 ) -> Result<ProjectStatus, CommandError> {
     let read = setup::describe(environment, root).and_then(|(mut configuration, plan)| {
         configuration.specification.set(environment.values());
@@ -126,7 +175,11 @@ pub fn stand(
         }
         Err(_) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems: &problems, readable: None }),
     };
-    archive.project_status(root, described, wanted).map_err(|error| from_run_error(&error))
+    let mut status = archive.project_status(root, described, wanted).map_err(|error| from_run_error(&error))?;
+    if let Ok(described) = &described {
+        add(archive, described, &mut status);
+    }
+    Ok(status)
 }
 
 /// Adds what failed to the verdicts that lack it. The store is opened only where a verdict has failures; where it cannot be, each of

@@ -48,7 +48,7 @@ fn of_line(run: &EditorRun, line: usize, tests: &[&EditorTest], age: VerdictAge,
         VerdictAge::Outdated => ", before the last change",
     };
     let Some(shown) = failures.first().copied().or_else(|| tests.first()) else { return Vec::new() };
-    let mut lenses = vec![lens(format!("{word} {}{before}", age_of(run.ended, now)), SHOW_LOG, shown.action_id.as_str())];
+    let mut lenses = vec![lens(format!("{word} {}{before}", run.ended.age_at(now)), SHOW_LOG, shown.action_id.as_str())];
     if let Some(command) = &shown.rerun {
         lenses.push(lens("run alone".to_owned(), RUN_ALONE, command));
     }
@@ -56,17 +56,6 @@ fn of_line(run: &EditorRun, line: usize, tests: &[&EditorTest], age: VerdictAge,
         lenses.push(lens(format!("flaky {failed} of {all}"), SHOW_LOG, shown.action_id.as_str()));
     }
     lenses
-}
-
-/// Returns how long ago something was, in the largest unit that fits.
-fn age_of(then: Timestamp, now: Timestamp) -> String {
-    let seconds = (now.as_millis() - then.as_millis()).max(0) / 1000;
-    match seconds {
-        0..60 => format!("{seconds} s ago"),
-        60..3600 => format!("{} min ago", seconds / 60),
-        3600..86_400 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
 }
 
 /// Returns the line in which a test begins: the first that defines a function of its name, or has its name between quotes, behind those that
@@ -158,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_age_has_the_unit_that_fits() {
-        let age = |seconds: i64| age_of(Timestamp::from_millis(0), Timestamp::from_millis(seconds * 1000));
+        let age = |seconds: i64| Timestamp::from_millis(0).age_at(Timestamp::from_millis(seconds * 1000));
         assert_eq!(
             [age(-5), age(59), age(61), age(7200), age(180_000)].join(", "),
             "0 s ago, 59 s ago, 1 min ago, 2 h ago, 2 days ago"

@@ -4,7 +4,7 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::RunId;
+use crate::{RunId, Timestamp};
 
 /// Another run than the task's last one, which judged the present content by the present plan, in an environment like the present one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,20 @@ pub struct KnownFrom {
     /// On what it rests beside equal content; `None` if the environments are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<KnownCondition>,
+    /// Who signed that the run passed; `None` for a run of this store. Of an attested run this store has no report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attested: Option<AttestedBy>,
+}
+
+/// Who attested a run in another store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AttestedBy {
+    /// The name of the key's owner in the file of signers.
+    pub name: String,
+    /// When the run's last process had ended.
+    pub ended: Timestamp,
 }
 
 /// On what a known verdict rests where the environments could not be compared.
@@ -27,16 +41,32 @@ pub struct KnownFrom {
 pub enum KnownCondition {
     /// No packages are installed in this checkout. Lock files, tools and platform are equal.
     EqualLockFiles,
+    /// Another store's run. Lock files, installed packages, programs and platform are equal; the machine is another one.
+    EqualTools,
 }
 
 impl KnownFrom {
     /// Returns where the verdict comes from, for people: `known from ../main, run 31`. `here` is the project's own root.
     pub fn words(&self, here: &str) -> String {
+        self.words_with_age(here, None)
+    }
+
+    /// Returns the same with how long ago an attested run ended: `attested by ci-key, 3 min ago`.
+    pub fn words_at(&self, here: &str, now: Timestamp) -> String {
+        self.words_with_age(here, Some(now))
+    }
+
+    fn words_with_age(&self, here: &str, now: Option<Timestamp>) -> String {
         let from = self.root.as_ref().map(|root| format!("{}, ", relative(Path::new(root), Path::new(here)))).unwrap_or_default();
         let condition = match self.condition {
             Some(KnownCondition::EqualLockFiles) => ", by equal lock files: nothing is installed here",
+            Some(KnownCondition::EqualTools) => ", by equal lock files, tools and platform",
             None => "",
         };
+        if let Some(AttestedBy { name, ended }) = &self.attested {
+            let age = now.map(|now| format!(", {}", ended.age_at(now))).unwrap_or_default();
+            return format!("attested by {name}{age}{condition}");
+        }
         format!("known from {from}run {}{condition}", self.run.number())
     }
 }
@@ -61,7 +91,8 @@ mod tests {
     #[test]
     fn a_neighbour_is_named_from_here_and_what_is_far_by_its_whole_path() {
         let run = RunId::new(Timestamp::from_millis(0), 31);
-        let known = |root: Option<&str>| KnownFrom { run: run.clone(), root: root.map(str::to_owned), condition: None };
+        let known =
+            |root: Option<&str>| KnownFrom { run: run.clone(), root: root.map(str::to_owned), condition: None, attested: None };
         let words = |root| known(root).words("/home/a/shop-fix");
         assert_eq!(words(None), "known from run 31");
         assert_eq!(words(Some("/home/a/shop")), "known from ../shop, run 31");
@@ -70,5 +101,9 @@ mod tests {
         let condition = Some(KnownCondition::EqualLockFiles);
         let words = KnownFrom { condition, ..known(None) }.words("/a");
         assert_eq!(words, "known from run 31, by equal lock files: nothing is installed here");
+        let attested = AttestedBy { name: "ci-key".to_owned(), ended: Timestamp::from_millis(0) };
+        let known = KnownFrom { condition: Some(KnownCondition::EqualTools), attested: Some(attested), ..known(None) };
+        let words = known.words_at("/a", Timestamp::from_millis(180_000));
+        assert_eq!(words, "attested by ci-key, 3 min ago, by equal lock files, tools and platform");
     }
 }

@@ -123,7 +123,7 @@ pub use isolation::{
     SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
-pub use known::{KnownCondition, KnownFrom};
+pub use known::{AttestedBy, KnownCondition, KnownFrom};
 pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, ProgramEnding, ProgramRecord,

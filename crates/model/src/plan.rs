@@ -74,6 +74,9 @@ pub enum Reuse {
     Watch,
     /// Every run may take over an earlier result, except when the check is selected by name.
     Always,
+    /// As `Watch`. Where every check says so, a requested run also takes a verdict that is known of just the present files, from a run
+    /// of this store or one that a trusted key attested.
+    Attested,
 }
 
 /// The order in which the checks of a run are carried out.

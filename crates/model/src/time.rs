@@ -23,6 +23,17 @@ impl Timestamp {
         Self(millis)
     }
 
+    /// Returns how long before `now` it was, in the largest unit that fits: `3 min ago`. What is still to come is `0 s ago`.
+    pub fn age_at(self, now: Self) -> String {
+        let seconds = (now.0 - self.0).max(0) / 1000;
+        match seconds {
+            0..60 => format!("{seconds} s ago"),
+            60..3600 => format!("{} min ago", seconds / 60),
+            3600..86_400 => format!("{} h ago", seconds / 3600),
+            _ => format!("{} days ago", seconds / 86_400),
+        }
+    }
+
     pub fn as_millis(self) -> i64 {
         self.0
     }

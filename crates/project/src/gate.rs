@@ -16,7 +16,8 @@ use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNam
 use proctor_index::{IndexedProject, StoreIndex};
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
-    JudgedSettings, OverallStatus, Plan, ProjectId, RuleChange, RunId, RunLine, RunRecord, Sequence, TreeDigest, TreePath,
+    JudgedSettings, OverallStatus, Plan, ProjectId, RuleChange, RunId, RunLine, RunRecord, Sequence, SettingValue, TreeDigest,
+    TreePath,
 };
 use proctor_plan::spec::plan_digest;
 
@@ -264,6 +265,26 @@ impl StoreReader {
         let signers = terms.as_ref().map(|terms| terms.approval.signers.as_slice()).unwrap_or_default();
         let settings = terms.as_ref().and_then(|terms| terms.settings.as_ref());
         Ok(FollowedCommit::find(repository, (settings, signers), allowed))
+    }
+
+    /// Returns whether a setting of the project at `root` has this text because a person approved it, or the user's own configuration
+    /// allows it.
+    ///
+    /// # Errors
+    /// When the ledger or the index cannot be read.
+    pub fn is_setting_approved(
+        &mut self,
+        root: &Path,
+        (key, text): (&str, &str),
+        allowed: &JudgedSettings,
+    ) -> Result<bool, ProjectError> {
+        let has = |settings: &JudgedSettings| settings.values.get(key) == Some(&SettingValue::Text(text.to_owned()));
+        if has(allowed) {
+            return Ok(true);
+        }
+        let Some(project) = self.find_project(root)? else { return Ok(false) };
+        let approved = self.index.approved_settings(&project).map_err(ProjectError::Index)?;
+        Ok(approved.and_then(|held| held.terms.settings).is_some_and(|settings| has(&settings)))
     }
 
     /// Returns in words where the rules of a plan are not those that were approved for a project, nor those of the followed commit;

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::error::ProjectError;
+use crate::known::{components, told_environment};
 use crate::store_reader::StoreReader;
-use proctor_evidence::{KeyRing, KnownKey, LedgerLookup, NamedTests, PublicKey, named_tests, read_key_ring};
+use proctor_evidence::{ClaimedEnvironment, KeyRing, KnownKey, LedgerLookup, NamedTests, PublicKey, named_tests, read_key_ring};
 use proctor_model::{AllowedSigner, ClaimSigner, Digest, GateClaim, ProjectId, RunId, RunLine, RunRecord, Timestamp, TreeDigest};
 use proctor_plan::spec::StatementSigners;
 
@@ -78,6 +79,8 @@ pub struct ProvingRun {
     pub claim: GateClaim,
     pub record: RunRecord,
     pub tests: NamedTests,
+    /// What it was made with; `None` if it cannot be told.
+    pub environment: Option<ClaimedEnvironment>,
 }
 
 impl StoreReader {
@@ -94,9 +97,18 @@ impl StoreReader {
         for claim in claims.into_iter().filter(|claim| runs.contains(&&claim.run)) {
             let Some((project, record)) = self.sealed_run(&projects, &claim.run)? else { continue };
             let tests = named_tests(&self.store, &project, &record)?;
-            found.push(ProvingRun { claim, record, tests });
+            let environment = self.told_environment(&project, &record)?;
+            found.push(ProvingRun { claim, record, tests, environment });
         }
         Ok(found)
+    }
+
+    fn told_environment(&self, project: &ProjectId, record: &RunRecord) -> Result<Option<ClaimedEnvironment>, ProjectError> {
+        let Some(known) = self.index.project(project)? else { return Ok(None) };
+        let (Some(conditions), Some(components)) = (&record.conditions, components(&self.store, project, record)) else {
+            return Ok(None);
+        };
+        Ok(told_environment(&self.store, (Path::new(&known.root.path), &self.ambient), (conditions, &components)))
     }
 
     /// Returns the ledger's record of a sealed run, and the project that it belongs to.

@@ -4,8 +4,11 @@
 //! Whether such a run is a proof is judged as `proctor gate` judges it ([`judge_gate`]); here it is compared with what a run in this
 //! directory would see. Nothing is run and nothing is locked.
 
+mod attested;
 mod likeness;
 
+pub use self::attested::AttestedRun;
+pub(crate) use self::likeness::told_environment;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,14 +79,14 @@ pub(crate) fn find_known(
     if candidates.is_empty() {
         return Ok(KnownContent::Unknown(vec!["no run of this repository judged just these files".to_owned()]));
     }
-    if let Err(why) = sees_nothing_else(question) {
+    if let Err(why) = sees_nothing_else((question.plan, question.tree), question.settings, question.gate) {
         return Ok(KnownContent::Unknown(vec![why]));
     }
     let search = KnownSearch { store, question, candidates: &candidates, here: RefCell::default(), reports: RefCell::default() };
     search.green().map_or_else(|| search.red(), |green| Ok(Some(green))).map(|found| match found {
         Some((run, condition)) => {
             let root = (run.project != *question.project).then(|| run.root.display().to_string());
-            let from = KnownFrom { run: run.record.run_id.clone(), root, condition };
+            let from = KnownFrom { run: run.record.run_id.clone(), root, condition, attested: None };
             KnownContent::Known { project: run.project.clone(), from }
         }
         None => KnownContent::Unknown(search.reasons()),
@@ -119,13 +122,12 @@ fn candidates(store: &Store, index: &mut StoreIndex, question: &KnownQuestion<'_
 }
 
 /// Makes sure that checks here see no ignored file that the policy does not accept: no digest names its content.
-fn sees_nothing_else(question: &KnownQuestion<'_>) -> Result<(), String> {
-    let settings = question.settings;
+fn sees_nothing_else((plan, tree): (&Plan, &TreeIndex), settings: &ProjectSettings, gate: &GatePolicy) -> Result<(), String> {
     let own_link = settings.matcher.own_link.as_ref();
-    let outputs = outputs_of_plan(question.plan);
-    let seen = ignored_in_project(question.tree, &outputs, settings.task_list.as_deref(), own_link);
+    let outputs = outputs_of_plan(plan);
+    let seen = ignored_in_project(tree, &outputs, settings.task_list.as_deref(), own_link);
     let (seen, _) = seen.ok_or("the ignored files here cannot be listed")?;
-    let accepted = AcceptedInputs::new(question.gate);
+    let accepted = AcceptedInputs::new(gate);
     let lost = seen.paths.iter().find(|path| !accepted.accepts(path)).cloned();
     match lost.or_else(|| (seen.unnamed() > 0).then(|| "more than can be named".to_owned())) {
         Some(path) => Err(format!("checks here may read ignored files that no digest names: {path}")),
@@ -250,18 +252,12 @@ impl<'a> KnownSearch<'a> {
     fn compare_anew(&self, origin: &ClaimOrigin) -> Result<Option<KnownCondition>, String> {
         let run = self.candidates.iter().find(|one| one.record.run_id == origin.run).ok_or("its run is not known")?;
         let conditions = run.record.conditions.as_deref().ok_or("it does not say in which environment it ran")?;
-        let components = self.components(run).ok_or("its report cannot be read, which names its programs")?;
+        let components =
+            components(self.store, &run.project, &run.record).ok_or("its report cannot be read, which names its programs")?;
         let mut here = self.here.borrow_mut();
         let place = (self.question.root, self.question.plan, self.question.tree);
         let here = here.get_or_insert_with(|| EnvironmentHere::look(self.store, self.question.ambient, place));
         here.compare(&RunThere { root: &run.root, conditions, components: &components })
-    }
-
-    /// Returns the parts of a run's environment, from the report that the ledger knows.
-    fn components(&self, run: &RunOnContent) -> Option<Vec<EnvironmentComponentV2>> {
-        let bytes = read_report(self.store, &run.project, &run.record.task, &run.record.run_id).ok()?;
-        let (report, hash) = parse_with_hash(&bytes).ok()?;
-        (hash == run.record.report_hash).then(|| report.environment.map(|environment| environment.components)).flatten()
     }
 
     /// Returns why the runs on the present content do not count here.
@@ -275,6 +271,13 @@ impl<'a> KnownSearch<'a> {
         reasons.truncate(MOST_REASONS);
         reasons
     }
+}
+
+/// Returns the parts of a run's environment, from the report that the ledger knows.
+pub(crate) fn components(store: &Store, project: &ProjectId, run: &RunRecord) -> Option<Vec<EnvironmentComponentV2>> {
+    let bytes = read_report(store, project, &run.task, &run.run_id).ok()?;
+    let (report, hash) = parse_with_hash(&bytes).ok()?;
+    (hash == run.report_hash).then(|| report.environment.map(|environment| environment.components)).flatten()
 }
 
 /// Returns a reason in words. Environments are compared here and not by the gate, so their differences are in words already.

@@ -92,10 +92,10 @@ pub(crate) fn may_reuse(setting: Reuse, reuse_context: ReuseContext) -> bool {
     match (setting, reuse_context.asked, reuse_context.trigger) {
         (Reuse::Off, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
         // A person or program that waits for a verdict only needs the verdict; a reused result is as good as a new one.
-        (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
+        (Reuse::Watch | Reuse::Attested, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
         // A requested run is always carried out. The same holds for its repetition after the tree changed during the
         // run.
-        (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
+        (Reuse::Watch | Reuse::Attested, RunPurpose::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, RunPurpose::TheTree, _) => true,
     }
 }

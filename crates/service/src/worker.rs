@@ -423,7 +423,7 @@ fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStat
         OverallResult::Passed => ("PASSED", Vec::new()),
         OverallResult::Failed => ("FAILED", checks.iter().map(|check| check.name.clone()).collect()),
     };
-    let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None };
+    let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None, attested: None };
     let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
     let note = format!("{word} · nothing was run: these files are {words}");
     let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };

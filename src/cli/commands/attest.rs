@@ -10,19 +10,22 @@ use serde_json::Value;
 use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::commands::accept_changes;
 use crate::cli::commands::anchor::from_git_error;
-use crate::cli::commands::gate;
+use crate::cli::commands::gate::{self, Missing};
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::run::RunOutput;
+use crate::cli::commands::share;
 use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::screen;
 use proctor_app::gate::{AskedFor, GateAnswer, GateQuestion, open_repository, signers, trusted};
 use proctor_app::project::{opening, setup};
+use proctor_app::share::Share;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{
-    ATTESTATIONS, Attestor, ClaimedFlip, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation, GitAnchorError,
-    NoteChange, PublicKey, Store, VerificationSummary, add_attestations, remove_attestation_bundle, write_attestation_bundle,
+    ATTESTATIONS, Attestor, ClaimedEnvironment, ClaimedFlip, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation,
+    GitAnchorError, NoteChange, PublicKey, Store, VerificationSummary, add_attestations, attestation_bundle,
+    remove_attestation_bundle, write_attestation_bundle, write_for_signing,
 };
 use proctor_git::ObjectId;
 use proctor_model::{
@@ -42,6 +45,13 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 
 pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
+    if options.fetch {
+        share::fetch(environment, &root)?;
+        return Ok(CommandExit::Proceed);
+    }
+    let shared = if options.dry_run { Share::default() } else { share::approved(environment, &root)? };
+    // What cannot be pushed is found out before anything is signed.
+    let remote = if options.push { Some(share::remote(&shared)?.to_owned()) } else { None };
     let bundle = options.bundle.as_ref().map(|bundle| environment.absolute(bundle));
     if let Some(path) = bundle.as_ref().filter(|path| path.symlink_metadata().is_ok()) {
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", path.display()))
@@ -55,11 +65,11 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         policy_from: options.policy_from.as_deref(),
         notes: None,
     };
-    let mut answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+    let mut answer = gate::answer(&question, Missing::Left, environment, (&root, &repository), RunOutput::Nothing)?;
     let mut acceptance = Vec::new();
     if options.accept_changes && answer.tree.is_ok() {
         acceptance = accept_changes::accept(&answer, &root, &repository, &question, environment)?;
-        answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+        answer = gate::answer(&question, Missing::Left, environment, (&root, &repository), RunOutput::Nothing)?;
     }
     let tree = match (answer.state, &answer.tree) {
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,
@@ -98,6 +108,11 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         render::document(&shown.collect::<Vec<Value>>());
         return Ok(answer.state.exit());
     }
+    if let (Some(directory), Some(summary)) = (&options.in_toto, &summary) {
+        let commit = [("git-commit", answer.commit), ("git-tree", answer.git_tree)];
+        let directory = environment.absolute(directory);
+        write_in_toto(&directory, commit, summary).map_err(|error| from_bundle_error(&error))?;
+    }
     let lines: Vec<Vec<u8>> = statements.iter().map(|statement| attestor.sign(statement)).collect();
     let summary = summary.map(|summary| attestor.sign(&summary));
     // A bundle that cannot be written leaves no note behind, and the other way round.
@@ -105,14 +120,25 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         let lines: Vec<Vec<u8>> = acceptance.iter().chain(&lines).chain(&summary).cloned().collect();
         write_attestation_bundle(path, &lines).map_err(|error| from_bundle_error(&error))?;
     }
-    let change = add_patiently(&root, answer.git_tree, (&lines, summary.as_deref())).map_err(|error| {
+    let add = || add_patiently(&root, answer.git_tree, (&lines, summary.as_deref()));
+    let change = add().map_err(|error| {
         bundle.iter().for_each(|path| remove_attestation_bundle(path));
         from_git_error(&error)
     })?;
     if !is_proved {
         screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
     }
-    said(change, answer.git_tree, &claims).iter().for_each(|line| render::line(line.as_str()));
+    let said = said(change, answer.git_tree, &claims);
+    // Where git is asked to push, nobody has to type it.
+    said.iter().take(if remote.is_some() { 1 } else { said.len() }).for_each(|line| render::line(line.as_str()));
+    if let Some(remote) = &remote {
+        share::push(environment, &root, remote, &mut || add().map(drop).map_err(|error| from_git_error(&error)))?;
+    }
+    if let Some(directory) = &shared.directory {
+        let lines: Vec<Vec<u8>> = acceptance.iter().chain(&lines).chain(&summary).cloned().collect();
+        directory.put_if_absent(*tree, &attestation_bundle(&lines)).map_err(|error| share::from_directory_error(&error))?;
+        render::line(&format!("  shared in `{}`", directory.path().display()));
+    }
     if let Some(note) = unknown_to_others(&attestor, &answer, &question, environment, &root, &repository)? {
         render::note(&note);
     }
@@ -120,6 +146,16 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         render::note("the failure was attested: whoever fetches the notes sees that the commit is red");
     }
     Ok(answer.state.exit())
+}
+
+/// Writes the verification summary for programs that sign statements about files: a file that says which commit it is, and the predicate.
+fn write_in_toto(directory: &Path, commit: [(&str, ObjectId); 2], summary: &[u8]) -> Result<(), EvidenceError> {
+    let subject: String = commit.iter().map(|(name, object)| format!("{name} {}\n", object.hex())).collect();
+    let statement: Value = serde_json::from_slice(summary).unwrap_or_default();
+    write_for_signing(
+        directory,
+        &[("commit.txt", subject.as_bytes()), ("predicate.json", statement["predicate"].to_string().as_bytes())],
+    )
 }
 
 /// Returns what is said where no list of signers that the trusted commit has names this store's key: nobody else counts what it signs.
@@ -232,10 +268,16 @@ fn to_commit_claim(
         key,
         result,
         claim: without_places(run.claim.clone(), redactor),
+        environment: run.environment.clone().filter(|told| is_told(told, redactor)),
         passed,
         warned,
         failed,
     }))
+}
+
+/// Returns whether nothing of an environment would have to be called otherwise for others: by another name, nothing could be compared.
+fn is_told(told: &ClaimedEnvironment, redactor: &OutgoingRedactor) -> bool {
+    told.installed.keys().all(|name| redactor.redact(name) == *name)
 }
 
 /// Refuses a run of which two checks would have one name: a failed one could pass for the other.

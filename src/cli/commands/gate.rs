@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::cli::commands::gate_hook;
+use crate::cli::commands::github;
 use crate::cli::commands::run::{RunOutput, RunView, run_task};
+use crate::cli::commands::share;
 use crate::cli::environment;
 use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
@@ -14,6 +16,7 @@ use proctor_app::gate::{
 };
 use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::run::RunWish;
+use proctor_app::share::Share;
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_project::ProjectRepository;
@@ -31,51 +34,89 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
         return gate_hook::answer(options, &root, environment);
     }
     let repository = open_repository(&root)?;
+    let shared = if options.from_notes { share::approved(environment, &root)? } else { Share::default() };
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
-    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes: notes(options) };
+    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes: notes(options, &shared) };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
-    let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
+    if options.github {
+        render::guard_job_log();
+    }
+    let answer = answer(&question, Missing::of(options), environment, (&root, &repository), output).inspect_err(|error| {
+        if options.github {
+            github::tell_error(error)
+        }
+    })?;
     if options.json {
         render::document(&CommitGateV1::of(&answer));
-    } else {
-        screen::gate_lines(&answer, environment::style(environment)).iter().for_each(render::line);
+        return Ok(answer.state.exit());
+    }
+    let lines = screen::gate_lines(&answer, environment::style(environment));
+    lines.iter().for_each(render::line);
+    if options.github {
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        github::tell_gate(environment, &lines, answer.state.exit());
     }
     Ok(answer.state.exit())
 }
 
 /// Returns what the command line asks for of what others attested; `None` if it asks for nothing.
-fn notes(options: &GateOptions) -> Option<NotesQuestion<'_>> {
+fn notes<'a>(options: &'a GateOptions, shared: &'a Share) -> Option<NotesQuestion<'a>> {
     let source = match (options.from_notes, options.from_bundle.is_empty()) {
         (true, _) => AttestedWhere::NotesAndBundles,
         (false, false) => AttestedWhere::BundlesAlone,
         (false, true) => return None,
     };
-    Some(NotesQuestion { source, bundles: &options.from_bundle, signers: options.signers.as_deref() })
+    let shared = shared.directory.as_ref();
+    Some(NotesQuestion { source, bundles: &options.from_bundle, signers: options.signers.as_deref(), shared })
 }
 
-/// Answers a question. If something is missing and `is_run` says so, runs it first.
+/// What is done about runs that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Left,
+    Run,
+    /// They are run, and GitHub Actions is told what failed in them.
+    RunForGithub,
+}
+
+impl Missing {
+    /// Returns what the command line says.
+    pub(super) fn of(options: &GateOptions) -> Self {
+        match (options.run, options.github) {
+            (false, _) => Self::Left,
+            (true, false) => Self::Run,
+            (true, true) => Self::RunForGithub,
+        }
+    }
+}
+
+/// Answers a question. If something is missing and `missing` says so, runs it first.
 pub(super) fn answer(
     question: &GateQuestion<'_>,
-    is_run: bool,
+    missing: Missing,
     environment: &Environment,
     place: (&Path, &ProjectRepository),
     output: RunOutput,
 ) -> Result<GateAnswer, CommandError> {
     // The launcher is started while this process has a single thread.
+    let is_run = missing != Missing::Left;
     let launcher = if is_run { Some(opening::start_launcher(environment)?) } else { None };
     let answer = judge(question, environment, place)?;
     let Some(launcher) = launcher else { return Ok(answer) };
-    let missing = missing_runs(&answer);
-    if missing.is_empty() {
+    let runs = missing_runs(&answer);
+    if runs.is_empty() {
         return Ok(answer);
     }
     let view = RunView { output, failures: FailuresShown::default() };
     let mut run =
         |environment: &Environment, wish: &RunWish, loaded: &LoadedProject, opened: &mut RunResources, control: &Control| {
-            let end = run_task(wish, view, loaded, opened, environment, control);
-            end.map(|end| end.exit)
+            let end = run_task(wish, view, loaded, opened, environment, control)?;
+            if let Some((report, _)) = end.report.as_ref().filter(|_| missing == Missing::RunForGithub) {
+                github::tell(environment, &loaded.root, report);
+            }
+            Ok(end.exit)
         };
-    match run_missing(&answer, &missing, launcher, (environment, place), &mut run)? {
+    match run_missing(&answer, &runs, launcher, (environment, place), &mut run)? {
         RunOfCommit::Made => Ok(GateAnswer { was_run: true, ..judge(question, environment, place)? }),
         RunOfCommit::NotRun(why) => Ok(GateAnswer { not_run: Some(why), ..answer }),
     }

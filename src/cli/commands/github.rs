@@ -12,7 +12,7 @@ use crate::cli::render;
 use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
-use proctor_model::{ActionId, ExportFormat};
+use proctor_model::{ActionId, CommandExit, ExportFormat};
 use proctor_project::ProjectError;
 
 /// The variable with the file for the summary of a step.
@@ -48,6 +48,21 @@ pub(super) fn tell(environment: &Environment, root: &Path, report: &ExecutionRep
 pub(super) fn tell_error(error: &CommandError) {
     // The same text is on standard error. Pointers into a specification look like absolute paths, and without them it says nothing.
     render::workflow_commands(&workflow_error("proctor", &redact_text(&error.lines().join("\n"))));
+}
+
+/// Adds the answer of the gate to the step's summary, and annotates one that is no proof.
+pub(super) fn tell_gate(environment: &Environment, lines: &[String], exit: CommandExit) {
+    let lines = lines.join("\n");
+    let text = redact_text(&lines);
+    if exit != CommandExit::Proceed {
+        render::workflow_commands(&workflow_error("proctor gate", &text));
+    }
+    let Some(file) = environment.variable(SUMMARY_FILE).filter(|file| !file.is_empty()) else { return };
+    let file = environment.absolute(Path::new(file));
+    let indented: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    if let Err(error) = append(&file, &indented.join("\n")) {
+        render::note(&format!("note: the summary could not be added to `{}`: {error}", file.display()));
+    }
 }
 
 /// The records of tests by the ids of their checks.

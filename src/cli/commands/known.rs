@@ -9,7 +9,7 @@ use crate::cli::terminal;
 use proctor_app::known::{KnownOutcome, KnownReport, known_files};
 use proctor_app::project::LoadedProject;
 use proctor_app::{CommandError, Environment};
-use proctor_model::CommandExit;
+use proctor_model::{CommandExit, Plan, Reuse};
 
 /// Shows the verdict that is known of the present files, if the command line asks for it; at a terminal it is named otherwise. Returns
 /// `None` if the checks are to be run.
@@ -22,13 +22,34 @@ pub(super) fn take_known(
     let is_named = output == RunOutput::Screen && terminal::is_output_terminal();
     // The known verdict is about all checks, in the phase that the task is in.
     let is_about_all = options.checks.is_empty() && options.phase.is_none() && !options.fresh_caches;
-    if !is_about_all || !options.known && !is_named {
+    let takes = options.known || is_taken_by_settings(&loaded.plan);
+    if !is_about_all || !takes && !is_named {
         return Ok(None);
     }
     match known_files(environment, &loaded.root, &loaded.plan.task)? {
-        KnownOutcome::Known(known) if options.known => {
+        KnownOutcome::Known(known) if takes => {
             show(options, environment, loaded, &known);
             Ok(Some(known.exit))
+        }
+        // An attestation has no report that a document could be.
+        KnownOutcome::Attested { source, tree } if takes && output == RunOutput::Screen => {
+            let style = environment::style(environment);
+            if let Some(tree) = &tree {
+                render::line(&screen::header(&loaded.plan.project_name, tree, style));
+            }
+            for check in &loaded.plan.steps {
+                render::line(&screen::attested_check(&check.name, &source, style));
+            }
+            render::line(&screen::attested_verdict(&source, style));
+            Ok(Some(CommandExit::Proceed))
+        }
+        KnownOutcome::Attested { source, .. } if takes => {
+            render::note(&format!("note: these files are {source}, and there is no report of it here, so the checks run"));
+            Ok(None)
+        }
+        KnownOutcome::Attested { source, .. } => {
+            render::note(&format!("note: these files are {source}; `proctor run --known` takes that verdict"));
+            Ok(None)
         }
         KnownOutcome::Known(known) => {
             render::note(&format!("note: these files are {}; `proctor run --known` takes that verdict", known.source));
@@ -40,6 +61,11 @@ pub(super) fn take_known(
         }
         KnownOutcome::Unknown(_) => Ok(None),
     }
+}
+
+/// Returns whether every check may take what is known (`reuse = "attested"`).
+fn is_taken_by_settings(plan: &Plan) -> bool {
+    !plan.steps.is_empty() && plan.steps.iter().all(|check| check.reuse == Reuse::Attested)
 }
 
 fn show(options: &RunOptions, environment: &Environment, loaded: &LoadedProject, known: &KnownReport) {
@@ -54,7 +80,10 @@ fn show(options: &RunOptions, environment: &Environment, loaded: &LoadedProject,
     }
     let look = ActionLook::of(&loaded.plan.task, options.failures, style);
     for result in screen::results(&known.report) {
-        screen::action(result, look).iter().for_each(render::line);
+        let mut lines = screen::action(result, look);
+        // The first line of a check is its result.
+        lines.iter_mut().take(1).for_each(|line| *line = screen::with_source(line.clone(), &known.source));
+        lines.iter().for_each(render::line);
     }
     render::line(&screen::verdict(&known.report, &known.source, style));
 }
@@ -64,6 +93,10 @@ pub(super) fn why_known(environment: &Environment, loaded: &LoadedProject) -> Re
     match known_files(environment, &loaded.root, &loaded.plan.task)? {
         KnownOutcome::Known(known) => {
             render::line(&known.source);
+            Ok(CommandExit::Proceed)
+        }
+        KnownOutcome::Attested { source, .. } => {
+            render::line(&source);
             Ok(CommandExit::Proceed)
         }
         KnownOutcome::Unknown(why) => {

@@ -44,6 +44,7 @@ pub(crate) mod review;
 pub(crate) mod run;
 mod run_all;
 pub(crate) mod service;
+mod share;
 pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod tasks;

@@ -9,6 +9,7 @@ use proctor_app::project::{setup, specification_files};
 use proctor_app::status::{Standing, status, with_failures};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
+use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);
@@ -33,6 +34,6 @@ fn show(status: &StatusV1, json: bool, environment: &Environment) {
         render::note("no project is registered: `proctor run` or `proctor service add` registers one");
     }
     for project in &status.projects {
-        screen::project_status(project, style).iter().for_each(render::line);
+        screen::project_status(project, clock::now(), style).iter().for_each(render::line);
     }
 }

@@ -9,6 +9,7 @@ use proctor_app::project::setup;
 use proctor_app::wait::{Patience, Waited, wait};
 use proctor_app::{CommandError, Environment, indented};
 use proctor_model::{CommandExit, ServiceTrouble};
+use proctor_sandbox::process::clock;
 
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let environment = &environment.with_values(&options.values.set);
@@ -34,7 +35,7 @@ fn show(answer: &AnswerV1, trouble: Option<&ServiceTrouble>, json: bool, environ
     // A service says that it tries again by itself; this process does not.
     let project =
         ProjectStatusV1 { health: answer.project.health.clone().filter(|_| trouble.is_none()), ..answer.project.clone() };
-    screen::project_status(&project, style).iter().for_each(render::line);
+    screen::project_status(&project, clock::now(), style).iter().for_each(render::line);
     project.tasks.iter().flat_map(|task| screen::task_failures(task, style)).for_each(|line| render::line(&line));
     let lines = trouble.into_iter().flat_map(ServiceTrouble::lines_without_service);
     lines.flat_map(|line| indented(&line)).for_each(|line| render::line(&line));

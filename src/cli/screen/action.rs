@@ -81,6 +81,21 @@ fn line(mark: Line, heading: &str, summary: &str, time: Option<DurationMs>, rema
     Line::from("  ").and(mark).and(line).trim_end()
 }
 
+/// Returns the line of a check with where its result comes from.
+pub(crate) fn with_source(line: Line, source: &str) -> Line {
+    line.and(format!(" · {source}"))
+}
+
+/// Returns the line of a check that passed in a run of another store.
+pub(crate) fn attested_check(name: &str, source: &str, style: Style) -> Line {
+    with_source(Line::from("  ").and(style.paint(Tone::Good, "✓")).and(format!(" {name}")), source)
+}
+
+/// Returns the last line for a run of another store that passed.
+pub(crate) fn attested_verdict(source: &str, style: Style) -> Line {
+    with_source(Line::from(style.paint(Tone::Good, "PASSED")), source)
+}
+
 fn was_served(result: &ActionResultV2) -> bool {
     result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Served)
 }

@@ -14,7 +14,7 @@ mod unmet;
 use std::path::Path;
 
 use self::action::show_log_command;
-pub(crate) use self::action::{ActionLook, action, counted, service_ready};
+pub(crate) use self::action::{ActionLook, action, attested_check, attested_verdict, counted, service_ready, with_source};
 pub(crate) use self::agent::agent_answer;
 pub(crate) use self::cycle::{cycle, cycle_line};
 pub(crate) use self::failures::FailuresShown;

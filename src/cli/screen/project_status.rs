@@ -6,14 +6,14 @@ use proctor_api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, Ve
 use proctor_app::indented;
 use proctor_model::{
     CheckStanding, CheckState, CommandExit, Digest, IsolationLevel, OverallResult, PersonAsked, Phase, RouteKind, ServiceTrouble,
-    Serving, StaleReason, TaskId, TreeDigest, approve_command, checks_sentence,
+    Serving, StaleReason, TaskId, Timestamp, TreeDigest, approve_command, checks_sentence,
 };
 
 /// At most this many changed paths are shown.
 const SHOWN_PATHS: usize = 5;
 
 /// Returns the lines about a project: one for each task, then the problems.
-pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Line> {
+pub(crate) fn project_status(project: &ProjectStatusV1, now: Timestamp, style: Style) -> Vec<Line> {
     let problem_lines = |problem: &String| indented(problem).into_iter().map(Line::from);
     let of_task = |task: &TaskStatusV1| {
         // A verdict that is fresh and green covers all checks, so there is nothing to tell apart.
@@ -26,7 +26,7 @@ pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<Lin
         let asked = task.person.iter().filter(|person| !person.holds_runs()).flat_map(|person| indented(&person.sentence()));
         let problems: Vec<Line> = task.problems.iter().flat_map(problem_lines).collect();
         let changed = changed_rules(&task.rules_changed, &task.task).map(Line::from);
-        std::iter::once(task_line(&project.root, task, style))
+        std::iter::once(task_line((&project.root, now), task, style))
             .chain(checks)
             .chain(changed)
             .chain(asked.map(Line::from))
@@ -77,7 +77,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
     lines
 }
 
-fn task_line(root: &str, task: &TaskStatusV1, style: Style) -> Line {
+fn task_line((root, now): (&str, Timestamp), task: &TaskStatusV1, style: Style) -> Line {
     let (words, tone) = state(task);
     let name = root.rsplit('/').next().unwrap_or(root);
     let mut parts = vec![style.paint(Tone::Strong, name), task.task.as_str().into(), style.paint(tone, &words)];
@@ -86,7 +86,7 @@ fn task_line(root: &str, task: &TaskStatusV1, style: Style) -> Line {
         parts.push(tree(verdict.tree.as_ref()).into());
         parts.extend(verdict.tested.map(|tested| tested.to_string().into()));
         let run = || format!("run {}", verdict.run_id.number());
-        parts.push(task.known.as_ref().map_or_else(run, |known| known.words(root)).into());
+        parts.push(task.known.as_ref().map_or_else(run, |known| known.words_at(root, now)).into());
         parts.extend(waiting_checks(task).map(Line::from));
         parts.extend(task.tests_not_run.as_deref().map(tests_not_run).map(Line::from));
         parts.extend(task.fewer_tests.as_ref().map(|fewer| fewer.to_string().into()));
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_review_of_before_is_called_that_and_another_removed_task_is_stale() {
         let gone = |id: TaskId| TaskStatusV1 { task: id, outdated: Some(StaleReason::TaskGone), ..task(StateV1::Stale, None) };
-        let line = |id: TaskId| task_line("shop", &gone(id), Style::Plain).to_string();
+        let line = |id: TaskId| task_line(("shop", Timestamp::from_millis(0)), &gone(id), Style::Plain).to_string();
         assert_eq!(line(TaskId::review_task()), "shop · review · done · last review: PASS of run 12 (tree dc9c5edb…, snapshot)");
         let other = TaskId::try_from("T1").expect("a task's id");
         assert!(line(other).starts_with("shop · T1 · stale · no specification has it any more; last PASS"));
@@ -320,7 +320,7 @@ mod tests {
             (StateV1::SpecificationWrong, None, "shop · default · specification error"),
         ];
         for (state, result, expected) in rows {
-            assert_eq!(task_line("shop", &task(state, result), Style::Plain).to_string(), expected);
+            assert_eq!(task_line(("shop", Timestamp::from_millis(0)), &task(state, result), Style::Plain).to_string(), expected);
         }
     }
 }

@@ -16,7 +16,7 @@ use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::GateChange;
 use proctor_plan::config::duration_text;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
-use proctor_project::FollowedCommit;
+use proctor_project::{AcceptedCommit, AttestedRun, FollowedCommit};
 use proctor_tree::CommitRefusal;
 
 /// The answer of `proctor gate`.
@@ -62,7 +62,11 @@ pub struct GateAnswer {
     /// Whether `--run` ran what was missing before this answer.
     pub was_run: bool,
     /// The runs of other stores that were attested, by a key which the policy names.
-    pub attested: Vec<RunId>,
+    pub attested: Vec<AttestedRun>,
+    /// The commit that counts as accepted in this store from now on; `None` if none does newly.
+    pub newly_accepted: Option<AcceptedCommit>,
+    /// Whether the policy comes from a branch of a remote repository that nobody moved here without a fetch or a push.
+    pub is_trusted_fetched: bool,
     /// What was asked of git notes; `None` if nothing was.
     pub notes: Option<NotesAsked>,
     /// Why attestations in git notes do not count.
@@ -136,7 +140,9 @@ impl GateAnswer {
         }
         for run in self.judgements.iter().filter(|judged| judged.state == GateState::Red).flat_map(|judged| &judged.runs) {
             commands.push(match self.elsewhere.get(run) {
-                None if self.attested.contains(run) => format!("whoever attested {run} has its logs: `proctor show {run}` there"),
+                None if self.attested.iter().any(|one| one.claim.run == *run) => {
+                    format!("whoever attested {run} has its logs: `proctor show {run}` there")
+                }
                 None => format!("`proctor show {run}` shows what failed"),
                 Some(directory) => format!("`{}` has the logs of {run} that say what failed", directory.display()),
             });

@@ -14,9 +14,7 @@ use crate::gate::policy::Trusted;
 use crate::project::{inputs, opening, setup};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
-use proctor_model::{
-    ClaimOrigin, ClaimSigner, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath,
-};
+use proctor_model::{ClaimOrigin, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
 use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
@@ -87,11 +85,24 @@ pub fn no_repository(root: &Path) -> CommandError {
         .hint("`proctor status` says whether the files as they are now are tested")
 }
 
-/// Answers a question by the runs that there are. Nothing is run.
+/// Answers a question by the runs that there are. Nothing is run. An accepted commit is remembered: later ones are compared with it.
 ///
 /// # Errors
 /// When the commit, the policy or the store cannot be read.
 pub fn judge(
+    question: &GateQuestion<'_>,
+    environment: &Environment,
+    place: (&Path, &ProjectRepository),
+) -> Result<GateAnswer, CommandError> {
+    let answer = look(question, environment, place)?;
+    if let Some(accepted) = answer.newly_accepted.clone() {
+        keep_accepted_commit(&Store::open_to_read(environment.state_root()), place.0, accepted);
+    }
+    Ok(answer)
+}
+
+/// Answers as [`judge`] does, and remembers nothing.
+pub(crate) fn look(
     question: &GateQuestion<'_>,
     environment: &Environment,
     (root, repository): (&Path, &ProjectRepository),
@@ -149,13 +160,17 @@ pub fn judge(
         let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
         let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
         let of_notes = |source, tree: TreeDigest, files: &BTreeSet<ObjectId>| {
+            let mut refused = Vec::new();
+            let shared = notes::shared_bundles(environment, question.notes.as_ref(), tree, &mut refused);
+            let bundles: Vec<Vec<u8>> = bundles.iter().cloned().chain(shared).collect();
             let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
                 Some(file) => GateSigners::only(notes::signers_of_file(environment, root, file)?),
                 None => {
                     opening::open_archive(environment)?.gate_signers(allowed.clone()).map_err(|error| from_run_error(&error))?
                 }
             };
-            notes::read(repository, &signers, (git_tree, tree, files), (source, &bundles), clock::now())
+            let read = notes::read(repository, &signers, (git_tree, tree, files), (source, &bundles), clock::now());
+            read.map(|read| Attested { refused: [read.refused, refused].concat(), ..read })
         };
         if let Some(notes) = &question.notes {
             attested = of_notes(notes.source, tree.digest, &BTreeSet::new())?;
@@ -227,15 +242,14 @@ pub fn judge(
     };
     // Whoever asks names a commit or a file for one answer. Any other proved commit was compared with what was accepted before it.
     let is_accepted_here = says_nothing && !compared.lowered.iter().any(|one| one == policy::WEAKER_THAN_DEFAULTS);
-    let kept = match &trusted {
+    let newly_accepted = match &trusted {
         _ if trusted.is_named() => None,
-        Trusted::Commit { .. } | Trusted::Defaults if state == GateState::Proved => Some((commit, branch.clone())),
-        Trusted::Commit { commit: base, .. } if !says_nothing => Some((*base, String::new())),
+        Trusted::Commit { .. } | Trusted::Defaults if state == GateState::Proved => {
+            Some(AcceptedCommit { commit, branch: branch.clone() })
+        }
+        Trusted::Commit { commit: base, .. } if !says_nothing => Some(AcceptedCommit { commit: *base, branch: String::new() }),
         Trusted::Commit { .. } | Trusted::Defaults | Trusted::File { .. } => None,
     };
-    if let Some((commit, branch)) = kept {
-        keep_accepted_commit(&store, root, AcceptedCommit { commit, branch });
-    }
     let notes = question.notes.as_ref().map(|notes| NotesAsked {
         are_there: attested.is_there,
         names_signers: notes.signers.is_some() || compared.policy.signers.is_some(),
@@ -269,7 +283,9 @@ pub fn judge(
         converts_line_endings: storage.converts_line_endings(),
         not_run: None,
         was_run: false,
-        attested: attested.claims.iter().filter(|claim| is_of_another_store(claim)).map(|claim| claim.run.clone()).collect(),
+        attested: attested.of_others(),
+        newly_accepted,
+        is_trusted_fetched: trusted.is_fetched(storage),
         refused_attestations: attested.refused,
     })
 }
@@ -426,10 +442,6 @@ fn judge_runs(
     let toolchains = ToolchainsNow::new(environment, &mut archive, root, &all.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(all.claims, attested));
     Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
-}
-
-fn is_of_another_store(claim: &GateClaim) -> bool {
-    matches!(claim.origin.signer, ClaimSigner::Allowed { .. })
 }
 
 /// Returns the claims of this store and of others, newest first. An own run that was attested too is there twice, which changes nothing.

@@ -1,6 +1,6 @@
 //! What others attested of a commit in git notes and bundles (`proctor attest`), for `proctor gate --from-notes` and `--from-bundle`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,17 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
 use crate::gate::policy::is_in_own_repository;
+use crate::share;
 use proctor_evidence::{
-    ATTESTATIONS, AcceptedChanges, AcceptedOf, AttestationNote, AttestationReader, AttestationRefusal, CommitClaim,
-    FETCHED_ATTESTATIONS, ReadAttestation, is_ahead, parse_attestation_bundle, read_attestation_notes, read_regular_file,
+    ATTESTATIONS, AcceptedChanges, AcceptedOf, AttestationNote, AttestationReader, AttestationRefusal, ClaimedEnvironment,
+    CommitClaim, FETCHED_ATTESTATIONS, ReadAttestation, SharedDirectory, is_ahead, parse_attestation_bundle,
+    read_attestation_notes, read_regular_file,
 };
 use proctor_git::{ObjectId, find_git_location};
-use proctor_model::{ClaimSigner, CommandExit, GateClaim, Timestamp, TreeDigest, TreePath};
+use proctor_model::{ClaimSigner, CommandExit, GateClaim, RunId, Timestamp, TreeDigest, TreePath};
 use proctor_plan::spec::{self, StatementSigners};
 use proctor_plan::verdict::{GateReason, GateRules, judge_gate};
-use proctor_project::{GateSigners, ProjectRepository};
+use proctor_project::{AttestedRun, GateSigners, ProjectRepository};
 
 /// The largest file of signers, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -41,6 +43,8 @@ pub struct NotesQuestion<'a> {
     pub bundles: &'a [PathBuf],
     /// The file whose keys are trusted in place of those that the policy names; `None` if the policy says.
     pub signers: Option<&'a Path>,
+    /// The directory whose bundles about the commit's content are read too.
+    pub shared: Option<&'a SharedDirectory>,
 }
 
 /// What the notes of a commit's tree hold.
@@ -50,6 +54,8 @@ pub(super) struct Attested {
     pub(super) accepted: Vec<(String, AcceptedChanges)>,
     /// What trusted keys claim of the commit's content.
     pub(super) claims: Vec<GateClaim>,
+    /// What runs were made with, of those that say it.
+    pub(super) environments: BTreeMap<RunId, ClaimedEnvironment>,
     /// The names of inputs that claims of the content recorded which name another tree digest.
     pub(super) other_inputs: Vec<Vec<String>>,
     /// Whether there is any note or bundle.
@@ -113,6 +119,34 @@ pub(super) fn bundles(environment: &Environment, asked: Option<&NotesQuestion<'_
     asked.iter().flat_map(|asked| asked.bundles).map(bundle).collect()
 }
 
+/// Returns the attestations of the shared directory about a tree, each as a note has them, and adds why a bundle does not count. A directory
+/// that cannot be read is named once, and nothing is taken from it.
+pub(super) fn shared_bundles(
+    environment: &Environment,
+    asked: Option<&NotesQuestion<'_>>,
+    tree: TreeDigest,
+    refused: &mut Vec<RefusedAttestation>,
+) -> Vec<Vec<u8>> {
+    let Some(shared) = asked.and_then(|asked| asked.shared) else { return Vec::new() };
+    let listed = share::read_or_say(environment, shared, move |shared| shared.list_by_tree(tree)).unwrap_or_default();
+    let mut found = Vec::new();
+    for bundle in listed {
+        let mut refuse = |word, why: &str| {
+            let message = format!("`{}/sha256/{}` {why}", shared.path().display(), bundle.hex());
+            add(refused, RefusedAttestation { word, message });
+        };
+        // One bundle that cannot be read, whoever put it there, takes nothing from the others.
+        match share::read_or_say(environment, shared, move |shared| Ok(shared.get(bundle).ok().flatten())).flatten() {
+            Some(bytes) => match parse_attestation_bundle(&bytes) {
+                Ok(lines) => found.push(lines),
+                Err(_) => refuse("unknown-format", "is no bundle that this version reads"),
+            },
+            None => refuse("damaged", "cannot be read, or has another content than its name says"),
+        }
+    }
+    found
+}
+
 /// Reads the attestations about the content of a commit, and checks their signatures. `files` are the objects of changed files, to which
 /// acceptances of their changes belong.
 pub(super) fn read(
@@ -164,7 +198,11 @@ pub(super) fn read(
                     }
                     match refusal(&claim, &signer) {
                         Some(refusal) => found.refuse(&refusal),
-                        None => found.claims.push(claim.into_claim_of(&signer)),
+                        None => {
+                            let environment = claim.environment.clone();
+                            found.environments.extend(environment.map(|environment| (claim.claim.run.clone(), environment)));
+                            found.claims.push(claim.into_claim_of(&signer));
+                        }
                     }
                 }
             }
@@ -233,6 +271,14 @@ pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Pa
 }
 
 impl Attested {
+    /// Returns the claims of other stores, with what each says of its environment.
+    pub(super) fn of_others(&self) -> Vec<AttestedRun> {
+        let others = self.claims.iter().filter(|claim| matches!(claim.origin.signer, ClaimSigner::Allowed { .. }));
+        others
+            .map(|claim| AttestedRun { claim: claim.clone(), environment: self.environments.get(&claim.run).cloned() })
+            .collect()
+    }
+
     fn refuse(&mut self, refusal: &AttestationRefusal) {
         self.has_refused_statement |= refusal.is_of_an_envelope();
         add(&mut self.refused, RefusedAttestation { word: refusal.word(), message: refusal.to_string() });

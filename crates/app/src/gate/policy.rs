@@ -127,6 +127,12 @@ impl Trusted {
         }
     }
 
+    /// Returns whether this is a branch of a remote repository that nobody moved here without a fetch or a push.
+    pub(super) fn is_fetched(&self, storage: &GitStorage) -> bool {
+        let is_fetched = |name: &str, commit| name.starts_with("refs/remotes/") && !was_moved_here(storage, name, commit);
+        matches!(self, Self::Commit { name, commit, .. } if is_fetched(name, *commit))
+    }
+
     /// Returns the words for a commit that stands in the place of a trusted one because it was accepted last.
     pub(super) fn beside_words(&self) -> String {
         let commit = self.commit().map(|commit| commit.hex()[..12].to_owned()).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{create_shared_file, remove_file, sync_file, write_all};
+use crate::changes::{create_shared_directory, create_shared_file, remove_file, sync_file, write_all};
 use crate::keys::find_or_make_signer;
 use crate::signing::{Envelope, Signer};
 use crate::{EvidenceError, Store};
@@ -35,12 +35,31 @@ pub enum BundleError {
 /// # Errors
 /// When the file exists, or cannot be written.
 pub fn write_attestation_bundle(path: &Path, lines: &[Vec<u8>]) -> Result<(), EvidenceError> {
+    write_whole(path, &attestation_bundle(lines))
+}
+
+/// Returns attestations, each a line with an envelope, as a bundle.
+pub fn attestation_bundle(lines: &[Vec<u8>]) -> Vec<u8> {
     let envelopes = lines.iter().filter_map(|line| Envelope::parse(line)).collect();
     let bundle = AttestationBundle { schema: BUNDLE_SCHEMA.to_owned(), envelopes };
     let mut bytes = serde_json::to_vec(&bundle).expect("its keys are text");
     bytes.push(b'\n');
+    bytes
+}
+
+/// Writes files into a new directory, for a program that signs them.
+///
+/// # Errors
+/// When the directory exists, or cannot be written.
+pub fn write_for_signing(directory: &Path, files: &[(&str, &[u8])]) -> Result<(), EvidenceError> {
+    create_shared_directory(directory)?;
+    files.iter().try_for_each(|(name, content)| write_whole(&directory.join(name), content))
+}
+
+/// Writes a new file. A file that cannot be written as a whole is removed again.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     let mut file = create_shared_file(path)?;
-    let written = write_all(&mut file, path, &bytes).and_then(|()| sync_file(&file, path));
+    let written = write_all(&mut file, path, bytes).and_then(|()| sync_file(&file, path));
     written.inspect_err(|_| remove_attestation_bundle(path))
 }
 

@@ -3,7 +3,7 @@
 //! The definition has no place for what a policy asks of a run, so that is in the annotations of its `configuration`, which are free.
 //! Nothing in a claim names a host, a user, an absolute path or output: whoever makes one redacts the names of checks and tests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,18 @@ pub struct CommitClaim {
     pub failed: Vec<String>,
     /// The checks of the task that failed and passed on this content, by name.
     pub flipped: Vec<ClaimedFlip>,
+    /// What the run was made with; `None` if it cannot be told, and in claims of earlier versions of proctor.
+    pub environment: Option<ClaimedEnvironment>,
+}
+
+/// The programs and installed packages with which a run was made, so that another machine can be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimedEnvironment {
+    /// The contents of the programs outside of the checkout.
+    pub programs: BTreeSet<Digest>,
+    /// The contents of the directories of installed packages in the checkout, by path, with the path of the checkout taken out of them.
+    pub installed: BTreeMap<String, Digest>,
 }
 
 /// How often a check failed on one content, and how often it passed since.
@@ -82,6 +94,9 @@ impl CommitClaim {
         });
         if !self.flipped.is_empty() {
             annotations["flipped"] = json!(self.flipped);
+        }
+        if let Some(environment) = &self.environment {
+            annotations["environment"] = json!(environment);
         }
         let result = match self.result {
             OverallResult::Passed if self.warned.is_empty() => "PASSED",
@@ -188,6 +203,10 @@ impl CommitClaim {
             warned: names("/predicate/warnedTests")?,
             failed: names("/predicate/failedTests")?,
             flipped: noted.get("flipped").map_or(Some(Vec::new()), part)?,
+            environment: match noted.get("environment") {
+                Some(environment) => Some(part(environment)?),
+                None => None,
+            },
         };
         (claim.to_statement() == statement).then_some(claim)
     }
@@ -302,6 +321,7 @@ pub(super) mod tests {
             warned: Vec::new(),
             failed: Vec::new(),
             flipped: Vec::new(),
+            environment: None,
         }
     }
 
@@ -323,6 +343,8 @@ pub(super) mod tests {
         warned.warned = vec!["STEP.2 lint".to_owned()];
         warned.tree_format = TreeFormat::V3;
         warned.flipped = vec![ClaimedFlip { check: "pytest".to_owned(), failed_runs: 1, passed_runs: 11 }];
+        let programs = [Digest::of(b"python")].into();
+        warned.environment = Some(ClaimedEnvironment { programs, installed: BTreeMap::new() });
         for claim in [claim(key), failed, warned] {
             assert_eq!(CommitClaim::parse(&claim.to_statement()), Some(claim));
         }

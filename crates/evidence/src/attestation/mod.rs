@@ -7,6 +7,7 @@
 //! * `summary`: that a policy accepted the content, as a SLSA verification summary v1, for tools that know this format only. Also the
 //!   names of a run's tests, from the run's signed statements.
 //! * `bundle`: signs them with the store's key, each in a DSSE envelope on a line of its own, and writes and reads files of them.
+//! * `shared`: a directory with bundles, which several machines read and write. What is read there is no more trusted than a note.
 //! * `read`: reads lines that others wrote. No line is trusted before its signature is checked by a key that the caller trusts, and
 //!   what is not understood wholly does not count.
 //!
@@ -20,12 +21,17 @@ mod acceptance;
 mod bundle;
 mod claim;
 mod read;
+mod shared;
 mod summary;
 #[cfg(test)]
 mod vectors;
 
 pub use acceptance::{AcceptedChanges, AcceptedOf};
-pub use bundle::{Attestor, BundleError, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle};
-pub use claim::{ClaimedFlip, CommitClaim};
+pub use bundle::{
+    Attestor, BundleError, attestation_bundle, parse_attestation_bundle, remove_attestation_bundle, write_attestation_bundle,
+    write_for_signing,
+};
+pub use claim::{ClaimedEnvironment, ClaimedFlip, CommitClaim};
 pub use read::{AttestationReader, AttestationRefusal, ReadAttestation};
+pub use shared::SharedDirectory;
 pub use summary::{NamedTests, VerificationSummary, named_tests};

@@ -39,7 +39,13 @@ const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-fir
 const STARTS: &[(&str, CheckStart)] = &[("save", CheckStart::Save), ("ask", CheckStart::Ask)];
 
 /// The words of `reuse`. Earlier versions called `own` `watch`.
-const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("own", Reuse::Watch), ("always", Reuse::Always)];
+const REUSE: &[(&str, Reuse)] = &[
+    ("off", Reuse::Off),
+    ("watch", Reuse::Watch),
+    ("own", Reuse::Watch),
+    ("always", Reuse::Always),
+    ("attested", Reuse::Attested),
+];
 
 /// The only value that a check's `snapshot` may have: with `off` the check runs in the project itself. The values
 /// `auto` and `require` can be set only for the whole project, in `[sandbox]`.

@@ -1,4 +1,4 @@
-//! Reads `[gate]`: what `proctor gate` asks of a commit.
+//! Reads `[gate]`: what `proctor gate` asks of a commit; and `[share]`.
 
 use std::time::Duration;
 
@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
+use crate::config::settings::ShareSettings;
 use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
 use proctor_model::{FlakyTests, GatePolicy, IsolationLevel, TaskId, WeakenedChanges, World};
 
@@ -36,6 +37,27 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
         follow: Some(section.setting(document, "follow", remote_branch).value).filter(|branch| !branch.is_empty()),
         weakened: section.setting(document, "weakened", choice(&WeakenedChanges::WORDS)).value,
         flaky: section.setting(document, "flaky", choice(&FlakyTests::WORDS)).value,
+    }
+}
+
+/// Reads `[share]`: with whom attestations are shared.
+pub(super) fn read_share(section: &Section<'_>, document: &mut Document<'_>) -> ShareSettings {
+    // What begins with a hyphen is an option of git, and what has a colon or a slash is an address that a person sees nowhere.
+    let remote = |value: &Spanned<DeValue<'_>>| {
+        let name = text("\"origin\"")(value)?;
+        let is_name =
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) && !name.starts_with(['-', '.']);
+        let wrong = || WrongValue::new(format!("`{name}` is no name of a remote repository")).hint("write `origin`");
+        if is_name { Ok(name) } else { Err(wrong()) }
+    };
+    let directory = |value: &Spanned<DeValue<'_>>| {
+        let path = text("\"/mnt/team/proctor\"")(value)?;
+        let wrong = || WrongValue::new(format!("`{path}` is no absolute path")).hint("write `/mnt/team/proctor`");
+        if path.is_empty() || path.starts_with('/') { Ok(path) } else { Err(wrong()) }
+    };
+    ShareSettings {
+        git: section.setting(document, "git", remote).value,
+        directory: section.setting(document, "directory", directory).value,
     }
 }
 

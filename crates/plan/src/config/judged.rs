@@ -17,6 +17,12 @@ use proctor_model::{ByteSize, JudgedSettings, SettingValue};
 /// The setting that names the branch whose rules are approved.
 pub const FOLLOW: &str = "gate.follow";
 
+/// The setting that names the remote repository with which notes are shared.
+pub const SHARE_GIT: &str = "share.git";
+
+/// The setting that names the directory in which bundles are shared.
+pub const SHARE_DIRECTORY: &str = "share.directory";
+
 /// The key under which an approval holds the digest of the variables in the file of `env_file`. It is no setting.
 pub const ENV_FILE_CONTENT: &str = "environment.env_file.content";
 
@@ -118,6 +124,8 @@ const ROWS: &[SettingRow] = &[
     rule("gate.flaky", Later(&["refuse", "say"]), |all| text(all.gate.flaky.word())),
     rule("gate.signers", Changed, |all| text(all.gate.signers.as_deref().unwrap_or_default())),
     wide(FOLLOW, Changed, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
+    wide(SHARE_GIT, Changed, |all| text(&all.share.git)),
+    wide(SHARE_DIRECTORY, Changed, |all| text(&all.share.directory)),
     rule("govern.editor", Changed, |all| list(&all.govern.editor)),
     rule("govern.tracker", Changed, |all| list(&all.govern.tracker)),
     rule("govern.repo", Changed, |all| text(all.govern.repo.as_deref().unwrap_or_default())),

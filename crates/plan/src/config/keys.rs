@@ -56,7 +56,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "",
         "project check prerequisite cleanup defaults run watch evidence tasks queue environment sandbox tdd routing policy approval gate \
-         govern specification",
+         share govern specification",
         "",
     ),
     ("project", "name inputs tests", "name"),
@@ -110,6 +110,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     ("routing", "collection_error", ""),
     ("approval", "protect on_protected_change require_signature allowed_signers", ""),
     ("gate", "tasks checks isolation max_age platforms fresh_caches ignored_inputs world signers follow weakened flaky", ""),
+    ("share", "git directory", ""),
     // `trail` names the place of records, and an answer that comes too late is no answer.
     ("govern", "editor tracker repo trail max_iterations max_attempts tool_timeout drafter reviewer", "trail tool_timeout"),
     // What the values fill is part of each task's plan, and a plan that differs is named.

@@ -30,8 +30,8 @@ mod written_value;
 
 pub use default_text::default_text;
 pub use judged::{
-    ENV_FILE, ENV_FILE_CONTENT, FOLLOW, default_of, is_asked_first, judged_settings, opens_the_machine, weaker_when,
-    written_value,
+    ENV_FILE, ENV_FILE_CONTENT, FOLLOW, SHARE_DIRECTORY, SHARE_GIT, default_of, is_asked_first, judged_settings,
+    opens_the_machine, weaker_when, written_value,
 };
 pub use lowered::lowered;
 pub use nearest::nearest;
@@ -40,7 +40,7 @@ pub use read::{LONGEST_TEXT, read};
 pub use settings::{
     ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, FileVariables, GovernSettings,
     InputSettings, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings,
-    SpecifiedTasks, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
+    ShareSettings, SpecifiedTasks, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
 pub use specification::{PlaceholderValue, SHORTEST_SECRET, SpecificationSettings, ValueSource, is_placeholder_name};
 pub use user::{UserAllowance, read_allowed};

@@ -14,7 +14,7 @@ use crate::config::WrittenValue;
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::command::{Shell, command};
 use crate::config::default_text::DEFAULT_SETTINGS;
-use crate::config::gate::read_gate;
+use crate::config::gate::{read_gate, read_share};
 use crate::config::paths::{INPUTS, glob, ignore_pattern, inner_file, input, link_name, task_list};
 use crate::config::policy::read_policy;
 use crate::config::sandbox::{fixed_place, place, read_sandbox};
@@ -106,6 +106,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),
         gate: read_gate(&top.table(document, "gate"), document),
+        share: read_share(&top.table(document, "share"), document),
         govern: read_govern(&top.table(document, "govern"), document),
         specification: read_specification_settings(&top.table(document, "specification"), document),
         allowed: JudgedSettings::default(),

@@ -44,6 +44,7 @@ pub struct Configuration {
     pub approval: ApprovalSettings,
     /// `[gate]`
     pub gate: GatePolicy,
+    pub share: ShareSettings,
     /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
     /// a project cannot allow itself anything.
     pub allowed: JudgedSettings,
@@ -264,6 +265,15 @@ pub struct EvidenceSettings {
 pub struct TaskSettings {
     /// The file of the task list, relative to the project; `None` if there is no list.
     pub file: Option<String>,
+}
+
+/// `[share]`: with whom attestations are shared. Nothing of it is used before a person approved it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ShareSettings {
+    /// The remote repository to which notes are pushed and from which they are fetched; empty for none.
+    pub git: String,
+    /// The absolute path of a directory with bundles; empty for none.
+    pub directory: String,
 }
 
 /// `[queue]`: how many actions run at the same time on this machine, over all projects.

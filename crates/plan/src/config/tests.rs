@@ -54,7 +54,7 @@ mod messages {
         proctor.toml:4:2: sandbx: unknown key `sandbx`
           did you mean `sandbox`?
         proctor.toml:5:2: custody: unknown key `custody`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, environment, sandbox, tdd, routing, policy, approval, gate, govern, specification
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, environment, sandbox, tdd, routing, policy, approval, gate, share, govern, specification
         ");
     }
 
@@ -515,7 +515,7 @@ fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly()
     assert_snapshot!(problems("[run]\norder = \"failed first\"\nreuse = true\nreuze = \"off\"\n[[prerequisite]]\nname = \"p\"\ncommand = \"p\"\nreuse = \"always\"\n"), @r#"
     proctor.toml:2:9: run.order: expected one of "plan", "failed-first"
       did you mean `failed-first`?
-    proctor.toml:3:9: run.reuse: expected one of "off", "watch", "own", "always", found a boolean
+    proctor.toml:3:9: run.reuse: expected one of "off", "watch", "own", "always", "attested", found a boolean
     proctor.toml:4:1: run.reuze: unknown key `reuze`
       did you mean `reuse`?
     proctor.toml:8:1: prerequisite[1].reuse: unknown key `reuse`

@@ -92,6 +92,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
         Reuse::Off => {}
         Reuse::Watch => line(text, "reuse", quoted_text("own")),
         Reuse::Always => line(text, "reuse", quoted_text("always")),
+        Reuse::Attested => line(text, "reuse", quoted_text("attested")),
     }
     if !action.when.is_save() {
         line(text, "when", quoted_text("ask"));

@@ -10,11 +10,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+
 use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
 use super::whole_directory::SavedDirectory;
 use proctor_evidence::open_regular_file;
-use proctor_model::EntryKind;
+use proctor_model::{Digest, EntryKind};
 use proctor_sandbox::process::clock;
 
 /// The largest file, in bytes, from which the path of a checkout is taken out. Another larger file is another content.
@@ -66,6 +68,48 @@ pub(crate) fn first_difference(one: InstalledAt<'_>, other: InstalledAt<'_>) -> 
     None
 }
 
+/// Returns the digest of the content without the path of the checkout, for comparison on another machine; `None` if something cannot be
+/// read.
+pub(crate) fn content_without_root(at: InstalledAt<'_>) -> Option<Digest> {
+    let mut side = ComparedSide::new(at);
+    let (mut waiting, mut parts) = (vec![PathBuf::new()], BTreeMap::new());
+    while let Some(inside) = waiting.pop() {
+        for (name, kind) in side.entries(&inside)? {
+            let path = inside.join(name);
+            let content = match kind {
+                EntryKind::Directory => {
+                    waiting.push(path);
+                    continue;
+                }
+                EntryKind::Link => Digest::of(&side.link(&path)?),
+                EntryKind::File | EntryKind::Executable if is_record(&path) => Digest::of(&names_of_record(&side.text(&path)?)),
+                EntryKind::File | EntryKind::Executable if may_name_root(&path) => side.neutral_digest(&path)?,
+                EntryKind::File | EntryKind::Executable => side.digest(&path)?,
+            };
+            parts.insert(path, (kind, content));
+        }
+    }
+    let mut hasher = Sha256::new();
+    for (path, (kind, content)) in parts {
+        let path = path.as_os_str().as_bytes();
+        let kind = match kind {
+            EntryKind::Directory => b'd',
+            EntryKind::Link => b'l',
+            EntryKind::File => b'f',
+            EntryKind::Executable => b'x',
+        };
+        hasher.update((path.len() as u64).to_be_bytes());
+        hasher.update(path);
+        hasher.update([kind]);
+        hasher.update(content.as_bytes());
+    }
+    Some(Digest::from_hasher(hasher))
+}
+
+fn is_record(path: &Path) -> bool {
+    path.file_name() == Some(OsStr::new("RECORD"))
+}
+
 fn is_same_file(one: &mut ComparedSide<'_>, other: &mut ComparedSide<'_>, path: &Path) -> Option<bool> {
     let is_equal = one.digest(path)? == other.digest(path)?;
     // A directory that was copied has the same bytes, and the path in them leads to the other checkout.
@@ -74,7 +118,7 @@ fn is_same_file(one: &mut ComparedSide<'_>, other: &mut ComparedSide<'_>, path: 
     }
     let [mut one, mut other] = [one.text(path)?, other.text(path)?];
     // It lists the hashes of scripts, which are compared themselves.
-    if path.file_name() == Some(OsStr::new("RECORD")) {
+    if is_record(path) {
         [one, other] = [one, other].map(|text| names_of_record(&text));
     }
     Some(one == other)
@@ -139,7 +183,15 @@ impl<'a> ComparedSide<'a> {
         Some(without_root(target.as_os_str().as_bytes(), self.at.root.as_os_str().as_bytes()))
     }
 
-    fn digest(&mut self, path: &Path) -> Option<proctor_model::Digest> {
+    /// Returns the digest of a small file without the path of the checkout, and that of a large one, such as a program, as it is.
+    fn neutral_digest(&mut self, path: &Path) -> Option<Digest> {
+        match self.text(path) {
+            Some(text) => Some(Digest::of(&text)),
+            None => self.digest(path),
+        }
+    }
+
+    fn digest(&mut self, path: &Path) -> Option<Digest> {
         match self.files.look_within(self.at.directory.join(path), &mut self.room).ok()? {
             Found::Content(content) => Some(content.digest),
             Found::Nothing | Found::NoRoom => None,
@@ -188,12 +240,19 @@ mod tests {
         first_difference(at(0, one), at(1, other)).map(|path| path.display().to_string())
     }
 
+    fn neutral(root: &Path, store: &Store) -> Digest {
+        let directory = root.join(".venv");
+        let saved = SavedDirectory::of(store, &directory);
+        content_without_root(InstalledAt { saved: &saved, directory: &directory, root }).expect("it can be read")
+    }
+
     #[test]
     fn environments_that_differ_in_the_path_of_their_checkout_are_the_same() {
         let top = tempfile::tempdir().expect("a directory");
         let store = Store::open(&top.path().join("store")).expect("a store");
         let roots = checkouts(top.path());
         assert_eq!(difference(&roots, &store), None);
+        assert_eq!(neutral(&roots[0], &store), neutral(&roots[1], &store), "the same is told to other machines");
         fs::create_dir(roots[1].join(".venv/lib/__pycache__")).expect("it is ours");
         assert_eq!(difference(&roots, &store), None, "compiled modules are written by Python itself");
     }
@@ -213,6 +272,7 @@ mod tests {
             let text = text.unwrap_or_else(|| format!("{}/src\n", roots[0].display()));
             fs::write(roots[1].join(".venv").join(path), text).expect("it is ours");
             assert_eq!(difference(&roots, &store).as_deref(), Some(path));
+            assert_ne!(neutral(&roots[0], &store), neutral(&roots[1], &store), "{path}");
         }
     }
 }

@@ -177,6 +177,8 @@ const ROWS: &[Row] = &[
     Row("gate.world", CHECK, "", "[gate]\nworld = \"open\""),
     Row("gate.weakened", CHECK, "", "[gate]\nweakened = \"say\""),
     Row("gate.flaky", CHECK, "", "[gate]\nflaky = \"say\""),
+    Row("share.git", CHECK, "", "[share]\ngit = \"origin\""),
+    Row("share.directory", CHECK, "", "[share]\ndirectory = \"/mnt/team\""),
     Row("gate.max_age", CHECK, "[gate]\nmax_age = \"2h\"", "[gate]\nmax_age = \"3h\""),
     Row("gate.platforms", CHECK, "[gate]\nplatforms = [\"linux-x86_64\"]", ""),
     Row("gate.fresh_caches", CHECK, "", "[gate]\nfresh_caches = false"),

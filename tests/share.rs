@@ -1,0 +1,531 @@
+//! What others attested answers `status` and `wait` in a colleague's store, says whose word it is, and runs nothing. Each attack makes
+//! something different that the word depends on; then it is not believed. Attestations are shared by git and by a directory.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use proctor_evidence::{Attestor, Store, attestation_bundle};
+use proctor_model::Timestamp;
+use serde_json::Value;
+
+use crate::attest::{CHECKS, FETCH, NOTES, SIGNERS, clone_of, commit, git, note_of, path_text, put_note, run_git, tested};
+use crate::common::{Invocation, Project, fake_tool, poll, proctor, repository};
+use crate::daemon::start_serving;
+use crate::known::{CHECK, INSTALLED, install};
+
+/// A branch that CI tests and that is not trusted.
+const WORK: &str = "work";
+
+/// CI's checkout and a colleague's, each with a store of its own. CI has attested the branch `work`, and the colleague has checked it out
+/// and fetched the notes.
+struct Team {
+    ci: Project,
+    colleague: Project,
+}
+
+/// Makes a team; `prepare` is called for both checkouts before anything is run there.
+fn team_with(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
+    let (ci, origin) = tested(checks);
+    let colleague = clone_of(&origin);
+    prepare(&ci);
+    prepare(&colleague);
+    colleague.proctor(["run", "--fresh-caches"]).success();
+    git(&ci, &["switch", "--quiet", "-c", WORK]);
+    commit(&ci, "shop.txt", "good\n");
+    ci.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["attest"]).success();
+    git(&ci, &["push", "--quiet", "--set-upstream", "origin", WORK, NOTES]);
+    git(&colleague, &["fetch", "--quiet", "origin"]);
+    git(&colleague, &["fetch", "--quiet", "origin", FETCH]);
+    git(&colleague, &["switch", "--quiet", WORK]);
+    Team { ci, colleague }
+}
+
+fn team() -> Team {
+    team_with(CHECKS, &|_| ())
+}
+
+/// Returns how the project's own checks stand.
+#[track_caller]
+fn task(project: &Project) -> Value {
+    project.proctor(["status", "--json", "."]).any_status().json()["projects"][0]["tasks"][0].clone()
+}
+
+#[track_caller]
+fn runs(project: &Project) -> usize {
+    let log = project.proctor(["log", "--json", "."]).any_status();
+    serde_json::from_str::<Value>(&log.stdout).expect("a document")["runs"].as_array().expect("a list").len()
+}
+
+#[track_caller]
+fn why(project: &Project) -> String {
+    project.proctor(["why", "--known"]).status(5).stdout
+}
+
+/// Makes sure that the word of CI is not taken, and returns why.
+#[track_caller]
+fn not_believed(project: &Project) -> String {
+    let standing = task(project);
+    assert_eq!((&standing["known"], &standing["result"]), (&Value::Null, &Value::Null), "{standing}");
+    let before = runs(project);
+    let why = why(project);
+    assert!(!project.proctor(["wait", "--fresh"]).any_status().stdout.contains("attested by "));
+    assert_eq!(runs(project), before + 1, "it was run: {why}");
+    why
+}
+
+/// Has the trusted branch say something else, and fetches it.
+fn change_trusted(team: &Team, file: &str, text: &str) {
+    git(&team.ci, &["switch", "--quiet", "main"]);
+    commit(&team.ci, file, text);
+    git(&team.ci, &["push", "--quiet", "origin", "main"]);
+    git(&team.colleague, &["fetch", "--quiet", "origin"]);
+}
+
+/// Signs the statements of the colleague's note by CI's own key, with another text in them.
+fn sign_changed(team: &Team, from: &str, to: &str) -> Vec<u8> {
+    let store = Store::open(&team.ci.root().join("state/proctor")).expect("it is there");
+    let attestor = Attestor::open(&store, Timestamp::from_millis(0)).expect("it has a key");
+    let note = note_of(&team.ci);
+    let signed = note.lines().flat_map(|line| {
+        let envelope: Value = serde_json::from_str(line).expect("an envelope");
+        let payload = STANDARD.decode(envelope["payload"].as_str().expect("text")).expect("base64");
+        let payload = String::from_utf8(payload).expect("text");
+        assert!(payload.contains(from) || !payload.contains("test-result"), "{payload}");
+        attestor.sign(payload.replace(from, to).as_bytes())
+    });
+    signed.collect()
+}
+
+/// Puts another note about the checked-out tree in the place of the fetched one.
+fn replace_note(team: &Team, note: &[u8]) {
+    git(&team.colleague, &["update-ref", "-d", "refs/notes/proctor-attest-fetched"]);
+    put_note(&team.colleague, note);
+}
+
+#[test]
+fn a_colleague_takes_the_word_of_ci_for_its_content_and_runs_what_differs() {
+    let team = team();
+    let colleague = &team.colleague;
+    let known = task(colleague);
+    assert_eq!(
+        (&known["state"], &known["result"], &known["exitCode"]),
+        (&"fresh".into(), &"PASSED".into(), &0.into()),
+        "{known}"
+    );
+    assert_eq!(known["known"]["condition"], "equal-tools", "{known}");
+    assert!(known["known"]["attested"]["name"].is_string(), "{known}");
+    let name = known["known"]["attested"]["name"].as_str().expect("a name").to_owned();
+    let shown = colleague.proctor(["status", "."]).success().stdout;
+    assert!(
+        shown.contains("fresh PASS") && shown.contains(&format!("attested by {name}, ")) && shown.contains(" ago"),
+        "{shown}"
+    );
+    let waited = colleague.proctor(["wait", "--fresh"]).success().stdout;
+    assert!(waited.contains("attested by "), "{waited}");
+    assert!(colleague.proctor(["why", "--known"]).success().stdout.starts_with("attested by "));
+    let taken = colleague.proctor(["run", "--known"]).success().stdout;
+    for check in ["says", "there", "PASSED"] {
+        assert!(taken.lines().any(|line| line.contains(check) && line.contains(" · attested by ")), "{taken}");
+    }
+    assert_eq!(runs(colleague), 1, "nothing was run");
+    // A proof is asked of this store's own runs, as always.
+    colleague.proctor(["gate"]).status(5);
+    assert_eq!(task(&team.ci)["known"], Value::Null, "the own verdict is the own one");
+    colleague.save("shop.txt", "better\n");
+    assert!(not_believed(colleague).contains("files differ from the commit"));
+}
+
+#[test]
+fn a_run_that_may_take_what_is_attested_takes_it_without_being_asked() {
+    let team = team_with(&format!("[run]\nreuse = \"attested\"\n{CHECKS}"), &|_| ());
+    let taken = team.colleague.proctor(["run"]).success().stdout;
+    assert!(taken.contains("attested by "), "{taken}");
+    assert_eq!(runs(&team.colleague), 1);
+    let report = team.colleague.proctor(["run", "--json"]).success();
+    assert!(report.stderr.contains("there is no report of it here, so the checks run"), "{}", report.stderr);
+    assert_eq!(runs(&team.colleague), 2);
+}
+
+#[test]
+fn with_the_service_nothing_is_run_for_a_wait_that_others_answer() {
+    let team = team();
+    let daemon = start_serving(&team.colleague);
+    let waited = team.colleague.proctor(["wait", "--fresh", "--json"]).success().json();
+    assert_eq!(waited["project"]["tasks"][0]["result"], "PASSED", "{waited}");
+    daemon.interrupt();
+}
+
+#[test]
+fn a_revoked_key_is_not_believed() {
+    let team = team();
+    let other = Project::new().toml(CHECKS);
+    other.proctor(["run"]).any_status();
+    let key = other.proctor(["key", "export", "--ssh"]).success().stdout;
+    change_trusted(&team, "allowed_signers", &key);
+    assert_eq!(task(&team.colleague)["known"], Value::Null);
+    not_believed(&team.colleague);
+}
+
+#[test]
+fn an_older_policy_than_the_trusted_one_is_not_believed() {
+    let team = team();
+    change_trusted(&team, "proctor.toml", &format!("{CHECKS}{SIGNERS}max_age = \"1s\"\n"));
+    poll(Duration::from_secs(20), "the run to be too old", || (task(&team.colleague)["known"] == Value::Null).then_some(()));
+    not_believed(&team.colleague);
+}
+
+#[test]
+fn a_forged_note_is_not_believed() {
+    let team = team();
+    replace_note(&team, note_of(&team.ci).replacen("\"sig\":\"", "\"sig\":\"A", 1).as_bytes());
+    not_believed(&team.colleague);
+    // Somebody whom nobody named attests the same content.
+    let team = self::team();
+    let stranger = clone_of(git(&team.colleague, &["remote", "get-url", "origin"]).stdout.trim());
+    git(&stranger, &["switch", "--quiet", WORK]);
+    stranger.proctor(["run", "--fresh-caches"]).success();
+    stranger.proctor(["attest"]).success();
+    replace_note(&team, note_of(&stranger).as_bytes());
+    assert!(not_believed(&team.colleague).contains("not trusted"));
+}
+
+#[test]
+fn a_note_for_another_tree_is_not_believed() {
+    let team = team();
+    let note = note_of(&team.ci);
+    commit(&team.colleague, "shop.txt", "bad\n");
+    replace_note(&team, note.as_bytes());
+    assert!(not_believed(&team.colleague).contains("another tree"));
+}
+
+#[test]
+fn another_platform_is_not_believed_even_from_the_right_key() {
+    let team = team();
+    let here = format!("linux-{}", std::env::consts::ARCH);
+    replace_note(&team, &sign_changed(&team, &here, &here));
+    assert_eq!(task(&team.colleague)["result"], "PASSED", "it is the same statement");
+    replace_note(&team, &sign_changed(&team, &here, "linux-riscv64"));
+    assert!(not_believed(&team.colleague).contains("linux-riscv64"));
+}
+
+#[test]
+fn a_patched_environment_with_the_same_lock_file_is_not_believed() {
+    let prepare = |project: &Project| {
+        install(&project.path());
+    };
+    let checks = INSTALLED.to_owned();
+    let team = team_with_files(&checks, &prepare);
+    let known = task(&team.colleague);
+    assert_eq!(
+        known["known"]["condition"],
+        "equal-tools",
+        "{known}: {}",
+        team.colleague.proctor(["why", "--known"]).any_status().stdout
+    );
+    let tool = team.colleague.path().join(".venv/bin/tool");
+    let script = fs::read_to_string(&tool).expect("it is there");
+    fs::write(&tool, script.replace("exit 0", "exit 1")).expect("it is ours");
+    assert!(why(&team.colleague).contains(".venv"));
+    team.colleague.proctor(["wait", "--fresh"]).status(1);
+    // Without any packages, the lock file stands for them.
+    let team = team_with_files(&checks, &|project| {
+        if project.path().join("of-ci").exists() {
+            install(&project.path());
+        }
+    });
+    assert_eq!(task(&team.colleague)["known"]["condition"], "equal-lock-files");
+}
+
+/// A team whose project has a lock file, and a check that uses what is installed.
+fn team_with_files(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
+    let (ci, origin) = tested(checks);
+    for (file, text) in [(".gitignore", ".venv/\nof-ci\n"), ("check.sh", CHECK), ("requirements.txt", "tool==1\n")] {
+        commit(&ci, file, text);
+    }
+    git(&ci, &["push", "--quiet", "origin", "main"]);
+    ci.save("of-ci", "");
+    let colleague = clone_of(&origin);
+    prepare(&ci);
+    prepare(&colleague);
+    fs::remove_file(ci.path().join("of-ci")).expect("it is ours");
+    colleague.proctor(["run", "--fresh-caches"]).success();
+    git(&ci, &["switch", "--quiet", "-c", WORK]);
+    commit(&ci, "shop.txt", "good\n");
+    ci.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["attest"]).success();
+    git(&ci, &["push", "--quiet", "--set-upstream", "origin", WORK, NOTES]);
+    git(&colleague, &["fetch", "--quiet", "origin"]);
+    git(&colleague, &["fetch", "--quiet", "origin", FETCH]);
+    git(&colleague, &["switch", "--quiet", WORK]);
+    Team { ci, colleague }
+}
+
+#[test]
+fn a_trusted_branch_that_was_moved_here_names_nobody() {
+    let team = team();
+    // The colleague's agent says that this commit is the trusted one.
+    git(&team.colleague, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    assert!(not_believed(&team.colleague).contains("branch that was fetched"));
+}
+
+#[test]
+fn a_key_of_this_store_is_no_colleague() {
+    let (ci, _) = tested(CHECKS);
+    commit(&ci, "shop.txt", "good\n");
+    ci.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["attest"]).success();
+    let other = path_text(&ci.shared("other"));
+    git(&ci, &["worktree", "add", "--quiet", "--detach", &other]);
+    // What the own store knows is known by its runs, and an ignored file takes that away.
+    commit(&ci, ".gitignore", ".env\n");
+    let status = ci.proctor(["status", "--json", &other]).any_status().json();
+    assert_eq!(status["projects"][0]["tasks"][0]["known"]["attested"], Value::Null, "{status}");
+}
+
+/// Settings with which notes or bundles are shared.
+fn sharing(setting: &str) -> String {
+    format!("{CHECKS}[share]\n{setting}\n")
+}
+
+#[test]
+fn notes_are_pushed_and_fetched_once_a_person_approved_the_repository() {
+    let (ci, origin) = tested(CHECKS);
+    commit(&ci, "proctor.toml", &format!("{}{SIGNERS}", sharing("git = \"origin\"")));
+    let refused = ci.proctor(["attest", "--push"]).status(3);
+    assert!(refused.stderr.contains("nobody approved it") && refused.stderr.contains("proctor approve"), "{}", refused.stderr);
+    ci.approve();
+    ci.proctor(["run", "--fresh-caches"]).success();
+    git(&ci, &["push", "--quiet", "origin", "main"]);
+    git(&ci, &["fetch", "--quiet", "origin"]);
+    ci.proctor(["attest", "--push"]).success();
+    let two = clone_of(&origin);
+    two.proctor(["attest", "--fetch"]).status(3);
+    two.approve();
+    two.proctor(["attest", "--fetch"]).success();
+    git(&two, &["rev-parse", "refs/notes/proctor-attest-fetched"]);
+    // Both attest at the same time: the second push is united with the first one.
+    two.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["attest", "--push"]).success();
+    let key = two.proctor(["attest", "--push"]).success();
+    assert!(!key.stderr.contains("git did not push"), "{}", key.stderr);
+    ci.proctor(["attest", "--fetch"]).success();
+    let united = git(&ci, &["notes", "--ref", "refs/notes/proctor-attest-fetched", "show", "HEAD^{tree}"]).stdout;
+    assert_eq!(united.lines().count(), 6, "{united}");
+}
+
+#[test]
+fn the_service_fetches_notes_by_itself() {
+    let (ci, origin) = tested(CHECKS);
+    commit(&ci, "proctor.toml", &format!("{}{SIGNERS}", sharing("git = \"origin\"")));
+    ci.approve();
+    ci.proctor(["run", "--fresh-caches"]).success();
+    git(&ci, &["push", "--quiet", "origin", "main"]);
+    git(&ci, &["fetch", "--quiet", "origin"]);
+    ci.proctor(["attest", "--push"]).success();
+    let two = clone_of(&origin);
+    two.approve();
+    let daemon = start_serving(&two);
+    let fetched = || {
+        (run_git(&two, &["rev-parse", "--verify", "--quiet", "refs/notes/proctor-attest-fetched"]).any_status().status == 0)
+            .then_some(())
+    };
+    poll(Duration::from_secs(60), "the notes", fetched);
+    daemon.interrupt();
+}
+
+/// Makes a team that shares a directory, and no notes.
+fn sharing_a_directory() -> (Team, std::path::PathBuf) {
+    let (ci, origin) = tested(CHECKS);
+    let directory = ci.shared("team");
+    fs::create_dir_all(&directory).expect("it is ours");
+    let setting = format!("directory = \"{}\"", directory.display());
+    commit(&ci, "proctor.toml", &format!("{}{SIGNERS}", sharing(&setting)));
+    ci.approve();
+    git(&ci, &["push", "--quiet", "origin", "main"]);
+    git(&ci, &["fetch", "--quiet", "origin"]);
+    let colleague = clone_of(&origin);
+    colleague.approve();
+    colleague.proctor(["run", "--fresh-caches"]).success();
+    git(&ci, &["switch", "--quiet", "-c", WORK]);
+    commit(&ci, "shop.txt", "good\n");
+    ci.proctor(["run", "--fresh-caches"]).success();
+    let said = ci.proctor(["attest"]).success().stdout;
+    assert!(said.contains("shared in `"), "{said}");
+    git(&ci, &["push", "--quiet", "--set-upstream", "origin", WORK]);
+    git(&colleague, &["fetch", "--quiet", "origin"]);
+    git(&colleague, &["switch", "--quiet", WORK]);
+    (Team { ci, colleague }, directory)
+}
+
+/// Returns the only bundle of a directory, and the directory that lists it.
+fn only_bundle(directory: &Path) -> (std::path::PathBuf, std::path::PathBuf) {
+    let only = |directory: std::path::PathBuf| {
+        let mut entries = fs::read_dir(directory).expect("it is there");
+        let entry = entries.next().expect("one").expect("it is ours").path();
+        assert!(entries.next().is_none());
+        entry
+    };
+    (only(directory.join("sha256")), only(directory.join("tree")))
+}
+
+#[test]
+fn a_bundle_in_the_shared_directory_is_believed_and_twenty_tampered_ones_are_not() {
+    let (team, directory) = sharing_a_directory();
+    assert_eq!(task(&team.colleague)["result"], "PASSED", "{}", team.colleague.proctor(["why", "--known"]).any_status().stdout);
+    let (bundle, listed) = only_bundle(&directory);
+    let right = fs::read(&bundle).expect("it can be read");
+    fs::remove_file(&bundle).expect("it is ours");
+    let text = String::from_utf8(right.clone()).expect("JSON");
+    let [begin, end] = [text.find("\"payload\""), text.rfind("\"payload\"")].map(|place| place.expect("two envelopes"));
+    for number in 0..20_usize {
+        let mut wrong = right.clone();
+        // The claim comes first. A summary proves nothing, so changing it would take nothing away.
+        wrong[begin + (end - 4 - begin) / 20 * number] ^= 1;
+        // One half is wrong by its name, and one half has the right name for its wrong content.
+        let digest = proctor_model::Digest::of(if number % 2 == 0 { &right[number..] } else { &wrong });
+        fs::write(directory.join("sha256").join(digest.hex()), &wrong).expect("it is ours");
+        fs::write(listed.join(digest.hex()), "").expect("it is ours");
+    }
+    let why = why(&team.colleague);
+    assert!(why.contains("another content than its name says"), "{why}");
+    assert_eq!(task(&team.colleague)["known"], Value::Null);
+    // They take nothing from the right one.
+    fs::write(&bundle, &right).expect("it is ours");
+    assert_eq!(task(&team.colleague)["result"], "PASSED");
+    // What is right for this tree is listed under another one.
+    let nothing = attestation_bundle(&[]);
+    fs::write(&bundle, nothing).expect("it is ours");
+    not_believed(&team.colleague);
+}
+
+#[test]
+fn a_directory_that_is_gone_is_said_once_and_the_checks_run() {
+    let (team, directory) = sharing_a_directory();
+    fs::remove_dir_all(&directory).expect("it is ours");
+    let waited = team.colleague.proctor(["wait", "--fresh"]).success();
+    assert_eq!(waited.stderr.matches("is not used, because it cannot be read").count(), 1, "{}", waited.stderr);
+    team.colleague.proctor(["run"]).success();
+    let attested = team.ci.proctor(["attest"]).any_status();
+    assert!(attested.status != 0 && attested.stderr.contains("the notes in git have what was attested"), "{}", attested.stderr);
+    assert!(!directory.exists(), "nothing is written where the mount was");
+}
+
+#[test]
+fn what_is_shared_is_asked_before_it_is_used() {
+    let project = Project::new().with_program(fake_tool()).toml(CHECKS);
+    project.proctor(["run"]).success();
+    for setting in ["git = \"origin\"", "directory = \"/mnt/team\""] {
+        project.save("proctor.toml", &sharing(setting));
+        let asked = project.proctor(["run"]).any_status();
+        assert_eq!(asked.status, 3, "{}", asked.snapshot());
+        assert!(asked.stderr.contains("share: "), "{}", asked.stderr);
+    }
+}
+
+/// Returns the script of the composite action, without its indentation.
+fn script_of_action() -> String {
+    let text = fs::read_to_string(repository().join("action.yml")).expect("it is there");
+    let (_, script) = text.rsplit_once("      run: |\n").expect("its last step is a script");
+    script.lines().map(|line| format!("{}\n", line.trim_start_matches("        "))).collect()
+}
+
+/// Returns the script of the page's job for GitLab.
+fn script_of_gitlab() -> String {
+    let job = crate::docs::script("gitlab");
+    let (_, lines) = job.split_once("script:\n").expect("it has a script");
+    lines.lines().map(|line| format!("{}\n", line.trim_start().trim_start_matches("- "))).collect()
+}
+
+/// Runs a job's script in a checkout with a store of its own, as its runner does.
+fn job<'p>(checkout: &'p Project, script: &str, variables: &[(&str, &str)]) -> Invocation<'p> {
+    let proctor = format!("proctor() {{ '{}' \"$@\"; }}\n", proctor().display());
+    let shell = checkout.command(Path::new("/bin/sh"), ["-euc", &format!("{proctor}{script}")]);
+    variables.iter().fold(shell, |shell, (name, value)| shell.env(name, value))
+}
+
+/// A system of CI: the script of its job, and its variables for a commit that was made on this one.
+type System = (&'static str, String, fn(&str) -> Vec<(&'static str, String)>);
+
+fn systems() -> [System; 3] {
+    fn owned<const N: usize>(variables: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {
+        variables.map(|(name, value)| (name, value.to_owned())).to_vec()
+    }
+    let github = |base: &str| owned([("POLICY", base), ("DEFAULT_BRANCH", "main"), ("PROJECT", "."), ("STORE", "")]);
+    let forgejo = |base: &str| {
+        let of_action = [("POLICY", base), ("DEFAULT_BRANCH", "main"), ("PROJECT", "."), ("STORE", "")];
+        [owned(of_action), owned([("FORGEJO_ACTIONS", "true")])].concat()
+    };
+    let gitlab = |base: &str| owned([("CI_COMMIT_BEFORE_SHA", base), ("CI_DEFAULT_BRANCH", "main")]);
+    [("github", script_of_action(), github), ("forgejo", script_of_action(), forgejo), ("gitlab", script_of_gitlab(), gitlab)]
+}
+
+#[test]
+#[ignore = "long tier"]
+fn the_jobs_take_what_is_attested_run_what_is_not_and_let_no_commit_choose_its_rules() {
+    let (ci, origin) = tested(CHECKS);
+    let base = git(&ci, &["rev-parse", "main"]).stdout.trim().to_owned();
+    let push = |branch: &str, file: &str, text: &str| {
+        git(&ci, &["switch", "--quiet", "-c", branch, "main"]);
+        commit(&ci, file, text);
+        git(&ci, &["push", "--quiet", "origin", branch]);
+    };
+    push("attested", "shop.txt", "good\n");
+    ci.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["attest"]).success();
+    git(&ci, &["push", "--quiet", "origin", NOTES]);
+    push("untested", "shop.txt", "better\n");
+    push("weaker", "proctor.toml", &format!("[[check]]\nname = \"says\"\ncommand = \"true\"\n{SIGNERS}"));
+    push("red", "proctor.toml", &format!("{CHECKS}[[check]]\nname = \"red\"\ncommand = \"false\"\n{SIGNERS}"));
+    let zeros = "0".repeat(40);
+    for (name, script, variables) in systems() {
+        for (branch, base, status, runs) in [
+            ("attested", &base, 0, false),
+            ("attested", &zeros, 0, false),
+            ("untested", &base, 0, true),
+            ("weaker", &base, 3, false),
+            ("red", &base, 1, true),
+        ] {
+            let checkout = clone_of(&origin);
+            git(&checkout, &["switch", "--quiet", branch]);
+            let variables = variables(base);
+            let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let ended = job(&checkout, &script, &variables).any_status();
+            assert_eq!(ended.status, status, "{name}, {branch}: {}", ended.snapshot());
+            assert_eq!(
+                ended.stdout.contains("PASSED") || ended.stdout.contains("FAILED"),
+                runs,
+                "{name}, {branch}: {}",
+                ended.snapshot()
+            );
+            assert_eq!(
+                ended.stdout.contains("::error"),
+                name != "gitlab" && status != 0,
+                "{name}, {branch}: {}",
+                ended.snapshot()
+            );
+        }
+    }
+}
+
+#[test]
+fn what_other_programs_sign_is_a_file_that_git_alone_can_make_and_the_summary() {
+    let (ci, _) = tested(CHECKS);
+    let directory = ci.shared("in-toto");
+    fs::create_dir_all(ci.shared("")).expect("it is ours");
+    ci.proctor(["attest", "--in-toto", &path_text(&directory)]).success();
+    let hex = |revision: &str| git(&ci, &["rev-parse", revision]).stdout.trim().to_owned();
+    let subject = fs::read_to_string(directory.join("commit.txt")).expect("it was written");
+    assert_eq!(subject, format!("git-commit {}\ngit-tree {}\n", hex("HEAD"), hex("HEAD^{tree}")));
+    let predicate: Value =
+        serde_json::from_str(&fs::read_to_string(directory.join("predicate.json")).expect("it was written")).expect("JSON");
+    assert_eq!(
+        (&predicate["verificationResult"], &predicate["verifier"]["id"]),
+        (&"PASSED".into(), &"urn:proctor:gate:v1".into())
+    );
+    ci.proctor(["attest", "--in-toto", &path_text(&directory)]).status(2);
+}
