@@ -69,6 +69,7 @@ mod packed_exports;
 mod page;
 mod page_views;
 mod process;
+mod prove;
 mod public_specifications;
 mod purge;
 mod pytest_scenarios;

@@ -1,6 +1,6 @@
 //! The tests of a file in JavaScript, TypeScript, Rust or Go, found by its words alone. Layout and comments make no difference.
 
-use crate::touched::FoundTest;
+use crate::touched::TestInText;
 
 /// A language with braces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ const TESTS: &[&str] = &["test", "it", "specify"];
 const GROUPS: &[&str] = &["describe", "suite", "context"];
 
 /// Returns the tests of a text. The name of a test in JavaScript has the names of its groups before it, each with ` > ` behind it.
-pub fn tests_of(text: &str, language: BraceLanguage) -> Vec<FoundTest> {
+pub fn tests_of(text: &str, language: BraceLanguage) -> Vec<TestInText> {
     let tokens: Vec<String> = tokens_of(text, language).into_iter().map(|token| token.text).collect();
     match language {
         BraceLanguage::Script => tests_of_script(&tokens, ""),
@@ -36,7 +36,7 @@ fn is_test_attribute(pair: &[String]) -> bool {
     matches!(pair[0].as_str(), "[" | ":") && matches!(pair[1].as_str(), "test" | "rstest" | "test_case" | "proptest")
 }
 
-fn tests_of_functions(tokens: &[String], word: &str, is_test: impl Fn(&str, &[String]) -> bool) -> Vec<FoundTest> {
+fn tests_of_functions(tokens: &[String], word: &str, is_test: impl Fn(&str, &[String]) -> bool) -> Vec<TestInText> {
     let mut found = Vec::new();
     for position in 0..tokens.len() {
         let Some(name) = tokens.get(position + 1).filter(|_| tokens[position] == word) else { continue };
@@ -45,12 +45,12 @@ fn tests_of_functions(tokens: &[String], word: &str, is_test: impl Fn(&str, &[St
         }
         let Some(open) = (position..tokens.len()).find(|at| tokens[*at] == "{") else { continue };
         let end = end_of_group(tokens, open);
-        found.push(FoundTest { name: name.clone(), text: tokens[position + 2..end].join("\u{1}"), is_sure: true });
+        found.push(TestInText { name: name.clone(), text: tokens[position + 2..end].join("\u{1}"), is_sure: true });
     }
     found
 }
 
-fn tests_of_script(tokens: &[String], above: &str) -> Vec<FoundTest> {
+fn tests_of_script(tokens: &[String], above: &str) -> Vec<TestInText> {
     let (mut found, mut position) = (Vec::new(), 0);
     while position < tokens.len() {
         let word = tokens[position].as_str();
@@ -65,7 +65,7 @@ fn tests_of_script(tokens: &[String], above: &str) -> Vec<FoundTest> {
         let name = if above.is_empty() { title.clone() } else { format!("{above} > {title}") };
         if is_test {
             let text = [&tokens[position..=open], &tokens[(open + 2).min(end)..end]].concat();
-            found.push(FoundTest { name, text: text.join("\u{1}"), is_sure: true });
+            found.push(TestInText { name, text: text.join("\u{1}"), is_sure: true });
         } else {
             found.extend(tests_of_script(&tokens[open + 2..end], &name));
         }

@@ -1,6 +1,7 @@
 //! The tests of a file in Python, found by its words alone: no code is run. Layout, comments and the kind of quotes make no difference.
 
-use crate::touched::FoundTest;
+use crate::stubs::DefinedKind;
+use crate::touched::TestInText;
 
 /// A line of code, however many lines of text it has.
 struct LogicalLine {
@@ -10,7 +11,7 @@ struct LogicalLine {
 }
 
 /// Returns the tests of a text: functions whose names begin with `test`, also in classes.
-pub fn tests_of(text: &str) -> Vec<FoundTest> {
+pub fn tests_of(text: &str) -> Vec<TestInText> {
     let lines = logical_lines(text);
     let mut found = Vec::new();
     // The classes around the line, each with its indentation and whether pytest or unittest collects it.
@@ -41,7 +42,7 @@ pub fn tests_of(text: &str) -> Vec<FoundTest> {
                     let full = classes.chain([*name]).collect::<Vec<_>>().join("::");
                     let body = decorators.iter().copied().chain([line]).chain(&lines[position..end]);
                     let is_sure = around.iter().all(|(.., is_collected)| *is_collected);
-                    found.push(FoundTest { name: full, text: text_of(body, line.indent, name), is_sure });
+                    found.push(TestInText { name: full, text: text_of(body, line.indent, name), is_sure });
                 }
                 position = end;
             }
@@ -50,6 +51,38 @@ pub fn tests_of(text: &str) -> Vec<FoundTest> {
         decorators.clear();
     }
     found
+}
+
+/// Returns the functions, classes and values that a module defines, in the order of its text.
+pub fn top_level_names(text: &str) -> Vec<(String, DefinedKind)> {
+    let named = |line: &LogicalLine| -> Vec<(String, DefinedKind)> {
+        let words: Vec<&str> = line.tokens.iter().map(String::as_str).collect();
+        let one = |name: &str, kind| vec![(name.to_owned(), kind)];
+        match words[..] {
+            ["def", name, ..] | ["async", "def", name, ..] => one(name, DefinedKind::Function),
+            ["class", name, ..] => one(name, DefinedKind::Class),
+            // What a module imports can be imported from it.
+            ["from", ..] => {
+                let names = words.iter().position(|word| *word == "import").map_or(&[][..], |at| &words[at + 1..]);
+                let last = names.split(|word| matches!(*word, "," | "(" | ")")).filter_map(<[&str]>::last);
+                last.filter(|name| **name != "*").map(|name| ((*name).to_owned(), DefinedKind::Function)).collect()
+            }
+            [name, "=" | ":", second, ..] if second != "=" && name.chars().all(is_of_name) && !is_keyword(name) => {
+                one(name, DefinedKind::Value)
+            }
+            _ => Vec::new(),
+        }
+    };
+    logical_lines(text).iter().filter(|line| line.indent == 0).flat_map(named).collect()
+}
+
+fn is_of_name(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Returns whether a word can stand before a colon at the beginning of a line and is no name.
+fn is_keyword(word: &str) -> bool {
+    ["else", "try", "finally", "except"].contains(&word)
 }
 
 /// Returns the words of lines as one text, with the depth of each line and without the test's own name.

@@ -36,8 +36,6 @@ const SETTINGS: &[&str] = &[
     "pyproject.toml",
     "setup.cfg",
     "setup.py",
-    "tox.ini",
-    "pytest.ini",
     "noxfile.py",
     "package.json",
     "Cargo.toml",
@@ -53,12 +51,12 @@ const SETTINGS: &[&str] = &[
 const TEXTS: &[&str] = &[".md", ".rst", ".adoc"];
 
 /// What is known of the project beside the path of a file.
-pub struct KnownFiles<'a> {
+pub struct PathsOfSides<'a> {
     /// The paths of all files of both sides.
     pub all: &'a BTreeSet<&'a str>,
 }
 
-impl KnownFiles<'_> {
+impl PathsOfSides<'_> {
     /// Returns what a changed file is, by its path from the project's root.
     pub fn role_of(&self, path: &str) -> FileRole {
         let name = name_of(path);
@@ -75,11 +73,15 @@ impl KnownFiles<'_> {
         let is_of_dots = path.split('/').any(|part| part.starts_with('.') && part.len() > 1);
         let is_of_tool = name.starts_with("requirements") && name.ends_with(".txt")
             || name.contains(".config.")
-            || name.starts_with("tsconfig.");
+            || name.starts_with("tsconfig.")
+            || (path == name && name.ends_with(".ini"));
         if is_lock || is_of_dots || is_of_tool || SETTINGS.contains(&name) {
             return FileRole::Settings;
         }
-        let is_text = TEXTS.iter().any(|ending| name.ends_with(ending)) || ["LICENSE", "CHANGELOG", "AUTHORS"].contains(&name);
+        let is_text = TEXTS.iter().any(|ending| name.ends_with(ending))
+            || ["LICENSE", "CHANGELOG", "AUTHORS", "PKG-INFO"].contains(&name)
+            || path.starts_with("docs/")
+            || path.split('/').any(|part| part.ends_with(".egg-info"));
         if is_text { FileRole::Text } else { FileRole::Source }
     }
 
@@ -146,7 +148,7 @@ mod tests {
             "shop/testing/fakes.py",
             "web/fixtures/a.test.ts",
         ]);
-        let known = KnownFiles { all: &all };
+        let known = PathsOfSides { all: &all };
         for (path, expected) in [
             ("shop/vat.py", FileRole::Source),
             ("tests/test_vat.py", FileRole::Test),
@@ -166,8 +168,11 @@ mod tests {
             ("uv.lock", FileRole::Settings),
             ("web/package.json", FileRole::Settings),
             (".github/workflows/ci.yml", FileRole::Settings),
-            ("vitest.config.ts", FileRole::Settings),
+            ("a.config.ts", FileRole::Settings),
+            ("tox.ini", FileRole::Settings),
+            ("shop/rates.ini", FileRole::Source),
             ("README.md", FileRole::Text),
+            ("docs/conf.py", FileRole::Text),
             ("shop/rates.json", FileRole::Source),
             ("lib/test/client.py", FileRole::Source),
             ("app/test/data.json", FileRole::TestSupport),

@@ -9,7 +9,7 @@ use crate::python;
 
 /// A test as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundTest {
+pub struct TestInText {
     /// The name in its file: `TestX::test_y`, `quotes > adds`.
     pub name: String,
     /// Its words without layout, comments and its own name.
@@ -67,7 +67,7 @@ impl TestLanguage {
         })
     }
 
-    fn tests_of(self, text: &str) -> Vec<FoundTest> {
+    fn tests_of(self, text: &str) -> Vec<TestInText> {
         match self {
             Self::Python => python::tests_of(text),
             Self::Script => braces::tests_of(text, BraceLanguage::Script),
@@ -79,7 +79,7 @@ impl TestLanguage {
 
 /// Returns the tests that the change added or changed, in the order of the files.
 pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
-    let read: Vec<(&ChangedText, TestLanguage, Vec<FoundTest>, Vec<FoundTest>)> = files
+    let read: Vec<(&ChangedText, TestLanguage, Vec<TestInText>, Vec<TestInText>)> = files
         .iter()
         .filter_map(|file| {
             let language = TestLanguage::of(&file.path)?;
