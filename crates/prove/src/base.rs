@@ -14,19 +14,21 @@ use crate::touched::{TestLanguage, TouchedTest};
 use crate::trial::EndOnContent;
 
 /// Whose failure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum BaseWord {
+    #[serde(rename = "was red before")]
     WasRedBefore,
+    #[serde(rename = "yours")]
     Yours,
 }
 
 words! {
-    /// Returns the word for people and for `--json`.
+    /// Returns the word for people.
     pub fn BaseWord::word: WasRedBefore "was red before", Yours "yours"
 }
 
 /// A test, or a whole check, that fails with the change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FailureBeside {
     /// The name of the check.
     pub check: String,
@@ -53,15 +55,7 @@ pub struct FailuresBesideV1<'a> {
     exit_code: u8,
     base: &'a str,
     base_commit: &'a str,
-    failures: Vec<FailureBesideV1<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FailureBesideV1<'a> {
-    check: &'a str,
-    test: Option<&'a str>,
-    word: &'static str,
+    failures: &'a [FailureBeside],
 }
 
 impl FailuresBeside {
@@ -79,17 +73,12 @@ impl FailuresBeside {
 impl<'a> FailuresBesideV1<'a> {
     /// Returns the document of an answer.
     pub fn of(found: &'a FailuresBeside) -> Self {
-        let failures = found.failures.iter().map(|failure| FailureBesideV1 {
-            check: &failure.check,
-            test: failure.test.as_deref(),
-            word: failure.word.word(),
-        });
         Self {
             schema: "proctor-failures-beside-base-v1",
             exit_code: found.exit().code(),
             base: &found.base.0,
             base_commit: &found.base.1,
-            failures: failures.collect(),
+            failures: &found.failures,
         }
     }
 }

@@ -1,30 +1,23 @@
 //! The tests of a file in JavaScript, TypeScript, Rust or Go, found by its words alone. Layout and comments make no difference.
 
-use crate::touched::TestInText;
-
-/// A language with braces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BraceLanguage {
-    Script,
-    Rust,
-    Go,
-}
+use crate::touched::{TestInText, TestLanguage};
 
 /// The calls that define a test, and those that define a group of tests, in JavaScript.
 const TESTS: &[&str] = &["test", "it", "specify"];
 const GROUPS: &[&str] = &["describe", "suite", "context"];
 
-/// Returns the tests of a text. The name of a test in JavaScript has the names of its groups before it, each with ` > ` behind it.
-pub fn tests_of(text: &str, language: BraceLanguage) -> Vec<TestInText> {
+/// Returns the tests of a text in a language with braces. The name of a test in JavaScript has the names of its groups before it, each with ` > ` behind it.
+pub fn tests_of(text: &str, language: TestLanguage) -> Vec<TestInText> {
     let tokens: Vec<String> = tokens_of(text, language).into_iter().map(|token| token.text).collect();
     match language {
-        BraceLanguage::Script => tests_of_script(&tokens, ""),
-        BraceLanguage::Rust => tests_of_functions(&tokens, "fn", |name, before| {
+        TestLanguage::Script => tests_of_script(&tokens, ""),
+        TestLanguage::Python => Vec::new(),
+        TestLanguage::Rust => tests_of_functions(&tokens, "fn", |name, before| {
             // The attribute ends right before the function and its qualifiers.
             let attributes = before.rsplitn(2, |token| matches!(token.as_str(), "}" | ";" | "{")).next().unwrap_or_default();
             !name.is_empty() && attributes.windows(2).any(|pair| pair[0] != "cfg" && is_test_attribute(pair))
         }),
-        BraceLanguage::Go => tests_of_functions(&tokens, "func", |name, _| {
+        TestLanguage::Go => tests_of_functions(&tokens, "func", |name, _| {
             let rest = name.strip_prefix("Test").or_else(|| name.strip_prefix("Fuzz"));
             rest.is_some_and(|rest| !rest.starts_with(char::is_lowercase)) && name != "TestMain"
         }),
@@ -119,7 +112,7 @@ struct Token {
 
 /// Returns the tokens of a text without comments, and without commas and semicolons before a closing bracket. Texts in quotes have double
 /// ones.
-fn tokens_of(text: &str, language: BraceLanguage) -> Vec<Token> {
+fn tokens_of(text: &str, language: TestLanguage) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     let mut at = 0;
     while let Some(character) = text[at..].chars().next() {
@@ -137,7 +130,7 @@ fn tokens_of(text: &str, language: BraceLanguage) -> Vec<Token> {
                 tokens.pop_if(|last| matches!(last.text.as_str(), "," | ";"));
             }
             // A formatter of JavaScript adds and removes the semicolons at the end of lines.
-            if !(language == BraceLanguage::Script && token == ";") {
+            if !(language == TestLanguage::Script && token == ";") {
                 tokens.push(Token { text: token, begins: at, ends: at + end });
             }
             at += end;
@@ -147,16 +140,16 @@ fn tokens_of(text: &str, language: BraceLanguage) -> Vec<Token> {
 }
 
 /// Returns the first token of a text, and how many bytes it has.
-fn token_at(rest: &str, character: char, language: BraceLanguage) -> (String, usize) {
+fn token_at(rest: &str, character: char, language: TestLanguage) -> (String, usize) {
     let is_of_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
-    if language == BraceLanguage::Rust
+    if language == TestLanguage::Rust
         && character == 'r'
         && let Some(end) = end_of_raw_string(rest)
     {
         return (rest[..end].to_owned(), end);
     }
     // A character of Rust or a lifetime: `'a'`, `'\n'`, `'a`.
-    if language == BraceLanguage::Rust && character == '\'' {
+    if language == TestLanguage::Rust && character == '\'' {
         let inner: Vec<char> = rest.chars().skip(1).take(2).collect();
         let is_character = inner.first() == Some(&'\\') || inner.get(1) == Some(&'\'');
         let end = if is_character { quoted_end(rest, '\'') } else { 1 };
@@ -206,7 +199,7 @@ struct DividedRust {
 }
 
 fn divide_rust(text: &str) -> DividedRust {
-    let tokens = tokens_of(text, BraceLanguage::Rust);
+    let tokens = tokens_of(text, TestLanguage::Rust);
     let (mut code, mut tests, mut from, mut position) = (String::new(), String::new(), 0, 0);
     let mark = ["#", "[", "cfg", "(", "test", ")", "]"];
     while position < tokens.len() {
@@ -239,7 +232,7 @@ pub fn rust_with_tests_of(before: &str, after: &str) -> Option<String> {
 /// Returns whether two files of Rust differ outside of their test modules.
 pub fn rust_code_differs(before: &str, after: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
-        tokens_of(&divide_rust(text).code, BraceLanguage::Rust).into_iter().map(|token| token.text).collect()
+        tokens_of(&divide_rust(text).code, TestLanguage::Rust).into_iter().map(|token| token.text).collect()
     };
     words(before) != words(after)
 }
@@ -250,23 +243,23 @@ mod tests {
 
     use super::*;
 
-    fn names(text: &str, language: BraceLanguage) -> Vec<String> {
+    fn names(text: &str, language: TestLanguage) -> Vec<String> {
         tests_of(text, language).into_iter().map(|test| test.name).collect()
     }
 
     #[test]
     fn tests_are_found_in_each_language() {
         let script = "import { test } from 'x';\ndescribe('quotes', () => {\n  it(\"adds\", async () => { expect(1).toBe(1); });\n  describe.only('deep', () => { it.each([[1, 2]])('row %i', () => {}) });\n});\ntest.skip(`t`, () => {});\n/x/.test('no');\n// it('not', …)\n";
-        assert_eq!(names(script, BraceLanguage::Script), ["quotes > adds", "quotes > deep > row %i", "t"]);
+        assert_eq!(names(script, TestLanguage::Script), ["quotes > adds", "quotes > deep > row %i", "t"]);
         let rust = "fn helper() {}\n#[cfg(test)]\nmod tests {\n  use super::*;\n  #[test]\n  fn adds() { assert!(true); }\n  fn not() {}\n  #[tokio::test]\n  async fn waits() { let c = '{'; let s = r#\"}\"#; }\n}\n";
-        assert_eq!(names(rust, BraceLanguage::Rust), ["adds", "waits"]);
+        assert_eq!(names(rust, TestLanguage::Rust), ["adds", "waits"]);
         let go = "package a\nfunc TestAdds(t *testing.T) { x := `}` }\nfunc Testing() {}\nfunc helper() {}\n";
-        assert_eq!(names(go, BraceLanguage::Go), ["TestAdds"]);
+        assert_eq!(names(go, TestLanguage::Go), ["TestAdds"]);
     }
 
     #[test]
     fn layout_makes_no_difference_and_everything_else_does() {
-        let one = |text: &str| tests_of(text, BraceLanguage::Script).remove(0).text;
+        let one = |text: &str| tests_of(text, TestLanguage::Script).remove(0).text;
         let text = one("it('a', () => {\n  expect(f('x')).toBe(1);\n});");
         assert_eq!(text, one("it(\"other name\", () => {\n    // why\n    expect(\n      f(\"x\"),\n    ).toBe(1)\n})"));
         assert_ne!(text, one("it('a', () => {\n  expect(f('x')).toBe(2);\n});"));
@@ -287,11 +280,11 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_it_fail(text in "[a-zé \n(){}\\[\\],;'\"`/*#.r\\\\]{0,200}") {
-            for language in [BraceLanguage::Script, BraceLanguage::Rust, BraceLanguage::Go] {
+            for language in [TestLanguage::Script, TestLanguage::Rust, TestLanguage::Go] {
                 let _found = tests_of(&text, language);
             }
             let _found = rust_with_tests_of(&text, &format!("#[cfg(test)] mod a {{ {text}"));
-            let _found = tests_of(&format!("it('a', {text}"), BraceLanguage::Script);
+            let _found = tests_of(&format!("it('a', {text}"), TestLanguage::Script);
         }
     }
 }

@@ -83,7 +83,7 @@ impl Change {
             |file: &&FileOfChange| file.role == FileRole::Test || (file.role == FileRole::Source && file.path.ends_with(".rs"));
         let files = self.files.iter().filter(has_tests);
         files
-            .map(|file| ChangedText { path: file.path.clone(), before: file.texts[0].clone(), after: file.texts[1].clone() })
+            .map(|file| ChangedText { path: file.path.clone(), old: file.texts[0].clone(), new: file.texts[1].clone() })
             .collect()
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proctor_model::{OneTest, Tool};
 
-use crate::braces::{self, BraceLanguage};
+use crate::braces;
 use crate::python;
 
 /// A test as its file has it.
@@ -41,8 +41,8 @@ pub struct TouchedTest {
 /// A changed file that can have tests, with its texts; `None` where the side has no such file.
 pub struct ChangedText {
     pub path: String,
-    pub before: Option<String>,
-    pub after: Option<String>,
+    pub old: Option<String>,
+    pub new: Option<String>,
 }
 
 impl TestLanguage {
@@ -70,9 +70,7 @@ impl TestLanguage {
     fn tests_of(self, text: &str) -> Vec<TestInText> {
         match self {
             Self::Python => python::tests_of(text),
-            Self::Script => braces::tests_of(text, BraceLanguage::Script),
-            Self::Rust => braces::tests_of(text, BraceLanguage::Rust),
-            Self::Go => braces::tests_of(text, BraceLanguage::Go),
+            Self::Script | Self::Rust | Self::Go => braces::tests_of(text, self),
         }
     }
 }
@@ -84,7 +82,7 @@ pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
         .filter_map(|file| {
             let language = TestLanguage::of(&file.path)?;
             let tests = |text: &Option<String>| text.as_deref().map(|text| language.tests_of(text)).unwrap_or_default();
-            Some((file, language, tests(&file.before), tests(&file.after)))
+            Some((file, language, tests(&file.old), tests(&file.new)))
         })
         .collect();
     // The texts of tests that are not where they were: one of them with another name or in another file is a test that was moved.
@@ -177,7 +175,7 @@ mod tests {
     use super::*;
 
     fn changed(path: &str, before: Option<&str>, after: Option<&str>) -> ChangedText {
-        ChangedText { path: path.to_owned(), before: before.map(str::to_owned), after: after.map(str::to_owned) }
+        ChangedText { path: path.to_owned(), old: before.map(str::to_owned), new: after.map(str::to_owned) }
     }
 
     fn touched(files: &[ChangedText]) -> Vec<(String, bool)> {
