@@ -21,7 +21,6 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("ActionDisposition", "DispositionV2", "the report's word, and what is kept of each"),
     ("ActionType", "RawParameters", "the word, and what a specification says beside it"),
     ("BlockOn", "RawTypeCheckBlockOn", "a type checker has no warnings, and the published schema says so"),
-    ("CaseEnd", "TestOutcome", "the first has why it failed, and an error of a fixture is one of its failures"),
     ("ChangedFile", "DifferingFile", "the first has what two commits say, the second the digests of two trees"),
     ("CycleRequest", "TddVerb", "the command line has defaults, and a verb that only shows"),
     ("ExchangeRecordV1", "FileRecordV1", "each stored record says whose it is, and its keys lie flat"),

@@ -79,7 +79,7 @@ fn end_of(test: &TouchedTest, case: &TestCase, run: &EndOnContent, known: &Known
         TestOutcome::Passed => CaseEnd::Passed,
         TestOutcome::Skipped => {
             let why = case.failure_messages.first().and_then(|text| text.lines().next()).unwrap_or_default();
-            CaseEnd::Skipped(if why.is_empty() { "no reason is given".to_owned() } else { why.to_owned() })
+            CaseEnd::LeftOut(if why.is_empty() { "no reason is given".to_owned() } else { why.to_owned() })
         }
         TestOutcome::Failed | TestOutcome::Error => {
             let failure: Option<&TestFailure> = run.failures.iter().find(|failure| failure.test_name == case.full_name);

@@ -13,7 +13,7 @@ pub enum CaseEnd {
     /// It failed, with the first line of its message.
     Failed(FailureClass, String),
     /// It was skipped, or is expected to fail, with the reason.
-    Skipped(String),
+    LeftOut(String),
 }
 
 /// One run of a tool, as far as it concerns one test.
@@ -136,9 +136,9 @@ fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTe
     match (after, end_before) {
         (CaseEnd::Failed(..), Some(CaseEnd::Passed)) => judged(ProofWord::NewlyFails, "passes before, fails after".to_owned()),
         (CaseEnd::Failed(..), _) => judged(ProofWord::FailsBeforeAndAfter, "fails before and after".to_owned()),
-        (CaseEnd::Skipped(why), _) => judged(ProofWord::NotTried, format!("skipped after: {why}")),
+        (CaseEnd::LeftOut(why), _) => judged(ProofWord::NotTried, format!("skipped after: {why}")),
         (CaseEnd::Passed, Some(CaseEnd::Passed)) => judged(ProofWord::PassesEitherWay, "passes either way".to_owned()),
-        (CaseEnd::Passed, Some(CaseEnd::Skipped(why))) => judged(ProofWord::NotTried, format!("skipped before: {why}")),
+        (CaseEnd::Passed, Some(CaseEnd::LeftOut(why))) => judged(ProofWord::NotTried, format!("skipped before: {why}")),
         (CaseEnd::Passed, Some(CaseEnd::Failed(class, message))) => match class {
             FailureClass::Assertion => judged(ProofWord::Proves, "fails before, passes after".to_owned()),
             FailureClass::Snapshot => judged(ProofWord::BySnapshot, "a recorded file differs before".to_owned()),
@@ -173,7 +173,7 @@ fn is_flaky(runs: &[SeenRun]) -> bool {
             match end {
                 CaseEnd::Passed => ends.entry(name).or_default().insert(true),
                 CaseEnd::Failed(..) => ends.entry(name).or_default().insert(false),
-                CaseEnd::Skipped(_) => false,
+                CaseEnd::LeftOut(_) => false,
             };
         }
     }
@@ -251,7 +251,7 @@ mod tests {
         use FailureClass::{Assertion, OtherError, Snapshot};
         let passed = || ran(&[("a", CaseEnd::Passed)]);
         let with = |class, message| ran(&[("a", failed(class, message))]);
-        let skipped = || ran(&[("a", CaseEnd::Skipped("not here".to_owned()))]);
+        let skipped = || ran(&[("a", CaseEnd::LeftOut("not here".to_owned()))]);
         let cannot = |names_change| SeenRun::CannotBegin { names_change, message: "ImportError: no `x`".to_owned() };
         for (before, after, expected) in [
             (with(Assertion, "assert 1 == 2"), passed(), ProofWord::Proves),
