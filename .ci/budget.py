@@ -25,6 +25,7 @@ LIMITS = {
     "plan": 15_020,
     "proctor": 11_450,
     "project": 12_570,
+    "prove": 3_200,
     "run": 10_260,
     "sandbox": 11_490,
     "service": 8_950,

@@ -70,6 +70,7 @@ mod packed_exports;
 mod page;
 mod page_views;
 mod process;
+mod prove;
 mod public_specifications;
 mod purge;
 mod pytest_scenarios;

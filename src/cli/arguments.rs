@@ -16,6 +16,7 @@ use crate::cli::help::group_commands;
 use crate::cli::history_arguments::{HistoryOptions, LogOptions};
 use crate::cli::hook_arguments::HookOptions;
 use crate::cli::project_place::ProjectPlace;
+use crate::cli::prove_arguments::ProveOptions;
 use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Review(ReviewOptions),
     Govern(GovernOptions),
     Gate(GateOptions),
+    Prove(ProveOptions),
     Attest(AttestOptions),
     Generate(GenerateOptions),
 }
@@ -400,6 +402,7 @@ impl Command {
             Self::Review(options) => options.json,
             Self::Govern(options) => options.json,
             Self::Gate(options) => options.json,
+            Self::Prove(options) => options.json,
             Self::Watch(_)
             | Self::Init(_)
             | Self::Export(_)

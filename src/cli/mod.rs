@@ -28,6 +28,7 @@ mod live_line;
 mod local_time;
 mod page_opener;
 mod project_place;
+mod prove_arguments;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
@@ -102,6 +103,7 @@ fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandEx
         Command::Review(options) => commands::review::execute(&options, environment),
         Command::Attest(options) => commands::attest::execute(&options, environment),
         Command::Gate(options) => commands::gate::execute(&options, environment),
+        Command::Prove(options) => commands::prove::execute(&options, environment),
         Command::Govern(options) => commands::govern::execute(&options, environment),
         Command::Run(options) => commands::run::execute(&options, environment),
         Command::Watch(options) => commands::watch::execute(&options, environment),

@@ -62,7 +62,10 @@ pub(crate) enum CheckPlace {
 
 /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree as it was last read;
 /// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
-pub(crate) fn look_and_copy(
+///
+/// # Errors
+/// When the tree, the store or the project cannot be read, or a report of a check is part of the tree.
+pub fn look_and_copy(
     store: &Store,
     trees: &mut Trees,
     runner: &mut Runner,

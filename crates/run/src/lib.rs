@@ -67,6 +67,7 @@ mod test_facts;
 mod test_history;
 mod written_configuration;
 
+pub use check_place::look_and_copy;
 pub use client_start::SQLITE_ARGUMENT;
 pub use compile_modules::compile_modules;
 pub use followed_file::LogFollower;

@@ -36,6 +36,7 @@ pub(crate) mod lsp;
 pub(crate) mod mcp;
 pub(crate) mod open;
 pub(crate) mod plan;
+pub(crate) mod prove;
 pub(crate) mod prune;
 mod refuse;
 pub(crate) mod remove;

@@ -8,6 +8,7 @@ mod failures_of_task;
 mod gate;
 mod history;
 mod project_status;
+mod prove;
 mod several_tasks;
 mod unmet;
 
@@ -22,6 +23,7 @@ pub(crate) use self::failures_of_task::task_failures;
 pub(crate) use self::gate::gate_lines;
 pub(crate) use self::history::{claim_line, comparison_lines, flaky_lines, log_line, past_lines, slow_lines, streak_line};
 pub(crate) use self::project_status::{project_lines, project_status};
+pub(crate) use self::prove::{base_lines, proof_lines};
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
 use crate::cli::local_time::LocalTime;

@@ -28,6 +28,13 @@ pub fn rerun_command(result: &ActionResultV2, failure: &TestFailure) -> Option<S
     Some(format!("{change}{program} {}", quoted.join(" ")))
 }
 
+/// Returns how a check's command names one test, and its words without those that choose tests; `None` if it is no plain call of a test
+/// runner, or an option is not known.
+pub fn command_without_tests(command: &str) -> Option<(OneTest, Vec<String>)> {
+    let (one_test, program) = program(command)?;
+    Some((one_test, split_words(&program)?))
+}
+
 /// Returns the arguments that name one failed test; `None` if its name is not known.
 fn arguments(one_test: OneTest, program: &str, directory: &str, failure: &TestFailure) -> Option<Vec<String>> {
     Some(match one_test {

@@ -1,0 +1,187 @@
+//! `proctor prove --base`: of what fails with the change, says what failed before it too.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use proctor_app::{CommandError, Environment, from_run_error};
+use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, TestOutcome, words};
+use proctor_sandbox::process::LauncherHandle;
+use serde::Serialize;
+
+use crate::commands::narrowed;
+use crate::prove::{Prover, not_finished, with_prover};
+use crate::touched::{TestLanguage, TouchedTest};
+use crate::trial::EndOnContent;
+
+/// Whose failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum BaseWord {
+    #[serde(rename = "was red before")]
+    WasRedBefore,
+    #[serde(rename = "yours")]
+    Yours,
+}
+
+words! {
+    /// Returns the word for people.
+    pub fn BaseWord::word: WasRedBefore "was red before", Yours "yours"
+}
+
+/// A test, or a whole check, that fails with the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FailureBeside {
+    /// The name of the check.
+    pub check: String,
+    /// The name that the tool gives to the test; `None` if the check failed as a whole.
+    pub test: Option<String>,
+    pub word: BaseWord,
+}
+
+/// What fails with the change, and what of it failed before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailuresBeside {
+    /// The name of the project.
+    pub project: String,
+    /// The base as people named it, and the name of its commit.
+    pub base: (String, String),
+    pub failures: Vec<FailureBeside>,
+}
+
+/// The document that `proctor prove --base --json` prints.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailuresBesideV1<'a> {
+    schema: &'static str,
+    exit_code: u8,
+    base: &'a str,
+    base_commit: &'a str,
+    failures: &'a [FailureBeside],
+}
+
+impl FailuresBeside {
+    /// Returns how many failures have a word.
+    pub fn count(&self, word: BaseWord) -> usize {
+        self.failures.iter().filter(|failure| failure.word == word).count()
+    }
+
+    /// Returns the exit code: 1 if a failure is the change's own.
+    pub fn exit(&self) -> CommandExit {
+        if self.count(BaseWord::Yours) > 0 { CommandExit::CodeNeedsWork } else { CommandExit::Proceed }
+    }
+}
+
+impl<'a> FailuresBesideV1<'a> {
+    /// Returns the document of an answer.
+    pub fn of(found: &'a FailuresBeside) -> Self {
+        Self {
+            schema: "proctor-failures-beside-base-v1",
+            exit_code: found.exit().code(),
+            base: &found.base.0,
+            base_commit: &found.base.1,
+            failures: &found.failures,
+        }
+    }
+}
+
+/// Runs the checks with the change, and what fails without it. `range` is that of [`prove`](crate::prove).
+///
+/// # Errors
+/// Those of [`prove`](crate::prove).
+pub fn compare_failures(
+    environment: &Environment,
+    launcher: LauncherHandle,
+    root: &Path,
+    range: Option<&str>,
+) -> Result<FailuresBeside, CommandError> {
+    with_prover(environment, launcher, root, range, compare)
+}
+
+fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
+    let storage = &prover.repository.storage;
+    let after = prover.change.after_layer(storage, &prover.work_tree)?;
+    let base = prover.change.base_layer(storage, &prover.work_tree)?;
+    let (after, base) = (prover.write(&after)?, prover.write(&base)?);
+    let mut failures = Vec::new();
+    let plan = &prover.loaded.plan;
+    for action in plan.steps.iter().filter(|action| matches!(action.kind, ActionKind::Command | ActionKind::CustomScript(_))) {
+        let now = run(&mut prover, &after, action)?;
+        let failed: Vec<String> = now.into_iter().filter(|(_, ended)| !ended).map(|(name, _)| name).collect();
+        if failed.is_empty() {
+            continue;
+        }
+        let before = match narrowed_to(action, &failed, &|file| prover.change.had(file)) {
+            Narrowed::Nothing => BTreeMap::new(),
+            Narrowed::To(narrow) => run(&mut prover, &base, &narrow)?,
+            Narrowed::Not => run(&mut prover, &base, action)?,
+        };
+        for name in failed {
+            let word = if before.get(&name) == Some(&false) { BaseWord::WasRedBefore } else { BaseWord::Yours };
+            failures.push(FailureBeside { check: action.name.clone(), test: Some(name).filter(|name| !name.is_empty()), word });
+        }
+    }
+    let base = (prover.compared.base_name.clone(), prover.compared.base.hex());
+    Ok(FailuresBeside { project: plan.project_name.clone(), base, failures })
+}
+
+fn run(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<BTreeMap<String, bool>, CommandError> {
+    let run = prover.trials.run(layer, action).map_err(|error| from_run_error(&error))?;
+    match prover.trials.stopped() {
+        Some(reason) => Err(not_finished(reason)),
+        None => Ok(ends_of(&run)),
+    }
+}
+
+/// Returns whether each test worked, by its name. A check that failed without a failed test has no name.
+fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
+    let works = |outcome: TestOutcome| matches!(outcome, TestOutcome::Passed | TestOutcome::Skipped);
+    let mut ends: BTreeMap<String, bool> = run.cases.iter().map(|case| (case.full_name.clone(), works(case.status))).collect();
+    let has_worked = matches!(run.end, ActionEnd::Exited { code: 0 });
+    if !has_worked && ends.values().all(|works| *works) {
+        ends.insert(String::new(), false);
+    }
+    ends
+}
+
+/// What is run on the base.
+enum Narrowed {
+    /// The base has none of the tests' files.
+    Nothing,
+    To(Box<Action>),
+    /// All of the check, because it cannot be asked for these tests alone.
+    Not,
+}
+
+/// Returns the check for the failed tests alone, where their names say their files. A tool refuses to run what is not there, so files that
+/// the base does not have are left out.
+fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bool) -> Narrowed {
+    let language = TestLanguage::of_tool(action.tool).filter(|language| *language == TestLanguage::Python);
+    let test = |name: &String| {
+        let (file, test) = name.split('[').next()?.split_once(".py::")?;
+        let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
+        Some(TouchedTest { file, name: test.to_owned(), language: language?, is_added: false, is_sure: true })
+    };
+    let Some(tests) = failed.iter().map(test).collect::<Option<Vec<_>>>() else { return Narrowed::Not };
+    let there: Vec<&TouchedTest> = tests.iter().filter(|test| is_there(&test.file)).collect();
+    if there.is_empty() {
+        return Narrowed::Nothing;
+    }
+    narrowed(action, &there).map_or(Narrowed::Not, |action| Narrowed::To(Box::new(action)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_fails_without_a_failed_test_has_failed_as_a_whole() {
+        let run = |code| EndOnContent {
+            end: ActionEnd::Exited { code },
+            reason: String::new(),
+            cases: Vec::new(),
+            failures: Vec::new(),
+            output: String::new(),
+        };
+        assert_eq!(ends_of(&run(0)), BTreeMap::new());
+        assert_eq!(ends_of(&run(1)), BTreeMap::from([(String::new(), false)]));
+    }
+}

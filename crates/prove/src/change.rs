@@ -1,0 +1,220 @@
+//! What a change is made of: its files with their roles and texts, and the content without its source.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proctor_app::CommandError;
+use proctor_git::{GitStorage, ObjectId};
+use proctor_model::{CommandExit, EntryKind};
+
+use crate::answer::ProvedFile;
+use crate::braces::{rust_code_differs, rust_with_tests_of};
+use crate::contents::{FileAt, Files};
+use crate::layer::WrittenFile;
+use crate::roles::{FileRole, PathsOfSides};
+use crate::stubs::with_stubs;
+use crate::touched::{ChangedText, introduced_words};
+
+/// What the text begins with that git has in the place of a file that is stored elsewhere (Git LFS). The working tree has the file.
+const STORED_ELSEWHERE: &[u8] = b"version https://git-lfs";
+/// The largest file in which tests and names are looked for, in bytes.
+const LARGEST_TEXT: usize = 2 << 20;
+
+/// Returns the text of a file of one of the contents.
+pub(crate) type ReadFile<'a> = dyn Fn(&str, FileAt) -> Result<Vec<u8>, CommandError> + 'a;
+
+/// A file of a change.
+struct FileOfChange {
+    path: String,
+    role: FileRole,
+    is_doubtful: bool,
+    before: Option<FileAt>,
+    after: Option<FileAt>,
+    /// The texts before and after; `None` where there is no file, or it is no text.
+    texts: [Option<String>; 2],
+}
+
+/// A change.
+pub(crate) struct Change {
+    files: Vec<FileOfChange>,
+    before: Files,
+    after: Files,
+    /// The paths of source of the whole project.
+    source: BTreeSet<String>,
+}
+
+impl Change {
+    /// Compares two contents.
+    pub(crate) fn between(before: Files, after: Files, read: &ReadFile<'_>) -> Result<Self, CommandError> {
+        let all: BTreeSet<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
+        let known = PathsOfSides { all: &all };
+        let mut files = Vec::new();
+        for path in all.iter().filter(|path| before.get(**path) != after.get(**path)) {
+            let sides = [before.get(*path).copied(), after.get(*path).copied()];
+            let mut texts = [None, None];
+            for (text, side) in texts.iter_mut().zip(sides) {
+                let bytes = side.filter(|side| side.kind != EntryKind::Link).map(|side| read(path, side)).transpose()?;
+                *text = bytes.filter(|bytes| bytes.len() <= LARGEST_TEXT).and_then(|bytes| String::from_utf8(bytes).ok());
+            }
+            if texts.iter().flatten().any(|text| text.as_bytes().starts_with(STORED_ELSEWHERE)) {
+                continue;
+            }
+            let mut role = known.role_of(path);
+            if let (FileRole::Source, true, [Some(before), Some(after)]) = (role, path.ends_with(".rs"), &texts)
+                && !rust_code_differs(before, after)
+            {
+                role = FileRole::Test;
+            }
+            let is_doubtful = known.is_doubtful(path);
+            files.push(FileOfChange { path: (*path).to_owned(), role, is_doubtful, before: sides[0], after: sides[1], texts });
+        }
+        let source = all.iter().filter(|path| known.role_of(path) == FileRole::Source).map(|path| (*path).to_owned()).collect();
+        Ok(Self { files, before, after, source })
+    }
+
+    /// Returns the files for the answer.
+    pub(crate) fn files(&self) -> Vec<ProvedFile> {
+        let file = |file: &FileOfChange| ProvedFile { path: file.path.clone(), role: file.role, is_doubtful: file.is_doubtful };
+        self.files.iter().map(file).collect()
+    }
+
+    /// Returns the texts in which tests may be added or changed. A file of Rust has source and tests.
+    pub(crate) fn texts_with_tests(&self) -> Vec<ChangedText> {
+        let has_tests =
+            |file: &&FileOfChange| file.role == FileRole::Test || (file.role == FileRole::Source && file.path.ends_with(".rs"));
+        let files = self.files.iter().filter(has_tests);
+        files
+            .map(|file| ChangedText { path: file.path.clone(), old: file.texts[0].clone(), new: file.texts[1].clone() })
+            .collect()
+    }
+
+    /// Returns whether the content before the change has a file.
+    pub(crate) fn had(&self, path: &str) -> bool {
+        self.before.contains_key(path)
+    }
+
+    fn changed_source(&self) -> impl Iterator<Item = &FileOfChange> {
+        self.files.iter().filter(|file| file.role == FileRole::Source)
+    }
+
+    pub(crate) fn has_source(&self) -> bool {
+        self.changed_source().next().is_some()
+    }
+
+    pub(crate) fn writes_recorded(&self) -> bool {
+        self.files.iter().any(|file| file.role == FileRole::Recorded)
+    }
+
+    /// Returns whether a path of the project is a file of source.
+    pub(crate) fn is_source(&self, path: &str) -> bool {
+        self.source.contains(path)
+    }
+
+    /// Returns the names that the source of the change introduces: its new words, and the names of its new modules.
+    pub(crate) fn introduced(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for file in self.changed_source() {
+            let [before, after] = &file.texts;
+            names.extend(introduced_words(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default()));
+            if file.before.is_none() {
+                let parts = file.path.split(['/', '.']).filter(|part| part.len() > 1);
+                names.extend(parts.map(str::to_owned));
+            }
+        }
+        // A word that the source had elsewhere before the change is not new.
+        let known: BTreeSet<String> = self
+            .changed_source()
+            .filter_map(|file| file.texts[0].as_deref())
+            .flat_map(|text| introduced_words("", text))
+            .collect();
+        names.retain(|name| !known.contains(name));
+        names
+    }
+
+    /// Returns what the content with the change has otherwise than the working tree.
+    pub(crate) fn after_layer(&self, storage: &GitStorage, work_tree: &Files) -> Result<ContentLayer, CommandError> {
+        ContentLayer::of(storage, &self.after, work_tree, BTreeMap::new())
+    }
+
+    /// Returns what the content before the change, with its tests too, has otherwise than the working tree.
+    pub(crate) fn base_layer(&self, storage: &GitStorage, work_tree: &Files) -> Result<ContentLayer, CommandError> {
+        ContentLayer::of(storage, &self.before, work_tree, BTreeMap::new())
+    }
+
+    /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python have the
+    /// names that the change introduces; then `None` if there are none.
+    pub(crate) fn before_layer(
+        &self,
+        storage: &GitStorage,
+        work_tree: &Files,
+        has_stubs: bool,
+    ) -> Result<Option<ContentLayer>, CommandError> {
+        let mut content = self.after.clone();
+        let (mut made, mut stubs) = (BTreeMap::new(), 0);
+        for file in self.changed_source() {
+            match file.before {
+                Some(before) => content.insert(file.path.clone(), before),
+                None => content.remove(&file.path),
+            };
+            let [before, after] = &file.texts;
+            let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
+            let text = if file.path.ends_with(".rs") && before.is_some() && after.is_some() {
+                rust_with_tests_of(old, new)
+            } else if has_stubs && file.path.ends_with(".py") && file.after.is_some() {
+                let text = with_stubs(old, new);
+                stubs += usize::from(text.is_some());
+                text
+            } else {
+                None
+            };
+            if let Some((text, kind)) = text.zip(file.before.or(file.after).map(|side| side.kind)) {
+                made.insert(file.path.clone(), WrittenFile { kind, text: text.into_bytes() });
+            }
+        }
+        if has_stubs && stubs == 0 {
+            return Ok(None);
+        }
+        ContentLayer::of(storage, &content, work_tree, made).map(Some)
+    }
+}
+
+/// What one content has otherwise than the working tree.
+pub(crate) struct ContentLayer {
+    pub(crate) differences: BTreeMap<String, Option<WrittenFile>>,
+    /// The directories in which the content has files.
+    directories: BTreeSet<String>,
+}
+
+impl ContentLayer {
+    /// `made` has the files whose text is neither that of a commit nor that of the working tree.
+    fn of(
+        storage: &GitStorage,
+        content: &Files,
+        work_tree: &Files,
+        made: BTreeMap<String, WrittenFile>,
+    ) -> Result<Self, CommandError> {
+        let mut differences = BTreeMap::new();
+        let paths: BTreeSet<&String> = content.keys().chain(work_tree.keys()).collect();
+        for path in paths.into_iter().filter(|path| !made.contains_key(*path) && content.get(*path) != work_tree.get(*path)) {
+            let read = |file: &FileAt| Ok(WrittenFile { kind: file.kind, text: read_blob(storage, path, file.id)? });
+            let file: Option<WrittenFile> = content.get(path).map(read).transpose()?;
+            if file.as_ref().is_none_or(|file| !file.text.starts_with(STORED_ELSEWHERE)) {
+                differences.insert(path.clone(), file);
+            }
+        }
+        let above = |path: &str| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
+        let directories = content.keys().chain(made.keys()).flat_map(|path| above(path)).collect();
+        differences.extend(made.into_iter().map(|(path, file)| (path, Some(file))));
+        Ok(Self { differences, directories })
+    }
+
+    pub(crate) fn has_below(&self, directory: &str) -> bool {
+        self.directories.contains(directory)
+    }
+}
+
+pub(crate) fn read_blob(storage: &GitStorage, path: &str, id: ObjectId) -> Result<Vec<u8>, CommandError> {
+    storage.blob(id).map_err(|error| {
+        CommandError::caused(CommandExit::EvidenceWrong, format!("`{path}` cannot be read from git"), &error)
+            .hint("`git fsck` says what is wrong with the repository")
+    })
+}

@@ -1,0 +1,142 @@
+//! The contents that are compared: files of commits, read from git's objects, and those of the working tree, read from its copy.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use proctor_app::CommandError;
+use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, ObjectId};
+use proctor_model::{CommandExit, EntryKind, TreePath};
+use proctor_project::ProjectRepository;
+use proctor_tree::TreeIndex;
+
+/// The most commits that are searched for the one where two branches part.
+const MOST_COMMITS: usize = 100_000;
+
+/// A file of one of the contents, by the name that git gives to its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileAt {
+    /// A file, an executable file or a link.
+    pub(crate) kind: EntryKind,
+    pub(crate) id: ObjectId,
+}
+
+/// The files of a project, by their paths from its root.
+pub(crate) type Files = BTreeMap<String, FileAt>;
+
+/// Which contents are compared.
+#[derive(Debug, Clone)]
+pub(crate) struct Compared {
+    /// The commit where the change begins.
+    pub(crate) base: ObjectId,
+    /// The base as people named it, or what it is.
+    pub(crate) base_name: String,
+    /// The commit with the change; `None` means the working tree.
+    pub(crate) after: Option<ObjectId>,
+    /// How many commits the change has.
+    pub(crate) commits: usize,
+}
+
+/// Finds out which contents are compared. `range` is `BASE..REV`, or `BASE` for the working tree; without one, the working tree is compared
+/// with the commit where the checked-out branch left its upstream, and without an upstream with the checked-out commit.
+pub(crate) fn compared(repository: &ProjectRepository, range: Option<&str>) -> Result<Compared, CommandError> {
+    let storage = &repository.storage;
+    let resolve = |revision: &str| {
+        storage.resolve(revision).map_err(|error| {
+            CommandError::of(CommandExit::Usage, &error)
+                .hint("`git log --oneline --all` lists commits, `git branch --all` the branches")
+        })
+    };
+    let head = resolve("HEAD")?;
+    let (named, after) = match range.map(|range| range.split_once("..").unwrap_or((range, ""))) {
+        None => (None, None),
+        Some((base, after)) => {
+            let after = after.trim_start_matches('.');
+            let base = if base.is_empty() { "HEAD" } else { base };
+            let has_end = range.is_some_and(|range| range.contains(".."));
+            (Some(base), has_end.then(|| resolve(if after.is_empty() { "HEAD" } else { after })).transpose()?)
+        }
+    };
+    let upstream = || storage.upstream_of_head().ok().flatten().map(|name| name.as_str().to_owned());
+    let base_name = named.map(str::to_owned).or_else(upstream).unwrap_or_else(|| "HEAD".to_owned());
+    let tip = after.unwrap_or(head);
+    let base = merge_base(storage, resolve(&base_name)?, tip).ok_or_else(|| {
+        CommandError::new(CommandExit::Usage, format!("`{base_name}` has no commit in common with what is compared"))
+            .hint("name a commit before the change: `proctor prove BASE..HEAD`")
+    })?;
+    let commits = ancestors(storage, tip).difference(&ancestors(storage, base)).count();
+    Ok(Compared { base, base_name: base_name.trim_start_matches("refs/remotes/").to_owned(), after, commits })
+}
+
+/// Returns the nearest commit that is before both, or one of them.
+fn merge_base(storage: &GitStorage, one: ObjectId, other: ObjectId) -> Option<ObjectId> {
+    let of_one = ancestors(storage, one);
+    let (mut waiting, mut seen) = (VecDeque::from([other]), BTreeSet::new());
+    while let Some(commit) = waiting.pop_front() {
+        if of_one.contains(&commit) {
+            return Some(commit);
+        }
+        if seen.len() < MOST_COMMITS && seen.insert(commit) {
+            waiting.extend(parents(storage, commit));
+        }
+    }
+    None
+}
+
+fn ancestors(storage: &GitStorage, tip: ObjectId) -> BTreeSet<ObjectId> {
+    let (mut waiting, mut seen) = (VecDeque::from([tip]), BTreeSet::new());
+    while let Some(commit) = waiting.pop_front() {
+        if seen.len() < MOST_COMMITS && seen.insert(commit) {
+            waiting.extend(parents(storage, commit));
+        }
+    }
+    seen
+}
+
+fn parents(storage: &GitStorage, commit: ObjectId) -> Vec<ObjectId> {
+    storage.peel(commit).ok().and_then(|(_, object)| object.commit_parents()).unwrap_or_default()
+}
+
+/// Returns the files below a tree of git, which is the directory of the project in a commit.
+pub(crate) fn files_of_commit(storage: &GitStorage, tree: Option<ObjectId>) -> Result<Files, GitReadError> {
+    let mut files = Files::new();
+    let mut waiting: Vec<(String, ObjectId)> = tree.map(|tree| (String::new(), tree)).into_iter().collect();
+    while let Some((above, tree)) = waiting.pop() {
+        for entry in storage.entries(tree)? {
+            let path = format!("{above}{}", String::from_utf8_lossy(&entry.name));
+            match entry.kind() {
+                Some(GitEntryKind::Own(EntryKind::Directory)) => waiting.push((format!("{path}/"), entry.id)),
+                Some(GitEntryKind::Own(kind)) => {
+                    files.insert(path, FileAt { kind, id: entry.id });
+                }
+                // A submodule has the content of the working tree on both sides.
+                Some(_) | None => {}
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the files of the working tree. `copy` is the directory with its copy.
+pub(crate) fn files_of_copy(index: &TreeIndex, copy: &Path) -> Result<Files, CommandError> {
+    let mut files = Files::new();
+    for entry in index.entries().filter(|entry| entry.kind != EntryKind::Directory) {
+        let text = read_copied(copy, &entry.path, entry.kind)?;
+        files.insert(entry.path.to_string(), FileAt { kind: entry.kind, id: GitObject::blob(text).id() });
+    }
+    Ok(files)
+}
+
+/// Returns the content of a file of the copy; for a link, where it leads.
+pub(crate) fn read_copied(copy: &Path, path: &TreePath, kind: EntryKind) -> Result<Vec<u8>, CommandError> {
+    let full = copy.join(path.as_path());
+    let read = match kind {
+        EntryKind::Link => fs::read_link(&full).map(|target| target.as_os_str().as_bytes().to_vec()),
+        EntryKind::File | EntryKind::Executable | EntryKind::Directory => fs::read(&full),
+    };
+    read.map_err(|error| {
+        CommandError::caused(CommandExit::OwnFault, format!("`{path}` cannot be read from the copy of the project"), &error)
+            .hint("run the command again")
+    })
+}

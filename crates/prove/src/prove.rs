@@ -1,0 +1,283 @@
+//! The way of one answer: compare, find the touched tests, run them on both contents, judge.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use proctor_app::gate::open_repository;
+use proctor_app::project::setup::LoadedProject;
+use proctor_app::project::{RunResources, opening, specification_files};
+use proctor_app::refusals::not_approved_error;
+use proctor_app::{CommandError, Environment, RunControl, from_run_error};
+use proctor_model::{Action, CommandExit, StopReason, TreePath, TriggerKind};
+use proctor_project::{ProjectRepository, RunRequest};
+use proctor_sandbox::process::LauncherHandle;
+
+use crate::answer::{ChangeProof, ProvedTest};
+use crate::change::{Change, ContentLayer, read_blob};
+use crate::commands::{narrowed, tests_of_checks};
+use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
+use crate::layer::write_layer;
+use crate::sides::{KnownOfChange, seen_of};
+use crate::touched::{TouchedTest, touched_tests};
+use crate::trial::{NotTried, Trials};
+use crate::words::{ChangeState, JudgedTest, ProofWord, SeenRun, judge_test};
+
+/// How often more the tests that are about to prove the change are run on each side.
+const MORE_RUNS: usize = 2;
+
+/// Says whether the tests of a change fail without its source. `range` is `BASE..REV`, or `BASE` for the working tree.
+///
+/// # Errors
+/// When the project is in no git repository, its plan waits for an approval, or nothing can be run on other contents than its own.
+pub fn prove(
+    environment: &Environment,
+    launcher: LauncherHandle,
+    root: &Path,
+    range: Option<&str>,
+) -> Result<ChangeProof, CommandError> {
+    with_prover(environment, launcher, root, range, |prover| prover.prove()).map(ChangeProof::judged)
+}
+
+/// Compares the contents, and hands what is known of them to `answer`.
+pub(crate) fn with_prover<T>(
+    environment: &Environment,
+    launcher: LauncherHandle,
+    root: &Path,
+    range: Option<&str>,
+    answer: impl FnOnce(Prover<'_>) -> Result<T, CommandError>,
+) -> Result<T, CommandError> {
+    let repository = open_repository(root)?;
+    let compared = compared(&repository, range)?;
+    let loaded = specification_files::load(environment, root, None)?;
+    if loaded.plan.prerequisites.iter().any(|action| action.service.is_some()) {
+        let message = "the checks need services, which `proctor prove` does not start";
+        return Err(CommandError::new(CommandExit::NoFreshVerdict, message).hint("run the tests yourself without the change"));
+    }
+    let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
+    let RunResources { mut workspace, scope, settings } = opening::open(environment, launcher, &loaded, None)?;
+    workspace.expect_one_run();
+    let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, control);
+    let trials = Trials::begin(&mut workspace, &request).map_err(|why| from_not_tried(environment, why))?;
+    answer(Prover::new(trials, &repository, &compared, &loaded)?)
+}
+
+/// What one answer is made from.
+pub(crate) struct Prover<'a> {
+    pub(crate) trials: Trials<'a>,
+    pub(crate) repository: &'a ProjectRepository,
+    pub(crate) compared: &'a Compared,
+    pub(crate) loaded: &'a LoadedProject,
+    pub(crate) work_tree: Files,
+    pub(crate) change: Change,
+    introduced: BTreeSet<String>,
+}
+
+impl<'a> Prover<'a> {
+    fn new(
+        trials: Trials<'a>,
+        repository: &'a ProjectRepository,
+        compared: &'a Compared,
+        loaded: &'a LoadedProject,
+    ) -> Result<Self, CommandError> {
+        let storage = &repository.storage;
+        let (index, copy) = trials.tree();
+        let work_tree = files_of_copy(index, copy)?;
+        let of_commit = |commit| -> Result<Files, CommandError> {
+            let tree = repository.project_tree_of(commit);
+            let files = tree.and_then(|tree| files_of_commit(storage, tree)).map_err(|error| {
+                CommandError::of(CommandExit::Usage, &error).hint("`git fsck` says what is wrong with the repository")
+            });
+            // What is committed and ignored all the same is seen as it is on both sides.
+            let is_ignored = |path: &str| !work_tree.contains_key(path) && loaded.root.join(path).symlink_metadata().is_ok();
+            files.map(|files| files.into_iter().filter(|(path, _)| !is_ignored(path)).collect())
+        };
+        let before = of_commit(compared.base)?;
+        let after = compared.after.map_or_else(|| Ok(work_tree.clone()), of_commit)?;
+        let read = |path: &str, file: FileAt| match TreePath::try_from(path) {
+            Ok(copied) if work_tree.get(path) == Some(&file) => read_copied(copy, &copied, file.kind),
+            Ok(_) | Err(_) => read_blob(storage, path, file.id),
+        };
+        let change = Change::between(before, after, &read)?;
+        let introduced = change.introduced();
+        Ok(Self { trials, repository, compared, loaded, work_tree, change, introduced })
+    }
+
+    fn prove(mut self) -> Result<ChangeProof, CommandError> {
+        let tests = touched_tests(&self.change.texts_with_tests());
+        let mut notes = self.notes();
+        let judged = if self.change.has_source() { self.judge(&tests, &mut notes)? } else { Vec::new() };
+        if !self.change.has_source() && !tests.is_empty() {
+            notes.push(format!("{} touched tests were not run", tests.len()));
+        }
+        let tests = tests.into_iter().zip(judged).map(|(test, JudgedTest { word, seen })| ProvedTest {
+            counts: test.is_sure || word != ProofWord::NotFound,
+            file: test.file,
+            name: test.name,
+            is_added: test.is_added,
+            word,
+            seen,
+        });
+        Ok(ChangeProof {
+            // The tests decide it: see `judged`.
+            state: ChangeState::NotProved,
+            project: self.loaded.plan.project_name.clone(),
+            base: (self.compared.base_name.clone(), self.compared.base.hex()),
+            after: self.compared.after.map(|commit| commit.hex()),
+            commits: self.compared.commits,
+            files: self.change.files(),
+            tests: tests.collect(),
+            notes,
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let files = self.change.files();
+        let named = |wanted: &dyn Fn(&crate::answer::ProvedFile) -> bool| -> Vec<String> {
+            files.iter().filter(|file| wanted(file)).map(|file| file.path.clone()).collect()
+        };
+        let kept = named(&|file| file.role == crate::roles::FileRole::Settings);
+        if !kept.is_empty() {
+            notes.push(format!("as with the change on both sides, like installed packages: {}", kept.join(", ")));
+        }
+        let doubtful = named(&|file| file.is_doubtful);
+        if !doubtful.is_empty() {
+            notes.push(format!(
+                "may be source or part of the tests, `--json` says what it was taken for: {}",
+                doubtful.join(", ")
+            ));
+        }
+        if !self.loaded.plan.prerequisites.is_empty() {
+            notes.push("prerequisites were not run: what they made in the project is used on both sides".to_owned());
+        }
+        notes
+    }
+
+    /// Runs the tests on both contents, and judges them.
+    fn judge(&mut self, tests: &[TouchedTest], notes: &mut Vec<String>) -> Result<Vec<JudgedTest>, CommandError> {
+        if tests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let storage = &self.repository.storage;
+        let after = self.change.after_layer(storage, &self.work_tree)?;
+        let before = self.change.before_layer(storage, &self.work_tree, false)?;
+        let after = self.write(&after)?;
+        let before = self.write(&before.expect("only stubs may be missing"))?;
+        let mut seen: Vec<[Vec<SeenRun>; 2]> = tests.iter().map(|_| [Vec::new(), Vec::new()]).collect();
+        let all: Vec<usize> = (0..tests.len()).collect();
+        for (side, layer) in [(1, &after), (0, &before)] {
+            self.run(layer, tests, &all, &mut |test, run| seen[test][side].push(run))?;
+        }
+        let words = |seen: &[[Vec<SeenRun>; 2]]| -> Vec<JudgedTest> {
+            seen.iter().map(|[before, after]| judge_test(before, after)).collect()
+        };
+        let with_word = |judged: &[JudgedTest], word: ProofWord| -> Vec<usize> {
+            judged.iter().enumerate().filter(|(_, judged)| judged.word == word).map(|(at, _)| at).collect()
+        };
+        let proving = with_word(&words(&seen), ProofWord::Proves);
+        for (side, layer) in [(1, &after), (0, &before)].into_iter().cycle().take(2 * MORE_RUNS).filter(|_| !proving.is_empty()) {
+            self.run(layer, tests, &proving, &mut |test, run| seen[test][side].push(run))?;
+        }
+        let mut judged = words(&seen);
+        let hidden = with_word(&judged, ProofWord::CannotRunBefore);
+        let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, true)?.filter(|_| !hidden.is_empty());
+        if let Some(stubs) = stubs {
+            let stubs = self.write(&stubs)?;
+            self.run(&stubs, tests, &hidden, &mut |test, run| {
+                judged[test] = judge_with_stubs(&run, &seen[test][1], judged[test].clone());
+            })?;
+            notes.push("tests that cannot run before were tried again with the new names kept, their bodies raising".to_owned());
+        }
+        Ok(judged)
+    }
+
+    /// Writes a layer with what a content has otherwise than the working tree.
+    pub(crate) fn write(&mut self, content: &ContentLayer) -> Result<std::path::PathBuf, CommandError> {
+        let layer = self.trials.new_layer().map_err(|error| from_run_error(&error))?;
+        write_layer(&layer, &content.differences, &|directory| content.has_below(directory)).map_err(|error| {
+            CommandError::caused(CommandExit::OwnFault, "what differs from the project's files cannot be written", &error)
+                .hint("make room on the disk")
+        })?;
+        Ok(layer)
+    }
+
+    /// Runs some of the tests on the content of a layer, and tells how each ended.
+    fn run(
+        &mut self,
+        layer: &Path,
+        tests: &[TouchedTest],
+        wanted: &[usize],
+        tell: &mut dyn FnMut(usize, SeenRun),
+    ) -> Result<(), CommandError> {
+        let chosen: Vec<TouchedTest> = wanted.iter().map(|at| tests[*at].clone()).collect();
+        let mut told: BTreeSet<usize> = BTreeSet::new();
+        let root = format!("{}/", self.loaded.root.display());
+        for (check, own) in tests_of_checks(&self.loaded.plan.steps, &chosen) {
+            let action: Action = narrowed(check, &own).unwrap_or_else(|| check.clone());
+            let run = self.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
+            if let Some(reason) = self.trials.stopped() {
+                return Err(not_finished(reason));
+            }
+            let is_source = |path: &str| self.change.is_source(path.strip_prefix(&root).unwrap_or(path));
+            let known = KnownOfChange {
+                is_source: &is_source,
+                writes_recorded: self.change.writes_recorded(),
+                introduced: &self.introduced,
+            };
+            for (at, test) in wanted.iter().map(|at| (*at, &tests[*at])).filter(|(_, test)| own.contains(test)) {
+                let seen = seen_of(test, &run, &known);
+                let is_empty = matches!(&seen, SeenRun::Cases(cases) if cases.is_empty());
+                // Of several checks in one directory, the one that has the test counts.
+                if !is_empty && told.insert(at) {
+                    tell(at, seen);
+                }
+            }
+        }
+        let is_run = |test: &TouchedTest| !tests_of_checks(&self.loaded.plan.steps, std::slice::from_ref(test)).is_empty();
+        for at in wanted.iter().filter(|at| !told.contains(at)) {
+            let nothing = SeenRun::Cases(Default::default());
+            let none = SeenRun::NotRun("no check of the plan runs such tests by name".to_owned());
+            tell(*at, if is_run(&tests[*at]) { nothing } else { none });
+        }
+        Ok(())
+    }
+}
+
+/// Judges a test that cannot run before by a run with the new names kept. The answer is weak at best.
+fn judge_with_stubs(before: &SeenRun, after: &[SeenRun], known: JudgedTest) -> JudgedTest {
+    let judged = judge_test(std::slice::from_ref(before), &after[..1.min(after.len())]);
+    match judged.word {
+        ProofWord::Proves | ProofWord::BySnapshot | ProofWord::Notices => {
+            let seen = format!("fails before with new names kept ({})", known.seen);
+            JudgedTest { word: ProofWord::Notices, seen }
+        }
+        ProofWord::PassesEitherWay => JudgedTest { seen: "passes before with new names kept".to_owned(), ..judged },
+        ProofWord::NewlyFails
+        | ProofWord::FailsBeforeAndAfter
+        | ProofWord::Flaky
+        | ProofWord::CannotRunBefore
+        | ProofWord::NotTried
+        | ProofWord::NotFound => known,
+    }
+}
+
+pub(crate) fn not_finished(reason: StopReason) -> CommandError {
+    let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
+    CommandError::new(exit, "not finished: the tests were stopped").hint("`proctor prove` begins anew")
+}
+
+fn from_not_tried(environment: &Environment, why: NotTried) -> CommandError {
+    match why {
+        NotTried::NotApproved(unapproved) => not_approved_error(environment, &unapproved),
+        NotTried::ChangedRules(changed) => {
+            let message = format!("the project has rules that nobody approved: {}", changed.changed.join("; "));
+            CommandError::new(CommandExit::PersonNeeded, message).hint("`proctor approve` shows and approves them")
+        }
+        NotTried::InPlace(reason) => {
+            let message = format!("tests run without the change only on a snapshot, and there is none: {reason}");
+            CommandError::new(CommandExit::NoFreshVerdict, message).hint("`proctor doctor` says what is missing")
+        }
+        NotTried::Stopped(reason) => not_finished(reason),
+        NotTried::Failed(error) => from_run_error(&error),
+    }
+}

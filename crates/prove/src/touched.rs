@@ -1,0 +1,233 @@
+//! Which tests a change added or changed. Pure. A test that was moved, renamed or reformatted is not touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proctor_model::{OneTest, Tool};
+
+use crate::braces;
+use crate::python;
+
+/// A test as its file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestInText {
+    /// The name in its file: `TestX::test_y`, `quotes > adds`.
+    pub name: String,
+    /// Its words without layout, comments and its own name.
+    pub text: String,
+    /// Whether a tool surely runs it. A method of a class that is only inherited from is none.
+    pub is_sure: bool,
+}
+
+/// A language of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TestLanguage {
+    Python,
+    Script,
+    Rust,
+    Go,
+}
+
+/// A test that the change added or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TouchedTest {
+    /// The path of its file.
+    pub file: String,
+    pub name: String,
+    pub language: TestLanguage,
+    pub is_added: bool,
+    pub is_sure: bool,
+}
+
+/// A changed file that can have tests, with its texts; `None` where the side has no such file.
+pub struct ChangedText {
+    pub path: String,
+    pub old: Option<String>,
+    pub new: Option<String>,
+}
+
+impl TestLanguage {
+    /// Returns the language of a file; `None` if its tests cannot be found by name.
+    pub fn of(path: &str) -> Option<Self> {
+        Some(match path.rsplit('.').next()? {
+            "py" => Self::Python,
+            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" => Self::Script,
+            "rs" => Self::Rust,
+            "go" => Self::Go,
+            _ => return None,
+        })
+    }
+
+    /// Returns the language whose tests a tool runs; `None` if the tool cannot be asked for tests by name.
+    pub fn of_tool(tool: Tool) -> Option<Self> {
+        Some(match tool.one_test()? {
+            OneTest::NodeId => Self::Python,
+            OneTest::ExactName => Self::Rust,
+            OneTest::RunPattern => Self::Go,
+            OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::FileAndName { .. } => Self::Script,
+        })
+    }
+
+    fn tests_of(self, text: &str) -> Vec<TestInText> {
+        match self {
+            Self::Python => python::tests_of(text),
+            Self::Script | Self::Rust | Self::Go => braces::tests_of(text, self),
+        }
+    }
+}
+
+/// Returns the tests that the change added or changed, in the order of the files.
+pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
+    let read: Vec<(&ChangedText, TestLanguage, Vec<TestInText>, Vec<TestInText>)> = files
+        .iter()
+        .filter_map(|file| {
+            let language = TestLanguage::of(&file.path)?;
+            let tests = |text: &Option<String>| text.as_deref().map(|text| language.tests_of(text)).unwrap_or_default();
+            Some((file, language, tests(&file.old), tests(&file.new)))
+        })
+        .collect();
+    // The texts of tests that are not where they were: one of them with another name or in another file is a test that was moved.
+    let mut gone: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, _, before, after) in &read {
+        let kept: BTreeSet<&str> = after.iter().map(|test| test.name.as_str()).collect();
+        for test in before.iter().filter(|test| !kept.contains(test.name.as_str())) {
+            *gone.entry(&test.text).or_default() += 1;
+        }
+    }
+    let mut touched = Vec::new();
+    for (file, language, before, after) in &read {
+        for test in after {
+            let known = before.iter().find(|known| known.name == test.name);
+            if known.is_some_and(|known| known.text == test.text) {
+                continue;
+            }
+            if known.is_none()
+                && let Some(left) = gone.get_mut(test.text.as_str()).filter(|left| **left > 0)
+            {
+                *left -= 1;
+                continue;
+            }
+            touched.push(TouchedTest {
+                file: file.path.clone(),
+                name: test.name.clone(),
+                language: *language,
+                is_added: known.is_none(),
+                is_sure: test.is_sure,
+            });
+        }
+    }
+    touched
+}
+
+/// Returns whether the name that a tool gives to a test in JavaScript can be that of a title with placeholders, such as `row %i` or
+/// `adds $a`.
+pub fn fits_title(title: &str, name: &str) -> bool {
+    let mut rest = name;
+    let parts = parts_of_title(title);
+    for (position, part) in parts.iter().enumerate() {
+        let is_last = position + 1 == parts.len();
+        let found = match (position, is_last) {
+            (0, true) => return rest == part,
+            (0, false) => rest.starts_with(part.as_str()).then_some(0),
+            (_, true) => return rest.ends_with(part.as_str()),
+            (_, false) => rest.find(part.as_str()),
+        };
+        let Some(at) = found else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+/// Returns the parts of a title between its placeholders; a single one if it has none.
+fn parts_of_title(title: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = title.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('%', Some(kind)) if "sdifjoOcp#$".contains(*kind) => {
+                characters.next();
+                parts.push(String::new());
+            }
+            ('$', Some('{')) => {
+                let _inside: String = characters.by_ref().take_while(|character| *character != '}').collect();
+                parts.push(String::new());
+            }
+            ('$', Some(next)) if next.is_alphabetic() => {
+                while characters.next_if(|next| next.is_alphanumeric() || matches!(next, '_' | '.')).is_some() {}
+                parts.push(String::new());
+            }
+            _ => parts.last_mut().expect("there is a first part").push(character),
+        }
+    }
+    parts
+}
+
+/// Returns the words of `after` that `before` has not: the names that a change introduces.
+pub fn introduced_words(before: &str, after: &str) -> BTreeSet<String> {
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(|character: char| !(character.is_alphanumeric() || character == '_')).filter(|word| word.len() > 1)
+    }
+    let known: BTreeSet<&str> = words(before).collect();
+    words(after).filter(|word| !known.contains(word)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(path: &str, before: Option<&str>, after: Option<&str>) -> ChangedText {
+        ChangedText { path: path.to_owned(), old: before.map(str::to_owned), new: after.map(str::to_owned) }
+    }
+
+    fn touched(files: &[ChangedText]) -> Vec<(String, bool)> {
+        touched_tests(files).into_iter().map(|test| (format!("{}::{}", test.file, test.name), test.is_added)).collect()
+    }
+
+    #[test]
+    fn added_and_changed_tests_are_touched_and_moved_renamed_or_reformatted_ones_are_not() {
+        let old = "def test_a():\n    assert f(1)\n\ndef test_b():\n    assert f(2)\n";
+        let files = [
+            changed(
+                "tests/test_x.py",
+                Some(old),
+                Some("def test_a():\n  assert f( 1 ) # why\n\ndef test_c():\n    assert f(3)\n"),
+            ),
+            changed(
+                "tests/test_y.py",
+                None,
+                Some("class TestY:\n    def test_d(self):\n        assert g()\ndef test_moved():\n    assert f(2)\n"),
+            ),
+            changed("tests/test_z.py", Some("def test_e():\n    assert 1\n"), Some("def test_e():\n    assert 2\n")),
+        ];
+        let expected =
+            [("tests/test_x.py::test_c", true), ("tests/test_y.py::TestY::test_d", true), ("tests/test_z.py::test_e", false)];
+        assert_eq!(touched(&files), expected.map(|(name, added)| (name.to_owned(), added)));
+    }
+
+    #[test]
+    fn a_copy_of_a_test_that_stays_is_an_added_test() {
+        let text = "def test_a():\n    assert f(1)\n";
+        let files = [changed("tests/test_x.py", Some(text), Some(&format!("{text}\ndef test_copy():\n    assert f(1)\n")))];
+        assert_eq!(touched(&files), [("tests/test_x.py::test_copy".to_owned(), true)]);
+    }
+
+    #[test]
+    fn titles_with_placeholders_fit_the_names_of_their_rows() {
+        for (title, name, fits) in [
+            ("adds", "adds", true),
+            ("adds", "adds more", false),
+            ("row %i of %s", "row 1 of x", true),
+            ("adds $a.b and ${c}", "adds 1 and 2", true),
+            ("row %i", "other 1", false),
+            ("%s is odd", "3 is odd", true),
+            ("100 %", "100 %", true),
+        ] {
+            assert_eq!(fits_title(title, name), fits, "{title} {name}");
+        }
+    }
+
+    #[test]
+    fn introduced_words_are_those_of_the_change_alone() {
+        let new = introduced_words("def quote(net): pass", "def quote(net, vat): return reduced(net)");
+        assert_eq!(new.into_iter().collect::<Vec<_>>(), ["reduced", "return", "vat"]);
+    }
+}

@@ -1,0 +1,31 @@
+//! `proctor prove`: says whether the tests of a change fail without the change.
+
+use crate::cli::environment;
+use crate::cli::prove_arguments::ProveOptions;
+use crate::cli::render;
+use crate::cli::screen;
+use proctor_app::project::{opening, setup};
+use proctor_app::{CommandError, Environment};
+use proctor_model::CommandExit;
+use proctor_prove::{ChangeProofV1, FailuresBesideV1};
+
+pub(crate) fn execute(options: &ProveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
+    let root = setup::project_root(environment, &options.project)?;
+    if options.base {
+        let found = proctor_prove::compare_failures(environment, launcher, &root, options.range.as_deref())?;
+        if options.json {
+            render::document(&FailuresBesideV1::of(&found));
+        } else {
+            screen::base_lines(&found, environment::style(environment)).iter().for_each(render::line);
+        }
+        return Ok(found.exit());
+    }
+    let proof = proctor_prove::prove(environment, launcher, &root, options.range.as_deref())?;
+    if options.json {
+        render::document(&ChangeProofV1::of(&proof));
+    } else {
+        screen::proof_lines(&proof, environment::style(environment)).iter().for_each(render::line);
+    }
+    Ok(proof.state.exit())
+}

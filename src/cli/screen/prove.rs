@@ -1,0 +1,69 @@
+//! The lines of `proctor prove`.
+
+use crate::cli::style::{Line, Style, Tone};
+use proctor_prove::roles::FileRole;
+use proctor_prove::words::{ChangeState, Strength};
+use proctor_prove::{BaseWord, ChangeProof, FailuresBeside};
+
+/// The widest column of names of tests, in characters.
+const WIDEST: usize = 60;
+
+/// Returns the lines for people about what the tests of a change say of it.
+pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let change = match (&proof.after, proof.commits) {
+        (Some(_), commits) => counted(commits, "commit"),
+        (None, 0) => "the working tree".to_owned(),
+        (None, commits) => format!("{} and the working tree", counted(commits, "commit")),
+    };
+    let source = counted(proof.files_of(&[FileRole::Source]), "file");
+    let tests = proof.files_of(&[FileRole::Test, FileRole::TestSupport, FileRole::Recorded]);
+    let base = format!("since {} {}", proof.base.0, &proof.base.1[..12]);
+    let head = format!(
+        "proctor {} · {} · {change} {base}, {source} of source, {tests} of tests",
+        env!("CARGO_PKG_VERSION"),
+        proof.project
+    );
+    let mut lines = vec![Line::from(head)];
+    let names: Vec<String> = proof.tests.iter().map(|test| format!("{}::{}", test.file, test.name)).collect();
+    let width = |texts: &mut dyn Iterator<Item = usize>| texts.filter(|length| *length <= WIDEST).max().unwrap_or_default();
+    let of_names = width(&mut names.iter().map(|name| name.chars().count()));
+    let of_seen = width(&mut proof.tests.iter().map(|test| test.seen.chars().count()));
+    for (test, name) in proof.tests.iter().zip(&names) {
+        let tone = match test.word.strength() {
+            Strength::Proof => Tone::Good,
+            Strength::Weak => Tone::Doubtful,
+            Strength::None | Strength::Bad => Tone::Bad,
+        };
+        let line = Line::from(format!("  {name:of_names$}  {:of_seen$}  ", test.seen));
+        lines.push(line.and(style.paint(tone, test.word.meaning())));
+    }
+    lines.extend(proof.notes.iter().map(|note| style.paint(Tone::Quiet, &format!("  {note}"))));
+    let tone = match proof.state {
+        ChangeState::Proved | ChangeState::NoSource => Tone::Good,
+        ChangeState::NotProved => Tone::Bad,
+        ChangeState::WeakOnly => Tone::Doubtful,
+    };
+    lines.push(style.paint(tone, proof.state.word()).and(format!(" · {}", proof.summary())));
+    lines
+}
+
+/// Returns the lines for people about what fails with a change and failed before it.
+pub(crate) fn base_lines(found: &FailuresBeside, style: Style) -> Vec<Line> {
+    let base = format!("{} {}", found.base.0, &found.base.1[..12]);
+    let mut lines = vec![Line::from(format!("proctor {} · {} · beside {base}", env!("CARGO_PKG_VERSION"), found.project))];
+    let whole = |name: &Option<String>| name.clone().unwrap_or_else(|| "the check as a whole".to_owned());
+    let widths = found.failures.iter().map(|failure| whole(&failure.test).chars().count());
+    let width = widths.filter(|length| *length <= WIDEST).max().unwrap_or_default();
+    for failure in &found.failures {
+        let tone = if failure.word == BaseWord::Yours { Tone::Bad } else { Tone::Quiet };
+        let line = Line::from(format!("  {}  {:width$}  ", failure.check, whole(&failure.test)));
+        lines.push(line.and(style.paint(tone, failure.word.word())));
+    }
+    let (yours, before) = (found.count(BaseWord::Yours), found.count(BaseWord::WasRedBefore));
+    lines.push(match yours + before {
+        0 => style.paint(Tone::Good, "nothing fails"),
+        _ => Line::from(format!("{yours} yours · {before} red before")),
+    });
+    lines
+}

@@ -1,0 +1,394 @@
+//! `proctor prove`: whether the tests of a change fail without the change. Real pytest runs on a repository of each case.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Project, poll, processes_of, python_plain, source_distribution};
+use crate::gate::git;
+
+/// Returns a repository whose only check is real pytest, with one commit.
+fn shop() -> Project {
+    let python = python_plain();
+    let command =
+        format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
+    let project = Project::new().toml(&command);
+    git(&project, &["init", "--quiet"]);
+    change(
+        &project,
+        &[
+            ("shop/__init__.py", ""),
+            ("shop/vat.py", "RATE = 1.2\n\n\ndef quote(net, kind='normal'):\n    return round(net * RATE, 2)\n"),
+            ("tests/test_vat.py", "from shop.vat import quote\n\n\ndef test_normal():\n    assert quote(10) == 12\n"),
+        ],
+    );
+    project
+}
+
+/// Saves files and commits them.
+fn change(project: &Project, files: &[(&str, &str)]) {
+    files.iter().for_each(|(path, text)| project.save(path, text));
+    git(project, &["add", "--all"]);
+    git(project, &["commit", "--quiet", "-m", "a change"]);
+}
+
+/// The source of the change in most cases: a reduced rate.
+const REDUCED: (&str, &str) = (
+    "shop/vat.py",
+    "RATE = 1.2\n\n\ndef quote(net, kind='normal', vat=None):\n    return round(net * (1.05 if kind == 'reduced' else RATE), 2)\n\n\ndef label(kind):\n    return kind + ' rate'\n",
+);
+
+#[track_caller]
+fn prove(project: &Project, arguments: &[&str], status: i32) -> Value {
+    let answer = project.proctor(["prove", "--json"].iter().chain(arguments)).status(status).json();
+    assert_eq!(answer["exitCode"], status, "{answer}");
+    answer
+}
+
+/// Returns the word of each test, by its name.
+fn words(answer: &Value) -> Vec<(&str, &str)> {
+    let tests = answer["tests"].as_array().expect("a list");
+    tests.iter().map(|test| (test["test"].as_str().expect("text"), test["word"].as_str().expect("text"))).collect()
+}
+
+#[test]
+fn a_project_without_git_is_refused_with_the_reason() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    let refused = project.proctor(["prove"]).status(2);
+    assert!(refused.stderr.contains("is in no git repository"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_change_without_source_needs_no_test_and_one_without_a_test_is_not_proved() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    git(&project, &["init", "--quiet"]);
+    change(&project, &[("shop.py", "a = 1\n")]);
+    assert_eq!(prove(&project, &[], 0)["state"], "NO SOURCE", "nothing has changed");
+    project.save("README.md", "words\n");
+    project.save("uv.lock", "");
+    assert_eq!(prove(&project, &[], 0)["state"], "NO SOURCE");
+    project.save("shop.py", "a = 2\n");
+    let answer = prove(&project, &[], 1);
+    assert_eq!(answer["summary"], "the change has source, and no test was added or changed with it");
+    let listed = project.proctor(["log"]).any_status().stdout;
+    assert!(!listed.contains("PASSED"), "no run is recorded: {listed}");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn each_test_of_a_change_gets_its_word() {
+    let project = shop();
+    let tests = "from shop.vat import quote\n\n\ndef test_normal():\n    # reformatted\n    assert quote( 10 ) == 12\n\n\ndef test_reduced():\n    assert quote(10, 'reduced') == 10.5\n\n\ndef test_keyword():\n    assert quote(10, vat=True) == 12\n\n\ndef test_same():\n    assert quote(10) == 12\n\n\ndef test_wrong():\n    assert quote(10) == 13\n";
+    let label = "from shop.vat import label\n\n\ndef test_label():\n    assert label('low') == 'low rate'\n";
+    change(&project, &[REDUCED, ("tests/test_vat.py", tests), ("tests/test_label.py", label)]);
+    let answer = prove(&project, &["HEAD~1..HEAD"], 1);
+    let expected = [
+        ("test_label", "notices it"),
+        ("test_reduced", "proves it"),
+        ("test_keyword", "notices it"),
+        ("test_same", "passes either way"),
+        ("test_wrong", "fails before and after"),
+    ];
+    assert_eq!(words(&answer), expected);
+    let seen: Vec<&str> = answer["tests"].as_array().expect("a list").iter().filter_map(|test| test["seen"].as_str()).collect();
+    assert_eq!(seen[0], "fails before with new names kept (ImportError before)");
+    assert_eq!(seen[2], "TypeError before");
+    // The working tree may be another one, and stays as it is.
+    project.save("shop/vat.py", "broken(\n");
+    project.save("tests/test_untracked.py", "def test_x(): assert 0\n");
+    assert_eq!(words(&prove(&project, &["HEAD~1..HEAD"], 1)), expected);
+    let shown = project.proctor(["prove", "HEAD~1..HEAD"]).status(1).stdout;
+    assert!(shown.ends_with("NOT PROVED · 1 test with the change fails or is flaky\n"), "{shown}");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_change_of_the_working_tree_is_proved_by_a_test_that_fails_without_it() {
+    let project = shop();
+    project.save(REDUCED.0, REDUCED.1);
+    project.save(
+        "tests/test_new.py",
+        "from shop.vat import quote\n\n\ndef test_reduced():\n    assert quote(10, 'reduced') == 10.5\n",
+    );
+    let answer = prove(&project, &[], 0);
+    assert_eq!((answer["state"].as_str(), words(&answer)), (Some("PROVED"), vec![("test_reduced", "proves it")]));
+    assert_eq!(answer["summary"], "1 test fails without the change and passes with it");
+    // A new package that nothing but the change has is not there before, not even as an empty directory.
+    change(&project, &[]);
+    project.save("shop/deep/__init__.py", "");
+    project.save("shop/deep/rates.py", "LOW = 5\n");
+    project.save(
+        "tests/test_deep.py",
+        "def test_deep():\n    import shop.deep\n    from shop.deep import rates\n    assert rates.LOW == 5\n",
+    );
+    let answer = prove(&project, &["HEAD"], 3);
+    assert_eq!(answer["tests"][0]["seen"], "ModuleNotFoundError before");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn what_was_red_before_is_told_from_what_is_the_changes_own() {
+    let project = shop();
+    change(&project, &[("tests/test_old.py", "def test_red():\n    assert 0\n\n\ndef test_green():\n    assert 1\n")]);
+    project.save("shop/vat.py", "def quote(net, kind='normal'):\n    return 0\n");
+    project.save("tests/test_more.py", "def test_more():\n    assert 0\n");
+    let answer = project.proctor(["prove", "--base", "--json"]).status(1).json();
+    let failures = answer["failures"].as_array().expect("a list").iter();
+    let said: Vec<_> = failures.map(|failure| (failure["test"].as_str(), failure["word"].as_str())).collect();
+    let expected = [
+        (Some("tests/test_more.py::test_more"), Some("yours")),
+        (Some("tests/test_old.py::test_red"), Some("was red before")),
+        (Some("tests/test_vat.py::test_normal"), Some("yours")),
+    ];
+    assert_eq!(said, expected);
+    git(&project, &["checkout", "--quiet", "--", "."]);
+    std::fs::remove_file(project.path().join("tests/test_more.py")).expect("it is ours");
+    let shown = project.proctor(["prove", "--base"]).success().stdout;
+    assert!(shown.ends_with("0 yours · 1 red before\n"), "{shown}");
+}
+
+/// Tests that prove nothing, each with what it adds to the change and the words that name it.
+const VACUOUS: &[(&str, &[(&str, &str)], &[&str])] = &[
+    (
+        "asserts nothing",
+        &[("tests/test_a.py", "from shop.vat import quote\ndef test_a():\n    quote(10, 'reduced')\n")],
+        &["passes either way"],
+    ),
+    ("asserts a constant", &[("tests/test_a.py", "def test_a():\n    assert True\n")], &["passes either way"]),
+    (
+        "asserts the mock",
+        &[(
+            "tests/test_a.py",
+            "from unittest.mock import Mock\ndef test_a():\n    quote = Mock(return_value=10.5)\n    assert quote(10, 'reduced') == 10.5\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "patches what it tests",
+        &[(
+            "tests/test_a.py",
+            "from unittest.mock import patch\nimport shop.vat\ndef test_a():\n    with patch('shop.vat.quote', return_value=10.5):\n        assert shop.vat.quote(10, 'reduced') == 10.5\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "catches everything",
+        &[(
+            "tests/test_a.py",
+            "from shop.vat import quote\ndef test_a():\n    try:\n        assert quote(10, 'reduced') == 10.5\n    except Exception:\n        pass\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "imports the wrong module",
+        &[
+            ("tests/vat.py", "def quote(net, kind): return 10.5\n"),
+            ("tests/test_a.py", "from vat import quote\ndef test_a():\n    assert quote(10, 'reduced') == 10.5\n"),
+        ],
+        &["passes either way"],
+    ),
+    (
+        "is parametrised to nothing",
+        &[(
+            "tests/test_a.py",
+            "import pytest\nfrom shop.vat import quote\n@pytest.mark.parametrize('net', [])\ndef test_a(net):\n    assert quote(net, 'reduced') == 10.5\n",
+        )],
+        &["not tried"],
+    ),
+    (
+        "calls with a new argument and asserts nothing",
+        &[("tests/test_a.py", "from shop.vat import quote\ndef test_a():\n    quote(10, vat=True)\n")],
+        &["notices it"],
+    ),
+    (
+        "is skipped",
+        &[(
+            "tests/test_a.py",
+            "import pytest\nfrom shop.vat import quote\n@pytest.mark.skip\ndef test_a():\n    assert quote(10, 'reduced') == 10.5\n",
+        )],
+        &["not tried"],
+    ),
+    (
+        "is expected to fail",
+        &[(
+            "tests/test_a.py",
+            "import pytest\nfrom shop.vat import quote\n@pytest.mark.xfail\ndef test_a():\n    assert quote(10, 'reduced') == 99\n",
+        )],
+        &["not tried"],
+    ),
+    (
+        "asserts a tuple",
+        &[(
+            "tests/test_a.py",
+            "from shop.vat import quote\ndef test_a():\n    assert (quote(10, 'reduced') == 10.5, 'the rate')\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "returns what it should assert",
+        &[("tests/test_a.py", "from shop.vat import quote\ndef test_a():\n    return quote(10, 'reduced') == 10.5\n")],
+        &["passes either way"],
+    ),
+    (
+        "asserts behind a condition that is never true",
+        &[(
+            "tests/test_a.py",
+            "from shop.vat import quote\ndef test_a():\n    if quote(10) == 0:\n        assert quote(10, 'reduced') == 10.5\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "compares the code with itself",
+        &[(
+            "tests/test_a.py",
+            "from shop.vat import quote\ndef test_a():\n    assert quote(10, 'reduced') == quote(10, 'reduced')\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "loops over nothing",
+        &[(
+            "tests/test_a.py",
+            "from shop.vat import quote\ndef test_a():\n    for net in ():\n        assert quote(net, 'reduced') == 10.5\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "tests what did not change",
+        &[("tests/test_a.py", "from shop.vat import quote\ndef test_a():\n    assert quote(20) == 24\n")],
+        &["passes either way"],
+    ),
+    (
+        "expects only some error",
+        &[(
+            "tests/test_a.py",
+            "import pytest\nfrom shop.vat import quote\ndef test_a():\n    with pytest.raises(Exception):\n        quote('ten', 'reduced', None, None)\n",
+        )],
+        &["passes either way"],
+    ),
+    (
+        "asserts only the type",
+        &[("tests/test_a.py", "from shop.vat import quote\ndef test_a():\n    assert isinstance(quote(10, 'reduced'), float)\n")],
+        &["passes either way"],
+    ),
+    (
+        "asks only whether the new name is there",
+        &[("tests/test_a.py", "from shop.vat import label\ndef test_a():\n    assert label is not None\n")],
+        &["passes either way"],
+    ),
+    (
+        "is a method of a class that nothing runs",
+        &[(
+            "tests/test_a.py",
+            "from shop.vat import quote\nclass TestA:\n    def __init__(self): pass\n    def test_a(self):\n        assert quote(10, 'reduced') == 10.5\n",
+        )],
+        &["not found"],
+    ),
+];
+
+#[test]
+#[ignore = "wide tier"]
+fn every_planted_test_that_proves_nothing_is_named() {
+    let mut wrong = Vec::new();
+    for (what, files, expected) in VACUOUS {
+        let project = shop();
+        project.save(REDUCED.0, REDUCED.1);
+        files.iter().for_each(|(path, text)| project.save(path, text));
+        let answer = project.proctor(["prove", "--json"]).any_status().json();
+        let said: Vec<&str> = words(&answer).into_iter().map(|(_, word)| word).collect();
+        if said != *expected || answer["state"] == "PROVED" {
+            wrong.push(format!("{what}: {said:?} {}", answer["tests"]));
+        }
+    }
+    assert_eq!((VACUOUS.len(), wrong), (20, Vec::<String>::new()));
+}
+
+/// Pairs of released versions with some of their touched tests. The words are those of a person who read how the tests of the newer version
+/// end on the source of the older one.
+const RELEASED: &[(&str, &str, &str, &[(&str, &str)])] = &[
+    ("semver", "3.0.1", "3.0.2", &[("test_replace_from_subclass", "proves it")]),
+    ("wcwidth", "0.2.12", "0.2.13", &[("test_kr_jamo", "proves it"), ("test_zero_wide_conflict", "passes either way")]),
+    (
+        "xmltodict",
+        "0.13.0",
+        "0.14.0",
+        &[
+            ("XMLToDictTestCase::test_streaming_attrs", "proves it"),
+            ("DictToXMLTestCase::test_pretty_print_with_int_indent", "notices it"),
+            ("XMLToDictTestCase::test_unicode", "passes either way"),
+        ],
+    ),
+    (
+        "pathspec",
+        "0.11.2",
+        "0.12.0",
+        &[
+            ("GitWildMatchTest::test_14_issue_81_a", "proves it"),
+            ("GitWildMatchTest::test_03_child_double_asterisk", "proves it"),
+            ("GitWildMatchTest::test_14_issue_81_b", "passes either way"),
+        ],
+    ),
+    // The older source imports a package that the newer one does not need.
+    ("isodate", "0.6.1", "0.7.0", &[("test_parse", "not tried")]),
+];
+
+#[test]
+#[ignore = "wide tier"]
+fn released_mendings_get_the_words_of_a_person_who_read_them() {
+    let mut wrong = Vec::new();
+    for (package, before, after, expected) in RELEASED {
+        let python = python_plain();
+        let command = format!(
+            "[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-o\", \"pythonpath=src .\", \"-o\", \"addopts=\"]\n",
+            python.to_string_lossy()
+        );
+        let project = Project::new().toml(&command);
+        git(&project, &["init", "--quiet"]);
+        for version in [*before, *after] {
+            let sources = source_distribution(package, version);
+            let mut copy = std::process::Command::new("sh");
+            copy.args(["-c", "find . -mindepth 1 -maxdepth 1 ! -name .git ! -name proctor.toml -exec rm -rf {} + && cp -R \"$1\"/. . && rm -f .gitignore", "sh"]);
+            assert!(copy.arg(&sources).current_dir(project.path()).status().expect("sh").success());
+            git(&project, &["add", "--all", "--force"]);
+            git(&project, &["commit", "--quiet", "--message", version]);
+        }
+        let answer = project.proctor(["prove", "--json", "HEAD~1..HEAD"]).any_status().json();
+        let said = words(&answer);
+        wrong.extend(expected.iter().filter(|one| !said.contains(one)).map(|one| format!("{package}: {one:?} in {said:?}")));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_stop_in_the_middle_leaves_nothing_behind() {
+    let project = shop();
+    project.save(REDUCED.0, REDUCED.1);
+    project.save("tests/test_a.py", "import pathlib, time\ndef test_a():\n    print('begun', flush=True)\n    time.sleep(60)\n");
+    let begun = || processes_of(project.root()).iter().any(|(_, command)| command.contains("pytest"));
+    let running = project.proctor(["prove"]).watch();
+    poll(Duration::from_secs(60), "pytest runs", || begun().then_some(()));
+    let ended = running.interrupt();
+    assert_eq!(ended.status, 130);
+    assert!(ended.stderr.contains("not finished"), "{}", ended.stderr);
+    poll(Duration::from_secs(20), "pytest is gone", || (!begun()).then_some(()));
+    let left: Vec<String> =
+        files_below(&project.root().join("state")).filter(|path| path.contains("/upper/") || path.contains("junit")).collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+fn files_below(directory: &Path) -> impl Iterator<Item = String> {
+    let mut waiting = vec![directory.to_owned()];
+    let mut found = Vec::new();
+    while let Some(directory) = waiting.pop() {
+        for path in std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() && !path.is_symlink() {
+                waiting.push(path);
+            } else {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found.into_iter()
+}
