@@ -7,7 +7,7 @@
 mod attested;
 mod likeness;
 
-pub use self::attested::AttestedRun;
+pub use self::attested::OtherStoresRun;
 pub(crate) use self::likeness::told_environment;
 use std::cell::RefCell;
 use std::cmp::Reverse;

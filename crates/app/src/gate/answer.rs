@@ -16,7 +16,7 @@ use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::GateChange;
 use proctor_plan::config::duration_text;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
-use proctor_project::{AcceptedCommit, AttestedRun, FollowedCommit};
+use proctor_project::{AcceptedCommit, FollowedCommit, OtherStoresRun};
 use proctor_tree::CommitRefusal;
 
 /// The answer of `proctor gate`.
@@ -62,7 +62,7 @@ pub struct GateAnswer {
     /// Whether `--run` ran what was missing before this answer.
     pub was_run: bool,
     /// The runs of other stores that were attested, by a key which the policy names.
-    pub attested: Vec<AttestedRun>,
+    pub attested: Vec<OtherStoresRun>,
     /// The commit that counts as accepted in this store from now on; `None` if none does newly.
     pub newly_accepted: Option<AcceptedCommit>,
     /// Whether the policy comes from a branch of a remote repository that nobody moved here without a fetch or a push.

@@ -20,7 +20,7 @@ use proctor_git::{ObjectId, find_git_location};
 use proctor_model::{ClaimSigner, CommandExit, GateClaim, RunId, Timestamp, TreeDigest, TreePath};
 use proctor_plan::spec::{self, StatementSigners};
 use proctor_plan::verdict::{GateReason, GateRules, judge_gate};
-use proctor_project::{AttestedRun, GateSigners, ProjectRepository};
+use proctor_project::{GateSigners, OtherStoresRun, ProjectRepository};
 
 /// The largest file of signers, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -272,10 +272,10 @@ pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Pa
 
 impl Attested {
     /// Returns the claims of other stores, with what each says of its environment.
-    pub(super) fn of_others(&self) -> Vec<AttestedRun> {
+    pub(super) fn of_others(&self) -> Vec<OtherStoresRun> {
         let others = self.claims.iter().filter(|claim| matches!(claim.origin.signer, ClaimSigner::Allowed { .. }));
         others
-            .map(|claim| AttestedRun { claim: claim.clone(), environment: self.environments.get(&claim.run).cloned() })
+            .map(|claim| OtherStoresRun { claim: claim.clone(), environment: self.environments.get(&claim.run).cloned() })
             .collect()
     }
 

@@ -14,7 +14,7 @@ use proctor_model::{
     OverallStatus, ProjectStatus, RunId, Sequence, TreeDigest, TreeFormat, VerdictStatus,
 };
 use proctor_plan::verdict::{GateState, GateSubject};
-use proctor_project::{AttestedRun, DescribedProject, ProjectRepository, StoreReader};
+use proctor_project::{DescribedProject, OtherStoresRun, ProjectRepository, StoreReader};
 
 /// The commit that is meant.
 const CHECKED_OUT: &str = "HEAD";
@@ -132,7 +132,7 @@ fn deciding_runs<'a>(
     answer: &'a GateAnswer,
     tree: TreeDigest,
     described: &DescribedProject<'_>,
-) -> Result<Vec<&'a AttestedRun>, Vec<String>> {
+) -> Result<Vec<&'a OtherStoresRun>, Vec<String>> {
     let why = |text: &str| Err(vec![text.to_owned()]);
     if answer.tree.as_ref().ok() != Some(&tree) {
         return why("files differ from the commit that is checked out");
@@ -156,8 +156,8 @@ fn deciding_runs<'a>(
 }
 
 /// Returns the verdict as that of a run. This store has no report of it.
-fn verdict_of(run: &AttestedRun, tree: TreeDigest) -> LastVerdict {
-    let AttestedRun { claim, .. } = run;
+fn verdict_of(run: &OtherStoresRun, tree: TreeDigest) -> LastVerdict {
+    let OtherStoresRun { claim, .. } = run;
     LastVerdict {
         run_id: claim.run.clone(),
         sequence: Sequence(0),

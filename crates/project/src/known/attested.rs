@@ -16,7 +16,7 @@ use proctor_plan::spec::plan_digest;
 
 /// A run of another store, as a trusted key attested it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttestedRun {
+pub struct OtherStoresRun {
     pub claim: GateClaim,
     /// What it was made with; `None` if it does not say.
     pub environment: Option<ClaimedEnvironment>,
@@ -31,7 +31,7 @@ impl StoreReader {
         &mut self,
         (project, root, tree): (&ProjectId, &Path, TreeDigest),
         (plan, settings, gate): (&Plan, &ProjectSettings, &GatePolicy),
-        runs: &[&AttestedRun],
+        runs: &[&OtherStoresRun],
     ) -> Result<Result<KnownCondition, String>, ProjectError> {
         let index = scan_once(&self.store, settings, Some(project), root)?;
         if index.digest() != tree {
@@ -57,7 +57,7 @@ impl StoreReader {
 
 impl EnvironmentHere<'_> {
     /// Compares every environment in which a check of the run had its result.
-    fn compare_run(&self, run: &AttestedRun, plan: Digest) -> Result<KnownCondition, String> {
+    fn compare_run(&self, run: &OtherStoresRun, plan: Digest) -> Result<KnownCondition, String> {
         let claim = &run.claim;
         let named = |why: String| format!("{}: {why}", claim.run);
         if claim.plan != Some(plan) {
