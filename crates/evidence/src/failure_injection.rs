@@ -6,13 +6,17 @@
 
 #[cfg(feature = "test-fakes")]
 mod planned;
+#[cfg(test)]
+pub(crate) mod simulated;
 
 #[cfg(feature = "test-fakes")]
 pub use planned::{FailureInjection, InjectedFailure};
-#[cfg(feature = "test-fakes")]
+#[cfg(all(feature = "test-fakes", not(test)))]
 pub(super) use planned::{fail_if_planned, write_unless_planned_to_fail};
-#[cfg(not(feature = "test-fakes"))]
+#[cfg(all(not(feature = "test-fakes"), not(test)))]
 pub(super) use release::{fail_if_planned, write_unless_planned_to_fail};
+#[cfg(test)]
+pub(super) use simulated::{fail_if_planned, write_unless_planned_to_fail};
 
 #[cfg(not(feature = "test-fakes"))]
 mod release {

@@ -158,6 +158,11 @@ impl Ledger {
         serde_json::to_vec(line).map_err(encode_error)
     }
 
+    /// Waits until the lines that an earlier process wrote are on disk. It may have died before it had waited for its last one.
+    pub(super) fn sync(&self) -> Result<(), EvidenceError> {
+        sync_data(self.file.file(), &self.path)
+    }
+
     fn write_durably(&mut self, bytes: &[u8]) -> Result<(), EvidenceError> {
         let written = write_at(self.file.file(), &self.path, bytes, self.end.length);
         let synced = written.and_then(|()| sync_data(self.file.file(), &self.path));

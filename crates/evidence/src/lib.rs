@@ -92,6 +92,8 @@ mod transparency;
 mod verification;
 mod verification_targets;
 
+#[cfg(test)]
+mod simulator;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(test)]

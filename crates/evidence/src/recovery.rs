@@ -10,7 +10,7 @@ use crate::lock::LeftBehind;
 use crate::names::{RECOVERED_PREFIX, START_RECORD_NAME, is_written_while_sealing, last_component};
 use crate::output::remove_leftover_outputs;
 use crate::seal::{ForeignEntries, RunFiles, join, regular_files, write_and_commit};
-use crate::{EvidenceError, Ledger, OpenRun, ProjectLock, SealInput, list_runs, publish_latest, read_lines};
+use crate::{EvidenceError, Ledger, OpenRun, ProjectLock, SealInput, list_runs, list_tasks, publish_latest, read_lines};
 use proctor_model::{Asker, ProjectId, RunId, RunLine, TaskId, Timestamp};
 
 /// A file that was found in the directory of an unsealed run.
@@ -65,6 +65,8 @@ pub fn recover(
         LeftBehind::Run(run) => vec![run],
         LeftBehind::Unknown => all_runs(lock)?,
     };
+    // What follows is published for lines that are there, so a loss of power must not take them back.
+    ledger.sync()?;
     let committed = read_committed(lock)?;
     let mut interrupted = Vec::new();
     for run in &candidates {
@@ -83,8 +85,22 @@ pub fn recover(
     for task in tasks {
         link_latest(lock, &task, &committed)?;
     }
+    remove_empty_tasks(lock, &committed)?;
     lock.mark_recovered()?;
     Ok(interrupted)
+}
+
+/// Removes the directory of a task whose first run died before its own directory was made, or left nothing in it.
+fn remove_empty_tasks(lock: &ProjectLock, committed: &BTreeMap<RunId, (TaskId, CommittedState)>) -> Result<(), EvidenceError> {
+    let store = lock.store();
+    for task in list_tasks(store, lock.project())? {
+        let (directory, runs) = (store.task_directory(lock.project(), &task), store.runs_directory(lock.project(), &task));
+        let has_only_runs = list_directory(&directory)?.iter().all(|entry| entry.path() == runs);
+        if has_only_runs && list_directory(&runs)?.is_empty() && committed.values().all(|(of, _)| *of != task) {
+            remove_directory(&directory)?;
+        }
+    }
+    Ok(())
 }
 
 fn all_runs(lock: &ProjectLock) -> Result<Vec<OpenRun>, EvidenceError> {

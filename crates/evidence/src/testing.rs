@@ -63,6 +63,11 @@ pub fn report_interrupted(run: &InterruptedRun) -> SealInput {
     SealInput { record, report, attested: attested(&run.project) }
 }
 
+/// Returns the input for sealing a run with this record and report.
+pub fn sealing_of(record: RunRecord, report: Vec<u8>, project: &ProjectId) -> SealInput {
+    SealInput { record, report, attested: attested(project) }
+}
+
 impl Default for TestStore {
     fn default() -> Self {
         Self::new()

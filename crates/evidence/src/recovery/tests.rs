@@ -46,6 +46,23 @@ fn a_run_that_died_before_its_start_record_leaves_nothing() {
     assert!(!directory.exists());
 }
 
+/// Found by the simulator: verification took the directory of the task for a foreign one.
+#[test]
+fn a_task_whose_first_run_died_before_anything_was_written_leaves_no_directory() {
+    for forgets in [false, true] {
+        let test = TestStore::new();
+        let run = test.begin(1);
+        std::fs::remove_dir(run.path()).unwrap();
+        drop(run);
+        if forgets {
+            forget_lock(&test);
+        }
+        test.open();
+        assert!(!test.store.task_directory(&test.project, &test.task).exists(), "{forgets}");
+        test.run(2, &["a"], OverallStatus::Success);
+    }
+}
+
 #[test]
 fn after_a_boot_all_runs_are_compared_with_the_ledger() {
     let test = TestStore::new();
