@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::commands::accept_changes;
 use crate::cli::commands::anchor::from_git_error;
-use crate::cli::commands::gate;
+use crate::cli::commands::gate::{self, MissingRuns};
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::run::RunOutput;
 use crate::cli::environment;
@@ -55,11 +55,11 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         policy_from: options.policy_from.as_deref(),
         notes: None,
     };
-    let mut answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+    let mut answer = gate::answer(&question, MissingRuns::AreNamed, environment, (&root, &repository), RunOutput::Nothing)?;
     let mut acceptance = Vec::new();
     if options.accept_changes && answer.tree.is_ok() {
         acceptance = accept_changes::accept(&answer, &root, &repository, &question, environment)?;
-        answer = gate::answer(&question, false, environment, (&root, &repository), RunOutput::Nothing)?;
+        answer = gate::answer(&question, MissingRuns::AreNamed, environment, (&root, &repository), RunOutput::Nothing)?;
     }
     let tree = match (answer.state, &answer.tree) {
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,

@@ -9,8 +9,8 @@ use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use proctor_app::gate::{
-    AskedFor, AttestedWhere, CommitGateV1, GateAnswer, GateQuestion, NotesQuestion, RunOfCommit, judge, missing_runs,
-    open_repository, run_missing,
+    AskedFor, AttestedWhere, CommitGateV1, GateAnswer, GateQuestion, NotesQuestion, RunOfCommit, has_check_on_request, judge,
+    missing_runs, open_repository, run_missing,
 };
 use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::run::RunWish;
@@ -34,7 +34,8 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
     let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes: notes(options) };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
-    let answer = answer(&question, options.run, environment, (&root, &repository), output)?;
+    let missing = if options.run { MissingRuns::AreMade } else { MissingRuns::AreNamed };
+    let answer = answer(&question, missing, environment, (&root, &repository), output)?;
     if options.json {
         render::document(&CommitGateV1::of(&answer));
     } else {
@@ -53,20 +54,33 @@ fn notes(options: &GateOptions) -> Option<NotesQuestion<'_>> {
     Some(NotesQuestion { source, bundles: &options.from_bundle, signers: options.signers.as_deref() })
 }
 
-/// Answers a question. If something is missing and `is_run` says so, runs it first.
+/// What is done about runs that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MissingRuns {
+    AreNamed,
+    AreMade,
+    /// They are made if a check of the commit runs only when it is asked for.
+    AreMadeWhereAsked,
+}
+
+/// Answers a question. If something is missing and `made` says so, runs it first.
 pub(super) fn answer(
     question: &GateQuestion<'_>,
-    is_run: bool,
+    made: MissingRuns,
     environment: &Environment,
     place: (&Path, &ProjectRepository),
     output: RunOutput,
 ) -> Result<GateAnswer, CommandError> {
     // The launcher is started while this process has a single thread.
-    let launcher = if is_run { Some(opening::start_launcher(environment)?) } else { None };
+    let launcher = match made {
+        MissingRuns::AreNamed => None,
+        MissingRuns::AreMade | MissingRuns::AreMadeWhereAsked => Some(opening::start_launcher(environment)?),
+    };
     let answer = judge(question, environment, place)?;
     let Some(launcher) = launcher else { return Ok(answer) };
     let missing = missing_runs(&answer);
-    if missing.is_empty() {
+    let is_left = made == MissingRuns::AreMadeWhereAsked && !has_check_on_request(&answer, place.1)?;
+    if missing.is_empty() || is_left {
         return Ok(answer);
     }
     let view = RunView { output, failures: FailuresShown::default() };

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use crate::cli::commands::gate;
+use crate::cli::commands::gate::{self, MissingRuns};
 use crate::cli::commands::run::RunOutput;
 use crate::cli::environment;
 use crate::cli::gate_arguments::{GateHook, GateOptions};
@@ -160,7 +160,8 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
             notes: None,
         };
         render::line(&format!("{}:", reference.local));
-        let answer = gate::answer(&question, options.run, environment, (root, &repository), RunOutput::Screen)?;
+        let made = if options.run { MissingRuns::AreMade } else { MissingRuns::AreMadeWhereAsked };
+        let answer = gate::answer(&question, made, environment, (root, &repository), RunOutput::Screen)?;
         screen::gate_lines(&answer, style).iter().for_each(render::line);
         states.push(answer.state);
     }
