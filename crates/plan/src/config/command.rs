@@ -48,6 +48,10 @@ fn from_list(argv: Vec<String>) -> Result<CommandLine, WrongValue> {
 
 fn from_text(text: &str) -> Result<CommandLine, WrongValue> {
     if let Some(construct) = shell_construct(text) {
+        // A shell would not help a text that no shell makes a check.
+        if construct.text == "!" {
+            refuse_masks(&from_script(text))?;
+        }
         let written = construct.text.escape_debug();
         let wrong = WrongValue::new(format!("`{written}` is {} and needs a shell, but commands run without one", construct.what));
         return Err(wrong.hint(match construct.instead {
@@ -83,6 +87,12 @@ mod tests {
         let command = from_text("pytest -k 'a b' \"tests/x y\"").expect("a plain command");
         assert_eq!(command.argv, words(&["pytest", "-k", "a b", "tests/x y"]));
         assert_eq!((command.display.as_str(), command.shell), ("pytest -k 'a b' \"tests/x y\"", false));
+    }
+
+    #[test]
+    fn a_negated_command_is_told_at_once_what_replaces_it() {
+        let wrong = from_text("! grep -rn debugger src").expect_err("no shell makes it a check");
+        assert!(format!("{wrong:?}").contains("expected_exit_codes = [1]"), "{wrong:?}");
     }
 
     #[test]
