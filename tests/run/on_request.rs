@@ -1,5 +1,7 @@
 //! Tests checks that run only when somebody asks for them (`when = "ask"`).
 
+use std::path::Path;
+
 use crate::common::Project;
 use crate::gate::{commit, git};
 
@@ -32,4 +34,23 @@ fn a_check_waits_until_it_is_asked_for_and_the_verdict_without_it_is_fresh_and_n
     project.proctor(["run"]).success();
     project.proctor(["run", "--check", "slow"]).failure();
     assert!(project.proctor(["status"]).any_status().stdout.contains("FAIL"));
+}
+
+/// The hook runs the check on a checkout of the commit, and lets a commit through that this proves.
+#[test]
+fn the_hook_before_a_push_runs_what_is_asked_for() {
+    let project = Project::new().toml(CHECKS);
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "a.txt", "x\n");
+    let to = project.shared("upstream");
+    git(&project, &["init", "--quiet", "--bare", &to.display().to_string()]);
+    git(&project, &["remote", "add", "origin", &to.display().to_string()]);
+    project.proctor(["run"]).success();
+    project.proctor(["gate", "--install", "pre-push"]).success();
+    let push = || project.command(Path::new("git"), ["push", "--quiet", "origin", "HEAD:main"]).any_status();
+    let pushed = push();
+    assert!(pushed.status == 0 && pushed.stdout.contains("✓ slow"), "{}{}", pushed.stdout, pushed.stderr);
+    commit(&project, "broken", "");
+    let refused = push();
+    assert!(refused.status != 0 && refused.stdout.contains("✗ slow"), "{}{}", refused.stdout, refused.stderr);
 }

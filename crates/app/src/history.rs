@@ -96,8 +96,7 @@ pub fn catch_up(environment: &Environment, archive: &mut StoreReader, project: &
 /// Says which test was taken, if the word is only a part of its names.
 pub fn note_taken(environment: &Environment, wanted: &str, test: &NamedTest) {
     if !test.is_named(wanted) {
-        environment
-            .note(&format!("note: no test is named `{wanted}`; this is about {} · {} · {}", test.key, test.check, test.id));
+        environment.note(&format!("note: this is about {} · {} · {}", test.key, test.check, test.id));
     }
 }
 

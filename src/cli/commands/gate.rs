@@ -11,8 +11,8 @@ use crate::cli::gate_arguments::GateOptions;
 use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
 use proctor_app::gate::{
-    AskedFor, AttestedWhere, CommitGateV1, GateAnswer, GateQuestion, NotesQuestion, RunOfCommit, judge, missing_runs,
-    open_repository, run_missing,
+    AskedFor, AttestedWhere, CommitGateV1, GateAnswer, GateQuestion, NotesQuestion, RunOfCommit, has_check_on_request, judge,
+    missing_runs, open_repository, run_missing,
 };
 use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::run::RunWish;
@@ -77,6 +77,8 @@ pub(super) enum Missing {
     Run,
     /// They are run, and GitHub Actions is told what failed in them.
     RunForGithub,
+    /// They are run if a check of the commit runs only when it is asked for.
+    RunWhereAsked,
 }
 
 impl Missing {
@@ -104,7 +106,8 @@ pub(super) fn answer(
     let answer = judge(question, environment, place)?;
     let Some(launcher) = launcher else { return Ok(answer) };
     let runs = missing_runs(&answer);
-    if runs.is_empty() {
+    let is_left = missing == Missing::RunWhereAsked && !has_check_on_request(&answer, place.1)?;
+    if runs.is_empty() || is_left {
         return Ok(answer);
     }
     let view = RunView { output, failures: FailuresShown::default() };

@@ -160,7 +160,8 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
             notes: None,
         };
         render::line(&format!("{}:", reference.local));
-        let answer = gate::answer(&question, Missing::of(options), environment, (root, &repository), RunOutput::Screen)?;
+        let missing = if options.run { Missing::of(options) } else { Missing::RunWhereAsked };
+        let answer = gate::answer(&question, missing, environment, (root, &repository), RunOutput::Screen)?;
         screen::gate_lines(&answer, style).iter().for_each(render::line);
         states.push(answer.state);
     }

@@ -40,6 +40,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     }
     let style = environment::style(environment);
     render::line(&screen::run_line(&run, &LocalTime::of_now()));
+    screen::started_by(report.trigger.as_ref()).iter().for_each(render::line);
     let name = report.project.name.as_deref().unwrap_or(report.project.id.as_str());
     if let Some(tree) = &report.tree {
         render::line(&screen::header(name, &tree.before, style));

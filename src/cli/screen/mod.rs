@@ -36,7 +36,7 @@ use proctor_git::read_git_index;
 use proctor_model::{
     ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PersonAsked,
     Phase, PlanNote, PruneReason, RouteKind, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
-    TreePath, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    TreePath, Trigger, TriggerKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -371,6 +371,20 @@ pub(crate) fn run_line(run: &RecordedRun, here: &LocalTime) -> String {
     format!("run {} · {task}{} · {}", run.run_id.number(), here.with_age(run.started), run.run_id)
 }
 
+/// Returns the line that says what started a run; `None` if somebody asked for it.
+pub(crate) fn started_by(trigger: Option<&Trigger>) -> Option<String> {
+    let trigger = trigger?;
+    let what = match trigger.kind {
+        TriggerKind::Request => return None,
+        TriggerKind::Start => "`proctor watch`",
+        TriggerKind::Save => "a save",
+        TriggerKind::Moved => "a change during the run before it",
+        TriggerKind::Wait => "a command that waits for a verdict",
+    };
+    let path = trigger.paths.first().map(|path| format!(": {path}")).unwrap_or_default();
+    Some(format!("started by {what}{path}"))
+}
+
 /// Returns the lines for the person who approves a plan: where its rules and the protected files are not what was approved. What opens
 /// more of the machine stands last, beside the question, so that nothing pushes it off the screen.
 pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
@@ -460,6 +474,17 @@ pub(crate) fn asked_route(report: &ExecutionReportV2, phase: Phase) -> Option<St
 mod tests {
     use super::*;
     use proctor_model::{ApprovalWay, AsksFor, RuleChange};
+
+    #[test]
+    fn a_run_says_what_started_it_unless_somebody_asked_for_it() {
+        let of = |kind, paths: &[&str]| {
+            let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+            started_by(Some(&Trigger { kind, paths }))
+        };
+        assert_eq!(of(TriggerKind::Request, &[]), None);
+        assert_eq!(of(TriggerKind::Save, &["src/a.py", "b.py"]).as_deref(), Some("started by a save: src/a.py"));
+        assert_eq!(of(TriggerKind::Start, &[]).as_deref(), Some("started by `proctor watch`"));
+    }
 
     #[test]
     fn what_opens_the_machine_stands_last() {

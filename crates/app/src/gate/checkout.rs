@@ -21,7 +21,7 @@ use crate::project::setup::LoadedProject;
 use crate::project::specification_files::{self, FoundPlan};
 use crate::run::{RunWish, check_names};
 use proctor_git::find_git_location;
-use proctor_model::{CommandExit, Digest, RunConditions, TaskId};
+use proctor_model::{CheckStart, CommandExit, Digest, RunConditions, TaskId};
 use proctor_plan::config::Configuration;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
 use proctor_project::{
@@ -60,6 +60,15 @@ pub enum RunOfCommit {
 /// Returns whether a registered project is a checkout of a commit, which is gone after its run.
 pub fn is_checkout(environment: &Environment, root: &Path) -> bool {
     root.starts_with(checkouts_directory(environment.state_root()))
+}
+
+/// Returns whether a check of the commit runs only when it is asked for.
+///
+/// # Errors
+/// When the commit's `proctor.toml` cannot be read.
+pub fn has_check_on_request(answer: &GateAnswer, repository: &ProjectRepository) -> Result<bool, CommandError> {
+    let configuration = policy::configuration_of(repository, answer.commit)?;
+    Ok(configuration.checks.iter().any(|check| check.when == CheckStart::Ask))
 }
 
 /// Returns the runs that could prove what is not proved.

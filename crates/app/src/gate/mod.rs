@@ -35,7 +35,7 @@ mod plans;
 mod policy;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
-pub use checkout::{MissingRun, RunOfCommit, is_checkout, missing_runs, run_missing};
+pub use checkout::{MissingRun, RunOfCommit, has_check_on_request, is_checkout, missing_runs, run_missing};
 pub use flips::FlippedCheck;
 pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation};
 pub use policy::{AskedFor, signers, trusted};

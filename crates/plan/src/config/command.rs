@@ -88,6 +88,12 @@ mod tests {
     }
 
     #[test]
+    fn a_negated_command_is_told_at_once_what_replaces_it() {
+        let wrong = from_text("! grep -rn debugger src").expect_err("no shell makes it a check");
+        assert!(format!("{wrong:?}").contains("expected_exit_codes = [1]"), "{wrong:?}");
+    }
+
+    #[test]
     fn a_list_is_taken_word_for_word() {
         let command = from_list(words(&["echo", "$HOME", "a b"])).expect("a list");
         assert_eq!(command.argv, words(&["echo", "$HOME", "a b"]));
