@@ -27,9 +27,9 @@ enum Beside {
 /// to the project.
 type Attack = (&'static str, &'static str, bool, fn(&Project));
 
-/// A2, A6, A8 and A9 of the third look. `other-program` needs nothing but another search path.
+/// The attacks. `other-program` needs nothing but another search path.
 const ATTACKS: &[Attack] = &[
-    ("A2: the directory is replaced, and registered anew with a weaker plan", "changed-rules", true, |project| {
+    ("the directory is replaced, and registered anew with a weaker plan", "changed-rules", true, |project| {
         project.save("shop.txt", "bad\n");
         project.save("proctor.toml", &CHECKS.replace("\"sh\", \"scripts/check.sh\"", "\"true\""));
         let copy = project.root().join("copy");
@@ -38,15 +38,15 @@ const ATTACKS: &[Attack] = &[
         fs::rename(copy, project.path()).expect("it is ours");
         project.proctor(["run", "--identity", "new"]).any_status();
     }),
-    ("A6: the script that a check starts looks at nothing", "command", false, |project| {
+    ("the script that a check starts looks at nothing", "command", false, |project| {
         project.save("shop.txt", "bad\n");
         project.save("scripts/check.sh", "true\n");
     }),
-    ("A6: a test is skipped", "test-skipped", false, |project| {
+    ("a test is skipped", "test-skipped", false, |project| {
         project.save("test_shop.py", &TESTS.replace("def test_b", "@pytest.mark.skip\ndef test_b"));
     }),
-    ("A8: another program is first in the search path", "other-program", true, |project| project.save("shop.txt", "good, bad\n")),
-    ("A9: a test is moved to an ignored place", "test-gone", false, |project| {
+    ("another program is first in the search path", "other-program", true, |project| project.save("shop.txt", "good, bad\n")),
+    ("a test is moved to an ignored place", "test-gone", false, |project| {
         project.save("build/test_shop.py", TESTS);
         project.save(".gitignore", "build/\n");
         fs::remove_file(project.path().join("test_shop.py")).expect("it is there");
