@@ -82,7 +82,7 @@ fn rspec_is_judged_by_its_report() {
             ("--tag nowhere", "", "NO_TESTS_COLLECTED"),
             ("--dry-run", "", "NOTHING_CHECKED"),
             ("", "it('ends') { exit(0) }", "INCONSISTENT"),
-            ("", "it('ends') { exit!(0) }", "REPORT_MISSING"),
+            ("", "it('ends') { exit!(0) }", "REPORT_UNREADABLE"),
         ],
     });
 }

@@ -68,7 +68,7 @@ pub fn interpret(path: &str) -> Interpretation {
         returned.report = fresh(&fixture.report);
         returned.channel = Some("argument");
     }
-    if fixture.tool == Tool::TestReport {
+    if fixture.tool.is_of_report() {
         returned.action.report = Some(ReportFile { file: "junit.xml".to_owned(), format: ReportFormat::Tests });
     }
     if fixture.coverage.is_some() {

@@ -8,7 +8,7 @@ use crate::asked;
 use crate::captured::{directory, interpret};
 use crate::counting::CLAIMS as COUNTING_CLAIMS;
 use crate::fixture_claims::{CLAIMS, Claim};
-use crate::known_runner_claims::CLAIMS as KNOWN_RUNNER_CLAIMS;
+use crate::known_runner_tests::CLAIMS as KNOWN_RUNNER_CLAIMS;
 use proctor_model::{Diagnostic, DiagnosticSummary, FurtherTestCounts, Interpretation};
 
 fn counts(interpretation: &Interpretation) -> [u64; 3] {

@@ -258,7 +258,7 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
                         .to_owned()
                 }
                 None => match program_like(program) {
-                    Some(meant) => format!("; did you mean `{meant}`?"),
+                    Some(meant) => format!("; did you mean `{meant}`? If not, install it"),
                     None => "; install it or correct the check's command".to_owned(),
                 },
             };
@@ -384,6 +384,11 @@ mod tests {
                 SpawnFailure::ProgramNotFound { program: "pytset".to_owned(), searched: Vec::new() },
                 CategoryCode::ToolNotFound,
                 "`pytset`; did you mean `pytest`?",
+            ),
+            (
+                SpawnFailure::ProgramNotFound { program: "pytest".to_owned(), searched: Vec::new() },
+                CategoryCode::ToolNotFound,
+                "`pytest`; install it",
             ),
             (
                 SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/old/bin/python".to_owned() },

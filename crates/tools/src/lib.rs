@@ -104,7 +104,7 @@ mod fixture_claims;
 #[cfg(test)]
 mod fixture_tests;
 #[cfg(test)]
-mod known_runner_claims;
+mod known_runner_tests;
 #[cfg(test)]
 mod nothing_ran_tests;
 #[cfg(test)]

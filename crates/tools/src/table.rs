@@ -321,7 +321,8 @@ const _: () = {
     }
 };
 
-/// Returns the program of a tool whose name is one slip away: a letter more, less or other, or two letters changed round.
+/// Returns the program of a tool whose name is one slip away: a letter more, less or other, or two letters changed round. `None` for the name of
+/// a program that is known itself, and near the short names, which other programs are near too.
 pub(super) fn program_like(name: &str) -> Option<&'static str> {
     let is_slip = |known: &&str| {
         let (mut left, mut right) = (name.as_bytes(), known.as_bytes());
@@ -337,7 +338,11 @@ pub(super) fn program_like(name: &str) -> Option<&'static str> {
         }
         left.len().max(right.len()) <= 1 || matches!((left, right), ([a, b], [c, d]) if (a, b) == (d, c))
     };
-    ROWS.iter().flat_map(|row| row.programs.iter().copied()).filter(|known| known.len() > 2).find(is_slip)
+    let mut programs = ROWS.iter().flat_map(|row| row.programs.iter().copied());
+    if programs.clone().any(|known| known == name) {
+        return None;
+    }
+    programs.find(|known| known.len() > 3 && is_slip(known))
 }
 
 /// Returns the row of a tool, by the tool's position in its enum.
