@@ -1,5 +1,7 @@
 //! `proctor daemon`: watches all added projects until it is stopped.
 
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::time::Duration;
 
 use crate::cli::render;
@@ -36,7 +38,8 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
         serves
     };
     // A program that is executed by its descriptor is listed by the number of that.
-    let _unnamed = std::fs::write("/proc/self/comm", "proctor");
+    let named = OpenOptions::new().write(true).open("/proc/self/comm");
+    let _unnamed = named.and_then(|mut file| file.write_all(b"proctor"));
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
     let settings = ServiceSettings {
         environment: environment.clone(),
