@@ -142,7 +142,7 @@ mod tests {
         fs::remove_file(shared.object(bundle)).expect("it is ours");
         assert_eq!(shared.get(bundle).map_err(|error| error.kind()), Err(ErrorKind::NotFound));
         std::os::unix::fs::symlink("/etc/hostname", shared.object(bundle)).expect("it is ours");
-        assert!(shared.get(bundle).is_err(), "a link is not followed");
+        assert!(!matches!(shared.get(bundle), Ok(Some(_))), "a link leads to another content");
         fs::remove_file(shared.object(bundle)).expect("it is ours");
         fs::write(shared.object(bundle), b"another").expect("it is ours");
         assert_eq!(shared.get(bundle).expect("it is there"), None);

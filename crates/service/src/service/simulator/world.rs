@@ -30,7 +30,7 @@ const CALM: u64 = 1_800_000;
 const MOST_EVENTS: u32 = 60_000;
 
 /// Whether every event is printed.
-static IS_TRACED: LazyLock<bool> = LazyLock::new(|| std::env::var_os("PROCTOR_TRACE").is_some());
+static IS_TRACED: LazyLock<bool> = LazyLock::new(|| super::number_in("PROCTOR_TRACE").is_some());
 
 /// What happens at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,7 +168,6 @@ impl<'f> World<'f> {
 
     fn go_on(&mut self, schedule: &Schedule, within: u64) -> bool {
         let until = self.now + within;
-        let mut left = schedule.steps.len();
         for _ in 0..MOST_EVENTS {
             let Some(Reverse((at, _, happening))) = self.list.pop() else { return true };
             if at > until || !self.model.violations.is_empty() {
@@ -176,8 +175,7 @@ impl<'f> World<'f> {
             }
             self.now = self.now.max(at);
             self.clock.store(self.now, Ordering::Relaxed);
-            if matches!(happening, Happening::Step(_)) {
-                left -= 1;
+            if matches!(happening, Happening::Step(_) | Happening::Write(..)) {
                 self.model.begin_calm();
             }
             if let Happening::Step(step) = happening {
@@ -187,9 +185,6 @@ impl<'f> World<'f> {
             }
             self.happen(schedule, happening);
             self.look_around();
-            if left == 0 && std::mem::replace(&mut left, usize::MAX) == 0 {
-                self.model.begin_calm();
-            }
         }
         self.model.violations.push("the schedule does not come to an end".to_owned());
         false
