@@ -137,7 +137,7 @@ fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mu
     found.changed.extend(changed);
     // Which saves start a check is no rule: after another save its verdict is stale. Where `proctor run` takes earlier results too,
     // `paths` decides of which files a result is one.
-    let is_taken_always = new.reuse == Reuse::Always;
+    let is_taken_always = [old.reuse, new.reuse].contains(&Reuse::Always);
     let recorded = |terms: &ActionTerms| ActionTerms {
         after: terms.after.clone().filter(|_| old.after.is_some()),
         paths: if is_taken_always { terms.paths.clone() } else { Vec::new() },

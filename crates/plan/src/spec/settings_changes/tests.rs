@@ -33,7 +33,6 @@ const ROWS: &[Row] = &[
     Row("check.timeout", CHECK, "timeout = \"6m\"", "timeout = \"13m\""),
     Row("check.idle_timeout", CHECK, "idle_timeout = \"1m\"", ""),
     Row("check.max_output", CHECK, "max_output = \"1MiB\"", "max_output = \"off\""),
-    Row("check.paths", CHECK, "paths = [\"src/**\", \"tests/**\"]", "paths = [\"tests/**\"]"),
     Row("check.writes", CHECK, "", "writes = [\"src/**\"]"),
     Row("check.retries", CHECK, "", "retries = 5"),
     Row("check.reuse", CHECK, "reuse = \"watch\"", "reuse = \"always\""),
