@@ -43,8 +43,8 @@ fn all_errors_are_named_at_once() {
     error: the configuration has 5 errors
       proctor.toml:2:9: watch.quiet: not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected
         for example `quiet = "<time>"`
-      proctor.toml:6:11: check[1].command: `|` is a pipe and needs a shell, but commands run without one
-        add `shell = true`, or write the command as a list of words
+      proctor.toml:6:11: check[1].command: `| tail` cuts the output short and may stop the command before its end
+        let the command's own exit status decide; what may fail is said with `policy` or `expected_exit_codes`
       proctor.toml:9:8: check[2].name: `a` is the name of `check[1]` in line 5 already
         give each action a name of its own
       proctor.toml:10:11: check[2].command: the command is empty

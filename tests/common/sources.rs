@@ -21,8 +21,9 @@ pub(crate) struct SourceFile {
 impl SourceFile {
     /// Returns whether the whole file is compiled only for tests, of its own crate or of others. Such files are recognised by their names.
     pub(crate) fn is_test(&self) -> bool {
-        let shared = ["/testing.rs", "/samples.rs", "/captured.rs"];
-        self.path.ends_with("tests.rs") || self.path.contains("tests/") || shared.iter().any(|name| self.path.ends_with(name))
+        let shared = ["/testing.rs", "/samples.rs", "/captured.rs", "/simulated.rs"];
+        let is_in = |folder: &str| self.path.contains(folder);
+        self.path.ends_with("tests.rs") || is_in("tests/") || is_in("/simulator/") || shared.iter().any(|name| self.path.ends_with(name))
     }
 }
 
