@@ -23,7 +23,10 @@ impl SourceFile {
     pub(crate) fn is_test(&self) -> bool {
         let shared = ["/testing.rs", "/samples.rs", "/captured.rs", "/simulated.rs"];
         let is_in = |folder: &str| self.path.contains(folder);
-        self.path.ends_with("tests.rs") || is_in("tests/") || is_in("/simulator/") || shared.iter().any(|name| self.path.ends_with(name))
+        self.path.ends_with("tests.rs")
+            || is_in("tests/")
+            || is_in("/simulator/")
+            || shared.iter().any(|name| self.path.ends_with(name))
     }
 }
 

@@ -507,6 +507,18 @@ fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
     assert_ne!(plan_digest(&plan), plan_digest(&before));
 }
 
+/// A member of a workspace imports others, so a save in one of them may turn its tests red.
+#[test]
+fn a_check_in_a_directory_is_started_by_saves_anywhere() {
+    let mut plan = resolved("[[check]]\nname = \"app\"\ntool = \"tsc\"\ndirectory = \"packages/app\"\n", &quotes());
+    propose_triggers(&mut plan);
+    assert!(
+        plan.steps[0].paths.len() > 1 && plan.steps[0].paths.iter().all(|path| path.starts_with("**/")),
+        "{:?}",
+        plan.steps[0].paths
+    );
+}
+
 #[test]
 fn failed_checks_come_first_only_where_no_check_can_read_what_another_wrote() {
     let order = |text: &str| propose_order(&resolved(text, &quotes()));
