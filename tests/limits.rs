@@ -73,6 +73,12 @@ fn a_command_that_prints_too_much_is_stopped_and_its_log_ends_at_the_limit() {
            │ line
            │ line
            │ line
+           │ … lines are left out
+           │ line
+           │ line
+           │ line
+           │ line
+           │ line
            │ l
            its output up to the limit: `proctor show --log check`
     FAILED · check failed · evidence/default/execution-report.json

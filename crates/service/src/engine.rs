@@ -493,9 +493,7 @@ impl Engine {
         self.busy.ordered();
         self.current = task.clone();
         self.is_of_named_checks = matches!(selection, Selection::Named(_));
-        if let Some(known) = self.known.get_mut(&task) {
-            known.is_behind = false;
-        }
+        self.known.get_mut(&task).into_iter().for_each(|known| known.is_behind = false);
         let given = self.unscanned_changes.give();
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
         let trigger = Trigger { kind, paths };

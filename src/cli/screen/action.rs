@@ -93,7 +93,7 @@ pub(crate) fn attested_check(name: &str, source: &str, style: Style) -> Line {
 
 /// Returns the last line for a run of another store that passed.
 pub(crate) fn attested_verdict(source: &str, style: Style) -> Line {
-    with_source(Line::from(style.paint(Tone::Good, "PASSED")), source)
+    with_source(style.paint(Tone::Good, "PASSED"), source)
 }
 
 fn was_served(result: &ActionResultV2) -> bool {

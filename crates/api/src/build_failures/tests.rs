@@ -114,7 +114,7 @@ fn a_command_that_failed_as_a_whole_has_its_reason_and_the_ends_of_its_output() 
     let long = excerpt(14);
     assert_eq!(
         (long.len(), long[3].as_str(), long[4].as_str(), long[5].as_str()),
-        (11, "line 4", "… 4 lines are left out", "line 9")
+        (11, "line 4", "… lines are left out", "line 9")
     );
 }
 

@@ -160,8 +160,8 @@ mod messages {
         proctor.toml:9:11: check[3].command: `CI=1` is a variable before the command and needs a shell, but commands run without one
           set variables with `environment = { NAME = "…" }`, or add `shell = true`
         "#);
-        assert_snapshot!(problems("[[check]]\nname = \"a\"\ncommand = \"! grep -rn TODO src\"\n"), @r#"
-        proctor.toml:3:11: check[1].command: `! grep -rn TODO src` turns success into failure and failure into success
+        assert_snapshot!(problems("[[check]]\nname = \"a\"\ncommand = \"! grep -rn debugger src\"\n"), @r#"
+        proctor.toml:3:11: check[1].command: `! grep -rn debugger src` turns success into failure and failure into success
           leave out the `!` and write `expected_exit_codes = [1]` (`"expectedExitCodes": [1]`), which are the codes that count as success; what may fail is said with `policy` or `expected_exit_codes`
         "#);
     }

@@ -10,7 +10,8 @@ const LAST_LINES: usize = 6;
 const SHOWN_OUTPUT_WIDTH: usize = 160;
 
 /// Returns the first and last lines of a command's standard error, or of its standard output if standard error has no text, with a line
-/// that says how many are left out between them. After a time-out, the stream with the tool's progress comes first: the other one may have an old warning only.
+/// that says that some are left out between them. After a time-out, the stream with the tool's progress comes first: the other one may
+/// have an old warning only.
 pub fn output_ends(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());
@@ -27,7 +28,7 @@ pub fn output_ends(result: &ActionResultV2) -> Vec<String> {
     // A line about one line that is left out would take its place.
     if shown.len() > FIRST_LINES + LAST_LINES + 1 {
         let left_out = shown.len() - FIRST_LINES - LAST_LINES;
-        shown.splice(FIRST_LINES..FIRST_LINES + left_out, [format!("… {left_out} lines are left out")]);
+        shown.splice(FIRST_LINES..FIRST_LINES + left_out, ["… lines are left out".to_owned()]);
     }
     shown
 }

@@ -56,7 +56,9 @@ impl Model {
         match &over.finished {
             RunFinish::Verdict { tree, .. } => drop(self.judged.insert((project, over.task.clone()), *tree)),
             RunFinish::Unchanged | RunFinish::Untriggered | RunFinish::Stopped | RunFinish::Paused | RunFinish::Refused => {}
-            _ => drop(self.judged.remove(&(project, over.task.clone()))),
+            RunFinish::Partial { .. } | RunFinish::Moved { .. } | RunFinish::Waits | RunFinish::Failed => {
+                drop(self.judged.remove(&(project, over.task.clone())))
+            }
         }
     }
 

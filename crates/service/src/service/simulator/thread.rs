@@ -190,10 +190,10 @@ impl Thread {
     fn read_some(&mut self, hints: &TreeHints) {
         let Some(index) = &mut self.index else { return };
         let disk = self.directory.lock();
-        for file in 0..disk.tree.len() {
+        for (file, read) in index.iter_mut().enumerate() {
             let is_hinted = matches!(hints, TreeHints::Only(paths) if paths.contains(&path(file)));
             if is_hinted && self.draw.chance(50) {
-                index[file] = disk.tree[file];
+                *read = disk.tree[file];
             }
         }
     }
@@ -234,7 +234,9 @@ impl Thread {
         });
         let selected = match select_checks(&order.selection, &self.checks, changed.as_deref()) {
             SelectedChecks::Nothing => return over(Ok(RunOutcome::Untriggered)),
-            selected => self.checks.iter().map(|check| check.name.clone()).filter(|name| selected.holds(name)).collect(),
+            selected @ (SelectedChecks::All | SelectedChecks::Only(_)) => {
+                self.checks.iter().map(|check| check.name.clone()).filter(|name| selected.holds(name)).collect()
+            }
         };
         if !bench.store.is_approved(&tree) {
             return over(Ok(RunOutcome::NotApproved(unapproved(&order.task))));
