@@ -1,7 +1,7 @@
 //! Tests the approval of tasks (S7) by running the program: the first run approves, a change that is free is approved by itself, other
 //! rules are carried out and prove nothing until a person approves them, and what opens the machine waits for a person.
 
-mod changed_rules;
+pub(crate) mod changed_rules;
 mod identity;
 mod leaves_nothing;
 mod levels;

@@ -11,7 +11,8 @@ use proctor_evidence::{Attestor, Store, attestation_bundle};
 use proctor_model::Timestamp;
 use serde_json::Value;
 
-use crate::attest::{CHECKS, FETCH, NOTES, SIGNERS, clone_of, commit, git, note_of, path_text, put_note, run_git, tested};
+use crate::approval::changed_rules::follow;
+use crate::attest::{CHECKS, FETCH, NOTES, SIGNERS, clone_of, commit, git, note_of, path_text, put_note, tested};
 use crate::common::{Invocation, Project, fake_tool, poll, proctor, repository};
 use crate::daemon::start_serving;
 use crate::known::{CHECK, INSTALLED, install};
@@ -30,6 +31,7 @@ struct Team {
 fn team_with(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
     let (ci, origin) = tested(checks);
     let colleague = clone_of(&origin);
+    follow(&colleague);
     prepare(&ci);
     prepare(&colleague);
     colleague.proctor(["run", "--fresh-caches"]).success();
@@ -249,6 +251,7 @@ fn team_with_files(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
     git(&ci, &["push", "--quiet", "origin", "main"]);
     ci.save("of-ci", "");
     let colleague = clone_of(&origin);
+    follow(&colleague);
     prepare(&ci);
     prepare(&colleague);
     fs::remove_file(ci.path().join("of-ci")).expect("it is ours");
@@ -264,12 +267,30 @@ fn team_with_files(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
     Team { ci, colleague }
 }
 
+/// Only a person's word makes a branch one that names the signers: whoever writes `.git` makes any commit the trusted one.
+#[test]
+fn a_branch_that_nobody_follows_names_nobody() {
+    let team = team();
+    let path = team.colleague.root().join(crate::common::USER_CONFIGURATION);
+    let text = fs::read_to_string(&path).expect("it is there");
+    fs::write(&path, text.split("\n[[allow]]\nprojects = [\"/**\"]\ngate.follow").next().expect("a text")).expect("it is ours");
+    assert!(not_believed(&team.colleague).contains("names the signers is followed"));
+}
+
+#[test]
+fn a_trusted_branch_whose_log_is_gone_names_nobody() {
+    let team = team();
+    git(&team.colleague, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let _there_may_be_none = fs::remove_file(team.colleague.path().join(".git/logs/refs/remotes/origin/main"));
+    assert!(not_believed(&team.colleague).contains("names the signers is followed"));
+}
+
 #[test]
 fn a_trusted_branch_that_was_moved_here_names_nobody() {
     let team = team();
     // The colleague's agent says that this commit is the trusted one.
     git(&team.colleague, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    assert!(not_believed(&team.colleague).contains("branch that was fetched"));
+    assert!(not_believed(&team.colleague).contains("names the signers is followed"));
 }
 
 #[test]
@@ -318,26 +339,6 @@ fn notes_are_pushed_and_fetched_once_a_person_approved_the_repository() {
     assert_eq!(united.lines().count(), 6, "{united}");
 }
 
-#[test]
-fn the_service_fetches_notes_by_itself() {
-    let (ci, origin) = tested(CHECKS);
-    commit(&ci, "proctor.toml", &format!("{}{SIGNERS}", sharing("git = \"origin\"")));
-    ci.approve();
-    ci.proctor(["run", "--fresh-caches"]).success();
-    git(&ci, &["push", "--quiet", "origin", "main"]);
-    git(&ci, &["fetch", "--quiet", "origin"]);
-    ci.proctor(["attest", "--push"]).success();
-    let two = clone_of(&origin);
-    two.approve();
-    let daemon = start_serving(&two);
-    let fetched = || {
-        (run_git(&two, &["rev-parse", "--verify", "--quiet", "refs/notes/proctor-attest-fetched"]).any_status().status == 0)
-            .then_some(())
-    };
-    poll(Duration::from_secs(60), "the notes", fetched);
-    daemon.interrupt();
-}
-
 /// Makes a team that shares a directory, and no notes.
 fn sharing_a_directory() -> (Team, std::path::PathBuf) {
     let (ci, origin) = tested(CHECKS);
@@ -349,6 +350,7 @@ fn sharing_a_directory() -> (Team, std::path::PathBuf) {
     git(&ci, &["push", "--quiet", "origin", "main"]);
     git(&ci, &["fetch", "--quiet", "origin"]);
     let colleague = clone_of(&origin);
+    follow(&colleague);
     colleague.approve();
     colleague.proctor(["run", "--fresh-caches"]).success();
     git(&ci, &["switch", "--quiet", "-c", WORK]);

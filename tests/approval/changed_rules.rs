@@ -1,12 +1,10 @@
 //! Edits of the rules through the program: everything but what opens the machine runs at once, says what it changed, and proves nothing
 //! until a person approves it or it is taken back.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::signed::{allowed, key};
 use crate::common::{APPROVAL_QUESTION, Project, USER_CONFIGURATION};
 use crate::gate::{commit, gate, git, reasons};
 use crate::gate_trust::with_origin;
@@ -319,44 +317,6 @@ fn rules_of_a_branch_count_once_a_person_said_that_it_is_followed_and_a_fetch_br
     gate(&project, &[], 0);
     project.proctor(["request", "status", "COMPLETE"]).success();
     project.proctor(["verify"]).success();
-}
-
-#[test]
-fn rules_of_the_remote_s_default_branch_count_where_somebody_who_may_approve_signed_its_commit() {
-    let rules = |limit: &str| format!("{SHOP}{limit}[approval]\nallowed_signers = \"allowed_signers\"\n");
-    let project = Project::new().toml(&rules(""));
-    let [lead, other] = ["lead", "other"].map(|name| key(&project, name));
-    project.save("allowed_signers", &allowed(&lead));
-    git(&project, &["init", "--quiet"]);
-    commit(&project, "shop.txt", "good\n");
-    project.proctor(["run", "--fresh-caches"]).success();
-    with_origin(&project);
-    let is_marked = || {
-        let run = project.proctor(["run", "--fresh-caches"]).success();
-        run.stdout.contains("judged by changed rules: good: timeout")
-    };
-    let sign = |by: &Path| {
-        let key = format!("user.signingkey={}", by.display());
-        let program = "gpg.ssh.program=/usr/bin/ssh-keygen";
-        let signed = ["-c", "gpg.format=ssh", "-c", program, "-c", &key, "commit", "--quiet", "--amend", "-S", "-m", "rules"];
-        git(&project, &signed);
-    };
-    commit(&project, "proctor.toml", &rules("timeout = \"9m\"\n"));
-    sign(&other);
-    git(&project, &["push", "--quiet", "origin", "main"]);
-    assert!(is_marked(), "nobody knows this signer");
-    sign(&lead);
-    git(&project, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
-    assert!(is_marked(), "a reference that was moved here is nobody's word");
-    git(&project, &["push", "--quiet", "--force", "origin", "main"]);
-    git(&project, &["update-ref", "-d", "refs/remotes/origin/main"]);
-    git(&project, &["fetch", "--quiet", "origin"]);
-    assert!(!is_marked(), "somebody who may approve signed it");
-    project.proctor(["request", "status", "COMPLETE"]).success();
-    gate(&project, &[], 0);
-    // What was changed of a signed commit is not signed.
-    commit(&project, "proctor.toml", &rules("timeout = \"8m\"\n"));
-    assert!(is_marked());
 }
 
 #[test]

@@ -102,7 +102,8 @@ pub(crate) fn attested_instead(
     }
     let is_attested = |task: &TaskStatusV1| task.known.as_ref().is_some_and(|known| known.attested.is_some());
     // What cannot be read here leaves the service's answer.
-    look(environment, root, task).ok().filter(|found| found.tasks.iter().any(is_attested))
+    let is_asked = |one: &&TaskStatusV1| task.is_none_or(|task| one.task == *task);
+    look(environment, root, task).ok().filter(|found| found.tasks.iter().filter(is_asked).any(is_attested))
 }
 
 /// Keeps only the task that the command line names; keeps all tasks if it names none.

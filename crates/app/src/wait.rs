@@ -29,7 +29,7 @@ const MOST_RUNS: u32 = 3;
 /// How long a service that was stopped while this process waited for its answer may take to come back, as after an update.
 const COMING_BACK: Duration = Duration::from_secs(10);
 /// How much later than the time limit the service's answer may come.
-const LATE_ANSWER: Duration = Duration::from_secs(3);
+const LATE_ANSWER: Duration = Duration::from_secs(10);
 
 /// How long is waited.
 #[derive(Debug, Clone, Copy)]

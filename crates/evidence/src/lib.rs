@@ -140,9 +140,7 @@ pub use run_directory::{RUN_SCHEMA, RunDirectory, ScratchDirectory};
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use sealed_files::{SealedFileProblem, SealedFiles};
 pub use service_lock::{HookLock, ServiceLock, ServiceLockError, ServingProcess, WorkflowLock, lock_hooks, serving_process};
-pub use signing::{
-    APPROVAL_NAMESPACE, FILE_NAMESPACE, GIT_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, person_signer,
-};
+pub use signing::{APPROVAL_NAMESPACE, FILE_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::{Store, agents_directory, evidence_directory};
 pub use trail::{TrailDirectory, TrailError};

@@ -168,24 +168,6 @@ impl GitObject {
         lines.map_while(|line| line.strip_prefix(b"parent ")).map(to_id).collect()
     }
 
-    /// Returns the signature of a commit, and the bytes that it covers: the commit without it. `None` if it has none.
-    pub fn commit_signature(&self) -> Option<(String, Vec<u8>)> {
-        let content = self.content_if(ObjectKind::Commit)?;
-        let end = content.windows(2).position(|two| two == b"\n\n")? + 1;
-        let (mut signature, mut signed, mut is_inside) = (String::new(), Vec::new(), false);
-        for line in content[..end].split_inclusive(|byte| *byte == b'\n') {
-            let first = line.strip_prefix(b"gpgsig ");
-            let part = first.or_else(|| line.strip_prefix(b" ").filter(|_| is_inside));
-            is_inside = part.is_some();
-            match part {
-                Some(part) => signature.push_str(std::str::from_utf8(part).ok()?),
-                None => signed.extend_from_slice(line),
-            }
-        }
-        signed.extend_from_slice(&content[end..]);
-        (!signature.is_empty()).then_some((signature, signed))
-    }
-
     /// Returns the object that a tag names, or `None` if the object is not a tag or is damaged.
     pub fn tagged(&self) -> Option<ObjectId> {
         to_id(self.content_if(ObjectKind::Tag)?.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?)

@@ -18,7 +18,7 @@ use crate::same_program::ProgramSearch;
 use crate::settings_approval::{KnownApproval, SettingsDecision, decide_settings, digest_with_settings, rules_digest};
 use crate::trees::Trees;
 use crate::workspace::Workspace;
-use proctor_evidence::{APPROVAL_NAMESPACE, Ledger, person_signer};
+use proctor_evidence::{Ledger, approving_signer};
 use proctor_index::StoreIndex;
 use proctor_model::{
     AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, AsksFor, ChangedRules, CurrentApproval, Digest, FOUND_IN_PROJECT,
@@ -99,7 +99,7 @@ impl Workspace {
             ApprovedBy::Answer(PersonPresence::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
             ApprovedBy::Answer(PersonPresence::Person) => None,
             ApprovedBy::Signature(signature) => {
-                let signer = person_signer(APPROVAL_NAMESPACE, &shown.request, &signature, &shown.signers);
+                let signer = approving_signer(&shown.request, &signature, &shown.signers);
                 signer.ok_or_else(|| ProjectError::ApprovalSignature { task: task() })?;
                 Some(signature)
             }
@@ -217,9 +217,7 @@ fn followed_with_rules(
     }
     let root = &request.scope.root;
     let repository = ProjectRepository::open(root).ok().flatten()?;
-    let terms = judgement.held_settings.as_ref().map(|held| &held.terms);
-    let signers = terms.map(|terms| terms.approval.signers.as_slice()).unwrap_or_default();
-    let approved = (terms.and_then(|terms| terms.settings.as_ref()), signers);
+    let approved = judgement.held_settings.as_ref().and_then(|held| held.terms.settings.as_ref());
     let followed = FollowedCommit::find(&repository, approved, &request.plan.settings.allowed)?;
     followed.approves((&repository, root), request.plan, difference).then_some(followed)
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::protected::approved_by_rule;
-use proctor_evidence::{APPROVAL_NAMESPACE, EvidenceFault, FaultKind, person_signer};
+use proctor_evidence::{EvidenceFault, FaultKind, approving_signer};
 use proctor_model::{
     ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, JudgedSettings, LedgerBody, LedgerLine, PlanTerms,
     ProjectId, RuleDifference, TaskId,
@@ -126,8 +126,7 @@ fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> 
         ApprovingLine::Approved(record) if record.reason == ApprovalReason::Person => match &record.signature {
             None => rules.require_signature.then(|| "it is not signed, and a signature is required".to_owned()),
             Some(signature) => {
-                let signer =
-                    person_signer(APPROVAL_NAMESPACE, &approval_request(project, held, record), signature, &rules.signers);
+                let signer = approving_signer(&approval_request(project, held, record), signature, &rules.signers);
                 signer.is_none().then(|| "its signature is not one of it by a key that may approve".to_owned())
             }
         },

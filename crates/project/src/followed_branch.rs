@@ -1,5 +1,5 @@
 //! The plans that a commit has, and the followed branch (`[gate] follow`): what its newest commit that a fetch brought asks for is
-//! approved here, once a person agreed to follow it, or where somebody who may approve signed that commit.
+//! approved here, once a person agreed to follow it.
 //!
 //! Git's log of a reference says what brought a commit. Whoever can write the repository can write that log too, so it is believed only
 //! for a branch that a person named. A push from here is not believed at all: it says what somebody here wanted.
@@ -11,9 +11,8 @@ use crate::committed_files::CommittedFiles;
 use crate::gate::ProjectRepository;
 use crate::settings_approval::rules_digest;
 use crate::specifications::Specifications;
-use proctor_evidence::{GIT_NAMESPACE, person_signer};
 use proctor_git::{GitReadError, GitStorage, ObjectId};
-use proctor_model::{AllowedSigner, Digest, JudgedSettings, Plan, RuleDifference, SettingValue, TaskId};
+use proctor_model::{Digest, JudgedSettings, Plan, RuleDifference, SettingValue, TaskId};
 use proctor_plan::config::{self, Configuration, ENV_FILE, ENV_FILE_CONTENT, FOLLOW};
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
 use proctor_plan::spec::{self, DiskFiles, ProjectFiles, plan_digest};
@@ -31,35 +30,21 @@ pub struct FollowedCommit {
 }
 
 impl FollowedCommit {
-    /// Finds it by the approved settings and by those that the user's own configuration allows. Where no person said that a branch is
-    /// followed, the default branch of the remote repository stands for it, if one of `signers`, who may approve, signed its commit.
-    /// `None` if neither is so, or if no fetch brought a commit of the branch.
+    /// Finds it by the approved settings and by those that the user's own configuration allows; `None` if no person said that a branch
+    /// is followed, or if no fetch brought a commit of it.
     pub(crate) fn find(
         repository: &ProjectRepository,
-        (approved, signers): (Option<&JudgedSettings>, &[AllowedSigner]),
+        approved: Option<&JudgedSettings>,
         allowed: &JudgedSettings,
     ) -> Option<Self> {
         let said = |settings: &JudgedSettings| match settings.values.get(FOLLOW) {
             Some(SettingValue::Text(name)) if !name.is_empty() => Some(format!("refs/remotes/{name}")),
             Some(_) | None => None,
         };
-        let storage = &repository.storage;
-        let Some(name) = said(allowed).or_else(|| said(approved?)) else {
-            return Self::signed(storage, signers);
-        };
-        let tip = storage.resolve(&name).ok()?;
-        let commit = fetched(storage, &name, tip)?;
-        storage.is_ancestor(commit, tip).then_some(Self { name, commit })
-    }
-
-    /// Returns the newest commit of the remote repository's default branch if one of these signed it, and it was not moved here.
-    fn signed(storage: &GitStorage, signers: &[AllowedSigner]) -> Option<Self> {
-        let remote = storage.remote_named(None).filter(|_| !signers.is_empty())?;
-        let name = storage.default_branch_of_remote(&remote).ok()?.or_else(|| storage.usual_default_branch(&remote).ok()?)?;
-        let commit = storage.resolve(name.as_str()).ok().filter(|commit| !was_moved_here(storage, name.as_str(), *commit))?;
-        let (signature, signed) = storage.peel(commit).ok()?.1.commit_signature()?;
-        person_signer(GIT_NAMESPACE, &signed, &signature, signers)?;
-        Some(Self { name: name.as_str().to_owned(), commit })
+        let name = said(allowed).or_else(|| said(approved?))?;
+        let tip = repository.storage.resolve(&name).ok()?;
+        let commit = fetched(&repository.storage, &name, tip)?;
+        repository.storage.is_ancestor(commit, tip).then_some(Self { name, commit })
     }
 
     /// Returns whether this commit of the project at `root` approves a plan, whose rules differ so from the approved ones.
@@ -107,12 +92,14 @@ fn without_file_variables(plan: &Plan) -> Plan {
 }
 
 /// Returns the commit that a fetch brought to a reference last, as git's log of the reference says. Without one, it is as a clone brought it,
-/// if the log of the checked-out commit begins with that.
+/// if the log of the checked-out commit begins with a clone of just that commit.
 fn fetched(storage: &GitStorage, name: &str, tip: ObjectId) -> Option<ObjectId> {
     let log_of = |name: &str| storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten();
     let Some(log) = log_of(name) else {
-        let is_clone = log_of("HEAD")?.lines().next()?.split_once('\t')?.1.starts_with("clone: from ");
-        return is_clone.then_some(tip);
+        let of_checkout = log_of("HEAD")?;
+        let (objects, message) = of_checkout.lines().next()?.split_once('\t')?;
+        let is_cloned = message.starts_with("clone: from ") && objects.split(' ').nth(1) == Some(&tip.hex());
+        return is_cloned.then_some(tip);
     };
     log.lines().rev().find_map(|line| {
         let (objects, message) = line.split_once('\t')?;

@@ -261,10 +261,8 @@ impl StoreReader {
     ) -> Result<Option<FollowedCommit>, ProjectError> {
         let own = self.find_project(root)?;
         let approved = own.map(|project| self.index.approved_settings(&project)).transpose().map_err(ProjectError::Index)?;
-        let terms = approved.flatten().map(|held| held.terms);
-        let signers = terms.as_ref().map(|terms| terms.approval.signers.as_slice()).unwrap_or_default();
-        let settings = terms.as_ref().and_then(|terms| terms.settings.as_ref());
-        Ok(FollowedCommit::find(repository, (settings, signers), allowed))
+        let approved = approved.flatten().and_then(|held| held.terms.settings);
+        Ok(FollowedCommit::find(repository, approved.as_ref(), allowed))
     }
 
     /// Returns whether a setting of the project at `root` has this text because a person approved it, or the user's own configuration

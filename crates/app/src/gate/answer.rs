@@ -65,8 +65,6 @@ pub struct GateAnswer {
     pub attested: Vec<OtherStoresRun>,
     /// The commit that counts as accepted in this store from now on; `None` if none does newly.
     pub newly_accepted: Option<AcceptedCommit>,
-    /// Whether the policy comes from a branch of a remote repository that nobody moved here without a fetch or a push.
-    pub is_trusted_fetched: bool,
     /// What was asked of git notes; `None` if nothing was.
     pub notes: Option<NotesAsked>,
     /// Why attestations in git notes do not count.

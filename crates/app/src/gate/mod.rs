@@ -247,7 +247,9 @@ pub(crate) fn look(
         Trusted::Commit { .. } | Trusted::Defaults if state == GateState::Proved => {
             Some(AcceptedCommit { commit, branch: branch.clone() })
         }
-        Trusted::Commit { commit: base, .. } if !says_nothing => Some(AcceptedCommit { commit: *base, branch: String::new() }),
+        Trusted::Commit { commit: base, .. } if !says_nothing && trusted.is_fetched(storage) => {
+            Some(AcceptedCommit { commit: *base, branch: String::new() })
+        }
         Trusted::Commit { .. } | Trusted::Defaults | Trusted::File { .. } => None,
     };
     let notes = question.notes.as_ref().map(|notes| NotesAsked {
@@ -285,7 +287,6 @@ pub(crate) fn look(
         was_run: false,
         attested: attested.of_others(),
         newly_accepted,
-        is_trusted_fetched: trusted.is_fetched(storage),
         refused_attestations: attested.refused,
     })
 }

@@ -418,8 +418,9 @@ fn of_commit(
     Ok(Trusted::Commit { name, commit, configuration, why })
 }
 
-/// Returns the commit that stands beside a judged one where nothing trusted does: the newest that was accepted in this store of its branch
-/// or of its history, or else the newest. `None` if there is none, or the judged one was accepted itself.
+/// Returns the commit that stands beside a judged one where nothing trusted does: the newest that was accepted in this store of its branch,
+/// else of its history, else of all. `None` if there is none, or the judged one was accepted itself for its branch. What another branch had
+/// accepted is compared: it may lack what this one has.
 ///
 /// # Errors
 /// The beginning of its name, when the repository does not have it any more, or its configuration cannot be read.
@@ -428,13 +429,17 @@ pub(super) fn accepted_beside(
     accepted: &[AcceptedCommit],
     (judged, branch): (ObjectId, &str),
 ) -> Result<Option<Trusted>, String> {
-    let commits: BTreeSet<ObjectId> = accepted.iter().map(|one| one.commit).collect();
-    if commits.contains(&judged) {
+    let mut of_branch = accepted.iter().filter(|one| one.branch == branch);
+    if of_branch.clone().any(|one| one.commit == judged) {
         return Ok(None);
     }
-    let before = repository.storage.find_ancestors(&commits, judged, MOST_BEFORE);
-    let is_near = |one: &&AcceptedCommit| one.branch == branch || before.contains(&one.commit);
-    let Some(last) = accepted.iter().find(is_near).or(accepted.first()) else { return Ok(None) };
+    let of_history = || {
+        let commits: BTreeSet<ObjectId> = accepted.iter().map(|one| one.commit).collect();
+        let before = repository.storage.find_ancestors(&commits, judged, MOST_BEFORE);
+        accepted.iter().find(|one| before.contains(&one.commit))
+    };
+    let last = of_branch.next().or_else(of_history).or_else(|| accepted.first());
+    let Some(last) = last.filter(|last| last.commit != judged) else { return Ok(None) };
     let of_last = of_commit(repository, String::new(), last.commit, TrustedBecause::Upstream);
     of_last.map(Some).map_err(|_unreadable| last.commit.hex()[..12].to_owned())
 }

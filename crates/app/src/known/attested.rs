@@ -137,8 +137,9 @@ fn deciding_runs<'a>(
     if answer.tree.as_ref().ok() != Some(&tree) {
         return why("files differ from the commit that is checked out");
     }
-    if !answer.is_trusted_fetched {
-        return why("who is trusted does not come from a branch that was fetched");
+    // Whoever writes `.git` chooses which commit is trusted, and with it the keys. So a person has to have named the branch.
+    if answer.trusted.is_none() || answer.followed.as_ref().map(|followed| followed.commit) != answer.trusted {
+        return why("no person said that the branch which names the signers is followed (`follow` in `[gate]`)");
     }
     let subject = GateSubject::Task(described.plan.task.clone());
     let judged = answer.judgements.iter().find(|judged| judged.subject == subject);

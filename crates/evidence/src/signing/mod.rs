@@ -16,6 +16,6 @@ mod statement;
 pub(super) use envelope::{Envelope, encode_pre_authentication};
 pub(super) use key::Signer;
 pub use key::{KeyFormatError, PublicKey};
-pub use person_signature::{APPROVAL_NAMESPACE, FILE_NAMESPACE, GIT_NAMESPACE, SSH_IDENTITY, SSH_NAMESPACE, person_signer};
+pub use person_signature::{APPROVAL_NAMESPACE, FILE_NAMESPACE, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub(super) use person_signature::{sign_for_ssh, verify_for_ssh};
 pub(super) use statement::{RunStatements, STATEMENT_TYPE, Statement, StatementForm, TEST_RESULT, tree_name};

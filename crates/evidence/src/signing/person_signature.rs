@@ -19,25 +19,16 @@ const SECURITY_KEY: &str = "sk-ssh-ed25519@openssh.com";
 /// The flag that says that the person touched the security key.
 const TOUCHED: u8 = 1;
 
-/// The namespace of git's signatures of commits.
-pub const GIT_NAMESPACE: &str = "git";
-
-/// Returns the signer whose key signed these bytes for this namespace. Returns `None` if no signer did, or if the text is no such
+/// Returns the signer whose key signed these bytes. Returns `None` if no signer did, or if the text is not an approval
 /// signature.
-pub fn person_signer<'k>(
-    namespace: &str,
-    message: &[u8],
-    signature: &str,
-    signers: &'k [AllowedSigner],
-) -> Option<&'k AllowedSigner> {
+pub fn approving_signer<'k>(message: &[u8], signature: &str, signers: &'k [AllowedSigner]) -> Option<&'k AllowedSigner> {
     let decoded = decode(signature)?;
-    let signature = PersonSignature::parse(&decoded).filter(|signature| signature.namespace == namespace.as_bytes())?;
+    let signature = PersonSignature::parse(&decoded)?;
     signers.iter().find(|signer| signature.is_valid_for(message, &signer.key))
 }
 
 struct PersonSignature<'s> {
     key: &'s [u8],
-    namespace: &'s [u8],
     hash: &'s [u8],
     kind: &'s [u8],
     bytes: &'s [u8],
@@ -55,7 +46,8 @@ impl<'s> PersonSignature<'s> {
         let (signature, rest) = split_field(rest)?;
         let (kind, inner) = split_field(signature)?;
         let (bytes, added) = split_field(inner)?;
-        rest.is_empty().then_some(Self { key, namespace, hash, kind, bytes, added })
+        let is_ours = rest.is_empty() && namespace == APPROVAL_NAMESPACE.as_bytes();
+        is_ours.then_some(Self { key, hash, kind, bytes, added })
     }
 
     /// Returns whether this is the signature of `message` by `key`, which is given in OpenSSH's form.
@@ -78,7 +70,7 @@ impl<'s> PersonSignature<'s> {
             b"sha256" => Sha256::digest(message).to_vec(),
             _ => return None,
         };
-        let namespace = ssh_string(self.namespace);
+        let namespace = ssh_string(APPROVAL_NAMESPACE.as_bytes());
         let signed = [MAGIC, &namespace, &ssh_string(b""), &ssh_string(self.hash), &ssh_string(&hashed)].concat();
         let (_kind, rest) = split_field(blob)?;
         let (key, rest) = split_field(rest)?;
@@ -200,13 +192,13 @@ mod tests {
     fn a_security_key_signs_when_it_is_touched_and_for_this_purpose() {
         let (signature, signer) = security_key_signature(b"request", APPROVAL_NAMESPACE, TOUCHED);
         let signers = [signer];
-        assert_eq!(person_signer(APPROVAL_NAMESPACE, b"request", &signature, &signers), Some(&signers[0]));
-        assert_eq!(person_signer(APPROVAL_NAMESPACE, b"another", &signature, &signers), None);
-        assert_eq!(person_signer(APPROVAL_NAMESPACE, b"request", &signature, &[]), None);
+        assert_eq!(approving_signer(b"request", &signature, &signers), Some(&signers[0]));
+        assert_eq!(approving_signer(b"another", &signature, &signers), None);
+        assert_eq!(approving_signer(b"request", &signature, &[]), None);
         let (untouched, _) = security_key_signature(b"request", APPROVAL_NAMESPACE, 0);
         let (elsewhere, _) = security_key_signature(b"request", "git", TOUCHED);
         for refused in [untouched.as_str(), elsewhere.as_str(), "", "-----BEGIN SSH SIGNATURE-----", BEGIN] {
-            assert_eq!(person_signer(APPROVAL_NAMESPACE, b"request", refused, &signers), None, "{refused}");
+            assert_eq!(approving_signer(b"request", refused, &signers), None, "{refused}");
         }
     }
 
@@ -219,9 +211,9 @@ mod tests {
             changed[at] ^= 1;
             let text = format!("{BEGIN}\n{}\n{END}\n", STANDARD.encode(&changed));
             // A change of the reserved field, which is empty, or of its length has to be refused, too.
-            assert_eq!(person_signer(APPROVAL_NAMESPACE, b"request", &text, &signers), None, "byte {at}");
+            assert_eq!(approving_signer(b"request", &text, &signers), None, "byte {at}");
             let cut = format!("{BEGIN}\n{}\n{END}\n", STANDARD.encode(&bytes[..at]));
-            assert_eq!(person_signer(APPROVAL_NAMESPACE, b"request", &cut, &signers), None, "cut at {at}");
+            assert_eq!(approving_signer(b"request", &cut, &signers), None, "cut at {at}");
         }
     }
 }

@@ -15,7 +15,6 @@ mod announce;
 mod announcement;
 mod call;
 #[expect(clippy::disallowed_methods, reason = "the command that fetches notes is no child of a run")]
-mod fetched_notes;
 mod followed_run;
 mod health;
 mod host;

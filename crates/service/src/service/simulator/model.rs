@@ -54,10 +54,12 @@ impl Model {
     pub(super) fn ended(&mut self, project: usize, over: &FinishedRun) {
         use crate::event::RunFinish;
         match &over.finished {
-            RunFinish::Verdict { tree, .. } => drop(self.judged.insert((project, over.task.clone()), *tree)),
+            RunFinish::Verdict { tree, .. } => {
+                self.judged.insert((project, over.task.clone()), *tree);
+            }
             RunFinish::Unchanged | RunFinish::Untriggered | RunFinish::Stopped | RunFinish::Paused | RunFinish::Refused => {}
             RunFinish::Partial { .. } | RunFinish::Moved { .. } | RunFinish::Waits | RunFinish::Failed => {
-                drop(self.judged.remove(&(project, over.task.clone())))
+                self.judged.remove(&(project, over.task.clone()));
             }
         }
     }
