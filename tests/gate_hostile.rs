@@ -308,6 +308,24 @@ fn without_a_remote_a_commit_is_compared_with_the_one_accepted_last_until_a_pers
     gate(&project, &[], 0);
 }
 
+/// A branch keeps what it had: a commit that another branch had accepted may lack it.
+#[test]
+fn a_branch_that_is_set_to_a_commit_of_another_one_is_compared_with_what_it_had() {
+    let project = with_script();
+    commit(&project, "scripts/check.sh", "test -s shop.txt\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 3);
+    accept_here(&project);
+    gate(&project, &[], 0);
+    git(&project, &["switch", "--quiet", "-c", "beside", "HEAD~1"]);
+    commit(&project, "beside.txt", "beside\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    git(&project, &["switch", "--quiet", "-"]);
+    git(&project, &["reset", "--quiet", "--hard", "beside"]);
+    assert_eq!(kinds(&gate(&project, &[], 3)), ["command"]);
+}
+
 #[test]
 fn a_repository_that_lost_what_was_accepted_proves_nothing_until_a_person_accepts_it() {
     let project = with_script();
