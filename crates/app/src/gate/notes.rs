@@ -22,6 +22,9 @@ use proctor_plan::spec::{self, StatementSigners};
 use proctor_plan::verdict::{GateReason, GateRules, judge_gate};
 use proctor_project::{GateSigners, OtherStoresRun, ProjectRepository};
 
+/// The most bytes of bundles in a shared directory that are read for one commit.
+const MOST_SHARED_BYTES: usize = 32 << 20;
+
 /// The largest file of signers, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 /// The largest bundle, in bytes.
@@ -129,7 +132,7 @@ pub(super) fn shared_bundles(
 ) -> Vec<Vec<u8>> {
     let Some(shared) = asked.and_then(|asked| asked.shared) else { return Vec::new() };
     let listed = share::read_or_say(environment, shared, move |shared| shared.list_by_tree(tree)).unwrap_or_default();
-    let mut found = Vec::new();
+    let (mut found, mut left) = (Vec::new(), MOST_SHARED_BYTES);
     for bundle in listed {
         let mut refuse = |word, why: &str| {
             let message = format!("`{}/sha256/{}` {why}", shared.path().display(), bundle.hex());
@@ -138,7 +141,14 @@ pub(super) fn shared_bundles(
         // One bundle that cannot be read, whoever put it there, takes nothing from the others.
         match share::read_or_say(environment, shared, move |shared| Ok(shared.get(bundle).ok().flatten())).flatten() {
             Some(bytes) => match parse_attestation_bundle(&bytes) {
-                Ok(lines) => found.push(lines),
+                Ok(_) if bytes.len() > left => {
+                    refuse("damaged", "is more than is read of a shared directory for one commit");
+                    break;
+                }
+                Ok(lines) => {
+                    left -= bytes.len();
+                    found.push(lines);
+                }
                 Err(_) => refuse("unknown-format", "is no bundle that this version reads"),
             },
             None => refuse("damaged", "cannot be read, or has another content than its name says"),

@@ -105,10 +105,13 @@ impl Subscribers {
         let (send, events) = unbounded_channel();
         let (end, waiting) = (Arc::new(OnceLock::new()), Arc::new(WaitingEvents::default()));
         let reader = Reader { send, waiting: Arc::clone(&waiting), end: Arc::clone(&end) };
-        for event in after.map_or_else(|| self.under_way(), |after| self.since(after)) {
-            let _fits = reader.give(clock::monotonic_microseconds(), length_of(&event.event), event);
+        let mut kept = after.map_or_else(|| self.under_way(), |after| self.since(after)).into_iter();
+        // Who missed more than fits is told so, and comes again: nobody gets events with a gap.
+        if kept.all(|event| reader.give(clock::monotonic_microseconds(), length_of(&event.event), event)) {
+            self.readers.push(reader);
+        } else {
+            let _said = reader.end.set(EndReasonV1::SlowReader);
         }
-        self.readers.push(reader);
         Some(Subscription { events, waiting, end: Some(end) })
     }
 
