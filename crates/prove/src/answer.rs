@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::roles::FileRole;
+use crate::touched::TestLanguage;
 use crate::words::{ChangeState, ProofWord, Strength};
 
 /// What the tests of a change say of it.
@@ -32,6 +33,13 @@ pub struct ProvedFile {
     pub is_doubtful: bool,
 }
 
+impl ProvedFile {
+    /// Returns whether the file is source, or code of which that cannot be ruled out.
+    pub(crate) fn may_be_source(&self) -> bool {
+        self.role == FileRole::Source || (self.is_doubtful && TestLanguage::of(&self.path).is_some())
+    }
+}
+
 /// A test that the change added or changed, and what it does for the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProvedTest {
@@ -48,7 +56,7 @@ pub struct ProvedTest {
 impl ChangeProof {
     /// Returns the state that the tests lead to.
     pub(crate) fn judged(mut self) -> Self {
-        let has_source = self.files.iter().any(|file| file.role == FileRole::Source);
+        let has_source = self.files.iter().any(ProvedFile::may_be_source);
         let words: Vec<(ProofWord, bool)> =
             self.tests.iter().filter(|test| test.counts).map(|test| (test.word, test.is_added)).collect();
         self.state = ChangeState::of(has_source, &words);

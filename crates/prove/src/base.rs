@@ -8,7 +8,7 @@ use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, TestOutcome, wor
 use proctor_sandbox::process::LauncherHandle;
 use serde::Serialize;
 
-use crate::commands::narrowed;
+use crate::commands::{narrowed, runs_by_name};
 use crate::prove::{Prover, not_finished, with_prover};
 use crate::touched::{TestLanguage, TouchedTest};
 use crate::trial::EndOnContent;
@@ -20,11 +20,14 @@ pub enum BaseWord {
     WasRedBefore,
     #[serde(rename = "yours")]
     Yours,
+    /// A check without a failed test fails on both sides: that it found the same cannot be said.
+    #[serde(rename = "cannot tell")]
+    CannotTell,
 }
 
 words! {
     /// Returns the word for people.
-    pub fn BaseWord::word: WasRedBefore "was red before", Yours "yours"
+    pub fn BaseWord::word: WasRedBefore "was red before", Yours "yours", CannotTell "cannot tell"
 }
 
 /// A test, or a whole check, that fails with the change.
@@ -64,9 +67,13 @@ impl FailuresBeside {
         self.failures.iter().filter(|failure| failure.word == word).count()
     }
 
-    /// Returns the exit code: 1 if a failure is the change's own.
+    /// Returns the exit code: 1 if a failure is the change's own, 3 if that cannot be told of one.
     pub fn exit(&self) -> CommandExit {
-        if self.count(BaseWord::Yours) > 0 { CommandExit::CodeNeedsWork } else { CommandExit::Proceed }
+        match (self.count(BaseWord::Yours), self.count(BaseWord::CannotTell)) {
+            (0, 0) => CommandExit::Proceed,
+            (0, _) => CommandExit::PersonNeeded,
+            (_, _) => CommandExit::CodeNeedsWork,
+        }
     }
 }
 
@@ -115,7 +122,7 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
             Narrowed::Not => run(&mut prover, &base, action)?,
         };
         for name in failed {
-            let word = if before.get(&name) == Some(&false) { BaseWord::WasRedBefore } else { BaseWord::Yours };
+            let word = word_of(&name, &before);
             failures.push(FailureBeside { check: action.name.clone(), test: Some(name).filter(|name| !name.is_empty()), word });
         }
     }
@@ -128,6 +135,15 @@ fn run(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<BTreeMa
     match prover.trials.stopped() {
         Some(reason) => Err(not_finished(reason)),
         None => Ok(ends_of(&run)),
+    }
+}
+
+/// Returns whose failure it is. `before` says whether each test worked on the base.
+fn word_of(name: &str, before: &BTreeMap<String, bool>) -> BaseWord {
+    match before.get(name) {
+        Some(false) if name.is_empty() => BaseWord::CannotTell,
+        Some(false) => BaseWord::WasRedBefore,
+        Some(true) | None => BaseWord::Yours,
     }
 }
 
@@ -154,11 +170,13 @@ enum Narrowed {
 /// Returns the check for the failed tests alone, where their names say their files. A tool refuses to run what is not there, so files that
 /// the base does not have are left out.
 fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bool) -> Narrowed {
-    let language = TestLanguage::of_tool(action.tool).filter(|language| *language == TestLanguage::Python);
+    if !runs_by_name(action.tool) {
+        return Narrowed::Not;
+    }
     let test = |name: &String| {
         let (file, test) = name.split('[').next()?.split_once(".py::")?;
         let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
-        Some(TouchedTest { file, name: test.to_owned(), language: language?, is_added: false, is_sure: true })
+        Some(TouchedTest { file, name: test.to_owned(), language: TestLanguage::Python, is_added: false, is_sure: true })
     };
     let Some(tests) = failed.iter().map(test).collect::<Option<Vec<_>>>() else { return Narrowed::Not };
     let there: Vec<&TouchedTest> = tests.iter().filter(|test| is_there(&test.file)).collect();
@@ -182,6 +200,16 @@ mod tests {
             output: String::new(),
         };
         assert_eq!(ends_of(&run(0)), BTreeMap::new());
-        assert_eq!(ends_of(&run(1)), BTreeMap::from([(String::new(), false)]));
+        let whole = ends_of(&run(1));
+        assert_eq!(whole, BTreeMap::from([(String::new(), false)]));
+        let words =
+            [word_of("", &whole), word_of("", &BTreeMap::new()), word_of("a", &BTreeMap::from([("a".to_owned(), false)]))];
+        assert_eq!(words, [BaseWord::CannotTell, BaseWord::Yours, BaseWord::WasRedBefore]);
+        let exit = |words: &[BaseWord]| {
+            let failure = |word: &BaseWord| FailureBeside { check: "lint".to_owned(), test: None, word: *word };
+            let failures = words.iter().map(failure).collect();
+            FailuresBeside { project: String::new(), base: Default::default(), failures }.exit().code()
+        };
+        assert_eq!([exit(&words[2..]), exit(&[words[0], words[2]]), exit(&words)], [0, 3, 1]);
     }
 }

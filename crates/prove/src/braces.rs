@@ -190,17 +190,10 @@ fn end_of_raw_string(rest: &str) -> Option<usize> {
     Some(inner.find(&closing).map_or(rest.len(), |end| 2 + hashes + end + closing.len()))
 }
 
-/// A file of Rust, divided into its code and the modules that only tests have.
-struct DividedRust {
-    /// The text without the test modules.
-    code: String,
-    /// The test modules, with their attributes.
-    tests: String,
-}
-
-fn divide_rust(text: &str) -> DividedRust {
+/// Returns a text of Rust without the modules that only tests have.
+fn code_of_rust(text: &str) -> String {
     let tokens = tokens_of(text, TestLanguage::Rust);
-    let (mut code, mut tests, mut from, mut position) = (String::new(), String::new(), 0, 0);
+    let (mut code, mut from, mut position) = (String::new(), 0, 0);
     let mark = ["#", "[", "cfg", "(", "test", ")", "]"];
     while position < tokens.len() {
         let words = tokens[position..].iter().map(|token| token.text.as_str());
@@ -214,25 +207,16 @@ fn divide_rust(text: &str) -> DividedRust {
         let end = closing.map_or(tokens.len(), |at| if texts[at] == "{" { end_of_group(&texts, at) } else { at + 1 });
         let (begins, ends) = (tokens[position].begins, tokens[end - 1].ends);
         code.push_str(&text[from..begins]);
-        tests.push_str(&text[begins..ends]);
-        tests.push('\n');
         (from, position) = (ends, end);
     }
     code.push_str(&text[from..]);
-    DividedRust { code, tests }
-}
-
-/// Returns a file of Rust with the code of `before` and the test modules of `after`; `None` if neither has test modules.
-pub fn rust_with_tests_of(before: &str, after: &str) -> Option<String> {
-    let (before, after) = (divide_rust(before), divide_rust(after));
-    let has_tests = !before.tests.is_empty() || !after.tests.is_empty();
-    has_tests.then(|| format!("{}\n{}", before.code.trim_end(), after.tests))
+    code
 }
 
 /// Returns whether two files of Rust differ outside of their test modules.
 pub fn rust_code_differs(before: &str, after: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
-        tokens_of(&divide_rust(text).code, TestLanguage::Rust).into_iter().map(|token| token.text).collect()
+        tokens_of(&code_of_rust(text), TestLanguage::Rust).into_iter().map(|token| token.text).collect()
     };
     words(before) != words(after)
 }
@@ -266,15 +250,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_rust_keeps_its_tests_and_gets_its_code_back() {
+    fn a_change_of_tests_in_a_file_of_rust_is_none_of_its_code() {
         let before = "pub fn a() -> u8 { 1 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn old() {}\n}\n";
         let after =
             "pub fn a() -> u8 { 2 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn new() { assert_eq!(super::a(), 2); }\n}\n";
-        let merged = rust_with_tests_of(before, after).expect("tests");
-        assert!(merged.contains("{ 1 }") && merged.contains("fn new()") && !merged.contains("fn old()"), "{merged}");
         assert!(rust_code_differs(before, after));
         assert!(!rust_code_differs(before, &before.replace("fn old() {}", "fn old() { assert!(true); }")));
-        assert_eq!(rust_with_tests_of("fn a() {}", "fn a() { }"), None);
     }
 
     proptest! {
@@ -283,7 +264,7 @@ mod tests {
             for language in [TestLanguage::Script, TestLanguage::Rust, TestLanguage::Go] {
                 let _found = tests_of(&text, language);
             }
-            let _found = rust_with_tests_of(&text, &format!("#[cfg(test)] mod a {{ {text}"));
+            let _found = rust_code_differs(&text, &format!("#[cfg(test)] mod a {{ {text}"));
             let _found = tests_of(&format!("it('a', {text}"), TestLanguage::Script);
         }
     }

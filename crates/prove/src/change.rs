@@ -7,7 +7,7 @@ use proctor_git::{GitStorage, ObjectId};
 use proctor_model::{CommandExit, EntryKind};
 
 use crate::answer::ProvedFile;
-use crate::braces::{rust_code_differs, rust_with_tests_of};
+use crate::braces::rust_code_differs;
 use crate::contents::{FileAt, Files};
 use crate::layer::WrittenFile;
 use crate::roles::{FileRole, PathsOfSides};
@@ -96,8 +96,9 @@ impl Change {
         self.files.iter().filter(|file| file.role == FileRole::Source)
     }
 
+    /// Returns whether the change has source, or code that may be source.
     pub(crate) fn has_source(&self) -> bool {
-        self.changed_source().next().is_some()
+        self.files().iter().any(ProvedFile::may_be_source)
     }
 
     pub(crate) fn writes_recorded(&self) -> bool {
@@ -157,9 +158,7 @@ impl Change {
             };
             let [before, after] = &file.texts;
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let text = if file.path.ends_with(".rs") && before.is_some() && after.is_some() {
-                rust_with_tests_of(old, new)
-            } else if has_stubs && file.path.ends_with(".py") && file.after.is_some() {
+            let text = if has_stubs && file.path.ends_with(".py") && file.after.is_some() {
                 let text = with_stubs(old, new);
                 stubs += usize::from(text.is_some());
                 text

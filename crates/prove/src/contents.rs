@@ -6,10 +6,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use proctor_app::CommandError;
-use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, ObjectId};
+use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, ObjectId, ObjectProblem};
 use proctor_model::{CommandExit, EntryKind, TreePath};
 use proctor_project::ProjectRepository;
-use proctor_tree::TreeIndex;
+use proctor_tree::{TreeIndex, is_clean};
 
 /// The most commits that are searched for the one where two branches part.
 const MOST_COMMITS: usize = 100_000;
@@ -103,8 +103,14 @@ pub(crate) fn files_of_commit(storage: &GitStorage, tree: Option<ObjectId>) -> R
     let mut files = Files::new();
     let mut waiting: Vec<(String, ObjectId)> = tree.map(|tree| (String::new(), tree)).into_iter().collect();
     while let Some((above, tree)) = waiting.pop() {
+        let mut names = BTreeSet::new();
         for entry in storage.entries(tree)? {
-            let path = format!("{above}{}", String::from_utf8_lossy(&entry.name));
+            let name = String::from_utf8_lossy(&entry.name).into_owned();
+            let path = format!("{above}{name}");
+            // Such names could lead out of the layer in which the files are written.
+            if !is_clean(&entry.name) || !names.insert(name) {
+                return Err(GitReadError::Object { id: tree.hex(), problem: ObjectProblem::Damaged });
+            }
             match entry.kind() {
                 Some(GitEntryKind::Own(EntryKind::Directory)) => waiting.push((format!("{path}/"), entry.id)),
                 Some(GitEntryKind::Own(kind)) => {

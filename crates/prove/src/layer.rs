@@ -60,11 +60,16 @@ fn hide(layer: &Path, path: &str, has_below: &dyn Fn(&str) -> bool) -> io::Resul
 }
 
 fn make_directories(layer: &Path, path: &str) -> io::Result<()> {
+    let above = |(end, _)| layer.join(&path[..end]);
+    // What is written through a link lands outside of the layer.
+    if path.match_indices('/').map(above).any(|place| place.is_symlink()) {
+        return Err(io::Error::new(ErrorKind::NotADirectory, format!("a link lies above `{path}`")));
+    }
     let Some(parent) = layer.join(path).parent().map(Path::to_owned) else { return Ok(()) };
     match DirBuilder::new().recursive(true).mode(0o755).create(&parent) {
         // A file of the other content lies where this one has a directory.
         Err(error) if error.kind() == ErrorKind::NotADirectory || error.kind() == ErrorKind::AlreadyExists => {
-            let in_the_way = path.match_indices('/').map(|(end, _)| layer.join(&path[..end]));
+            let in_the_way = path.match_indices('/').map(above);
             in_the_way
                 .filter(|place| place.symlink_metadata().is_ok_and(|there| !there.is_dir()))
                 .try_for_each(fs::remove_file)?;
@@ -95,6 +100,18 @@ mod tests {
         for hidden in ["shop/new", "shop/gone.py"] {
             let kind = layer.path().join(hidden).symlink_metadata().expect("there").file_type();
             assert!(kind.is_char_device(), "{hidden}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let (layer, other) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+        let link = WrittenFile { kind: EntryKind::Link, text: other.path().as_os_str().as_bytes().to_vec() };
+        for inner in [Some(WrittenFile { kind: EntryKind::File, text: Vec::new() }), None] {
+            let differences = BTreeMap::from([("a".to_owned(), Some(link.clone())), ("a/deep/b".to_owned(), inner)]);
+            write_layer(layer.path(), &differences, &|_| true).expect_err("a link above");
+            assert_eq!(fs::read_dir(other.path()).expect("a directory").count(), 0);
+            fs::remove_file(layer.path().join("a")).expect("the link");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The way of one answer: compare, find the touched tests, run them on both contents, judge.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use proctor_app::gate::open_repository;
 use proctor_app::project::setup::LoadedProject;
@@ -192,7 +192,7 @@ impl<'a> Prover<'a> {
     }
 
     /// Writes a layer with what a content has otherwise than the working tree.
-    pub(crate) fn write(&mut self, content: &ContentLayer) -> Result<std::path::PathBuf, CommandError> {
+    pub(crate) fn write(&mut self, content: &ContentLayer) -> Result<PathBuf, CommandError> {
         let layer = self.trials.new_layer().map_err(|error| from_run_error(&error))?;
         write_layer(&layer, &content.differences, &|directory| content.has_below(directory)).map_err(|error| {
             CommandError::caused(CommandExit::OwnFault, "what differs from the project's files cannot be written", &error)
@@ -211,14 +211,14 @@ impl<'a> Prover<'a> {
     ) -> Result<(), CommandError> {
         let chosen: Vec<TouchedTest> = wanted.iter().map(|at| tests[*at].clone()).collect();
         let mut told: BTreeSet<usize> = BTreeSet::new();
-        let root = format!("{}/", self.loaded.root.display());
+        let root = self.loaded.root.clone();
         for (check, own) in tests_of_checks(&self.loaded.plan.steps, &chosen) {
             let action: Action = narrowed(check, &own).unwrap_or_else(|| check.clone());
             let run = self.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
             if let Some(reason) = self.trials.stopped() {
                 return Err(not_finished(reason));
             }
-            let is_source = |path: &str| self.change.is_source(path.strip_prefix(&root).unwrap_or(path));
+            let is_source = |path: &str| paths_of(path, &root, &action.directory).iter().any(|path| self.change.is_source(path));
             let known = KnownOfChange {
                 is_source: &is_source,
                 writes_recorded: self.change.writes_recorded(),
@@ -236,11 +236,25 @@ impl<'a> Prover<'a> {
         let is_run = |test: &TouchedTest| !tests_of_checks(&self.loaded.plan.steps, std::slice::from_ref(test)).is_empty();
         for at in wanted.iter().filter(|at| !told.contains(at)) {
             let nothing = SeenRun::Cases(Default::default());
-            let none = SeenRun::NotRun("no check of the plan runs such tests by name".to_owned());
+            let none = SeenRun::NotRun("`proctor prove` knows pytest's tests only".to_owned());
             tell(*at, if is_run(&tests[*at]) { nothing } else { none });
         }
         Ok(())
     }
+}
+
+/// Returns the paths from the project's root that a tool, which ran in a directory of it, can mean by a path.
+fn paths_of(path: &str, root: &Path, directory: &Path) -> [String; 2] {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut below = PathBuf::new();
+    for part in directory.join(path).components() {
+        match part {
+            Component::ParentDir => drop(below.pop()),
+            Component::CurDir => {}
+            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => below.push(part),
+        }
+    }
+    [text(Path::new(path).strip_prefix(root).unwrap_or(Path::new(path))), text(&below)]
 }
 
 /// Judges a test that cannot run before by a run with the new names kept. The answer is weak at best.
@@ -279,5 +293,23 @@ fn from_not_tried(environment: &Environment, why: NotTried) -> CommandError {
         }
         NotTried::Stopped(reason) => not_finished(reason),
         NotTried::Failed(error) => from_run_error(&error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_a_tool_is_taken_from_the_root_and_from_the_directory_of_its_check() {
+        for (path, expected) in [
+            ("/p/back/vat.py", "back/vat.py"),
+            ("back/vat.py", "back/vat.py"),
+            ("vat.py", "back/vat.py"),
+            ("../lib/vat.py", "lib/vat.py"),
+        ] {
+            let paths = paths_of(path, Path::new("/p"), Path::new("back"));
+            assert!(paths.iter().any(|path| path == expected), "{paths:?}");
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use proctor_model::words;
 use proctor_tools::is_lock_file;
 
+use crate::touched::TestLanguage;
+
 /// What a changed file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileRole {
@@ -28,10 +30,12 @@ words! {
 }
 
 /// Directories in which everything belongs to tests.
-const TEST_DIRECTORIES: &[&str] =
-    &["tests", "spec", "specs", "__tests__", "__mocks__", "__fixtures__", "testdata", "test_data", "e2e", "cypress", "testutil"];
+const TEST_DIRECTORIES: &[&str] = &["tests", "__tests__", "__mocks__", "__fixtures__", "testdata", "test_data", "cypress"];
 /// Directories that belong to tests where a file with tests lies in or below them: products have them too.
-const PERHAPS_TEST_DIRECTORIES: &[&str] = &["test", "testing", "fixtures", "mocks", "integration"];
+const PERHAPS_TEST_DIRECTORIES: &[&str] =
+    &["test", "testing", "testutil", "fixtures", "mocks", "integration", "spec", "specs", "e2e"];
+/// Directories of products, in which `a.config.ts` may be source.
+const PRODUCT_DIRECTORIES: &[&str] = &["src", "app", "lib"];
 const SETTINGS: &[&str] = &[
     "pyproject.toml",
     "setup.cfg",
@@ -87,7 +91,9 @@ impl PathsOfSides<'_> {
 
     /// Returns whether a file could be source and could belong to tests, so that people should know what it was taken for.
     pub fn is_doubtful(&self, path: &str) -> bool {
-        !is_test_file(path) && directories_of(path).any(|(_, name)| PERHAPS_TEST_DIRECTORIES.contains(&name))
+        let is_below = |names: &[&str]| directories_of(path).any(|(_, name)| names.contains(&name));
+        !is_test_file(path)
+            && (is_below(PERHAPS_TEST_DIRECTORIES) || (name_of(path).contains(".config.") && is_below(PRODUCT_DIRECTORIES)))
     }
 
     fn is_below_tests(&self, path: &str) -> bool {
@@ -126,12 +132,16 @@ fn is_test_file(path: &str) -> bool {
     }
 }
 
-/// Returns whether a tool recorded a file: a snapshot or an approved output.
+/// Returns whether a tool recorded a file: a snapshot or an approved output. Code is none, wherever it lies.
 fn is_recorded(path: &str) -> bool {
     let name = name_of(path);
-    path.split('/').any(|part| part == "__snapshots__" || part == "snapshots" || part == "__image_snapshots__")
-        || [".snap", ".ambr", ".snap.new"].iter().any(|ending| name.ends_with(ending))
-        || name.contains(".approved.")
+    let is_below = |names: &[&str]| directories_of(path).any(|(_, name)| names.contains(&name));
+    let is_recorded = [".snap", ".ambr", ".snap.new"].iter().any(|ending| name.ends_with(ending))
+        || is_below(&["__snapshots__", "__image_snapshots__"])
+        // A product may have `snapshots` of its own.
+        || (is_below(&["snapshots"]) && is_below(TEST_DIRECTORIES))
+        || name.contains(".approved.");
+    is_recorded && TestLanguage::of(path).is_none()
 }
 
 #[cfg(test)]
@@ -178,9 +188,15 @@ mod tests {
             ("app/test/data.json", FileRole::TestSupport),
             ("shop/testing/fakes.py", FileRole::Source),
             ("web/fixtures/b.json", FileRole::TestSupport),
+            ("src/spec/rule_changes.rs", FileRole::Source),
+            ("src/snapshots/store.py", FileRole::Source),
+            ("src/snapshots/rates.json", FileRole::Source),
+            ("tests/snapshots/test_a/out.txt", FileRole::Recorded),
         ] {
             assert_eq!(known.role_of(path), expected, "{path}");
         }
+        assert!(known.is_doubtful("src/spec/rule_changes.rs") && known.is_doubtful("src/app.config.ts"));
+        assert!(!known.is_doubtful("web/vite.config.ts"));
         assert!(known.is_doubtful("lib/test/client.py") && known.is_doubtful("app/test/data.json"));
         assert!(!known.is_doubtful("tests/test_a.py") && !known.is_doubtful("shop/vat.py"));
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proctor_model::{ActionEnd, TestCase, TestFailure, TestOutcome};
 
 use crate::failure::{FailureText, classify, names_one_of};
-use crate::touched::{TestLanguage, TouchedTest, fits_title};
+use crate::touched::TouchedTest;
 use crate::trial::EndOnContent;
 use crate::words::{CaseEnd, SeenRun};
 
@@ -26,7 +26,7 @@ pub(crate) struct KnownOfChange<'a> {
 pub(crate) fn seen_of(test: &TouchedTest, run: &EndOnContent, known: &KnownOfChange<'_>) -> SeenRun {
     let mut cases = BTreeMap::new();
     for case in run.cases.iter().filter(|case| is_case_of(test, case)) {
-        cases.insert(case.full_name.clone(), end_of(test, case, run, known));
+        cases.insert(case.full_name.clone(), end_of(case, run, known));
     }
     if !cases.is_empty() {
         return SeenRun::Cases(cases);
@@ -37,7 +37,7 @@ pub(crate) fn seen_of(test: &TouchedTest, run: &EndOnContent, known: &KnownOfCha
     }
     match &run.end {
         ActionEnd::Exited { code } if run.cases.is_empty() => {
-            let is_empty = *code == 0 || (test.language == TestLanguage::Python && *code == NOTHING_SELECTED);
+            let is_empty = matches!(*code, 0 | NOTHING_SELECTED);
             if is_empty { SeenRun::Cases(cases) } else { cannot_begin(&run.output, known) }
         }
         ActionEnd::Exited { .. } => SeenRun::Cases(cases),
@@ -74,7 +74,7 @@ fn quoted_parts(text: &str) -> Vec<&str> {
     text.lines().flat_map(of_line).collect()
 }
 
-fn end_of(test: &TouchedTest, case: &TestCase, run: &EndOnContent, known: &KnownOfChange<'_>) -> CaseEnd {
+fn end_of(case: &TestCase, run: &EndOnContent, known: &KnownOfChange<'_>) -> CaseEnd {
     match case.status {
         TestOutcome::Passed => CaseEnd::Passed,
         TestOutcome::Skipped => {
@@ -87,40 +87,16 @@ fn end_of(test: &TouchedTest, case: &TestCase, run: &EndOnContent, known: &Known
             let error = failure.map(|failure| failure.error.as_str());
             let error = error.or_else(|| stack.lines().find(|line| !line.trim().is_empty())).unwrap_or_default();
             let is_of_fixture = case.status == TestOutcome::Error;
-            // A file of Rust has source and tests.
-            let is_source = |path: &str| !path.ends_with(&test.file) && (known.is_source)(path);
-            let text = FailureText { language: test.language, error, stack: &stack, is_of_fixture };
-            CaseEnd::Failed(classify(text, &is_source, known.writes_recorded), error.to_owned())
+            let text = FailureText { error, stack: &stack, is_of_fixture };
+            CaseEnd::Failed(classify(text, known.is_source, known.writes_recorded), error.to_owned())
         }
     }
 }
 
-/// Returns whether a tool's test is one of these, or a parameter of it.
+/// Returns whether a test of pytest is this one, or a parameter of it.
 pub(crate) fn is_case_of(test: &TouchedTest, case: &TestCase) -> bool {
-    match test.language {
-        TestLanguage::Python => {
-            let name = case.full_name.split('[').next().unwrap_or_default();
-            is_dotted_end(&dotted(&format!("{}::{}", test.file, test.name)), &dotted(name))
-        }
-        TestLanguage::Script => {
-            let names = case.ancestor_titles.iter().map(String::as_str).chain([case.title.as_str()]);
-            let names: Vec<&str> = names.filter(|name| !(name.starts_with('[') && name.ends_with(']'))).collect();
-            is_of_file(test, case) && fits_title(&test.name, &names.join(" > "))
-        }
-        TestLanguage::Rust => {
-            let name = case.full_name.rsplit(' ').next().unwrap_or_default();
-            name == test.name || name.ends_with(&format!("::{}", test.name))
-        }
-        TestLanguage::Go => {
-            let name = case.full_name.rsplit(' ').next().unwrap_or_default();
-            name.split('/').next() == Some(test.name.as_str())
-        }
-    }
-}
-
-fn is_of_file(test: &TouchedTest, case: &TestCase) -> bool {
-    let is_end = |file: &String| file.ends_with(test.file.as_str()) || test.file.ends_with(file.as_str());
-    case.test_file.as_ref().is_none_or(is_end)
+    let name = case.full_name.split('[').next().unwrap_or_default();
+    is_dotted_end(&dotted(&format!("{}::{}", test.file, test.name)), &dotted(name))
 }
 
 /// Returns whether a case stands for the file of a test that could not be collected.
@@ -147,6 +123,7 @@ fn is_dotted_end(whole: &str, end: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::touched::TestLanguage;
 
     fn case(full_name: &str, status: TestOutcome, message: &str) -> TestCase {
         TestCase {
@@ -163,8 +140,14 @@ mod tests {
         }
     }
 
-    fn test(language: TestLanguage, file: &str, name: &str) -> TouchedTest {
-        TouchedTest { file: file.to_owned(), name: name.to_owned(), language, is_added: true, is_sure: true }
+    fn test(file: &str, name: &str) -> TouchedTest {
+        TouchedTest {
+            file: file.to_owned(),
+            name: name.to_owned(),
+            language: TestLanguage::Python,
+            is_added: true,
+            is_sure: true,
+        }
     }
 
     fn seen(test: &TouchedTest, code: i32, cases: Vec<TestCase>) -> SeenRun {
@@ -176,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_test_is_known_by_the_names_that_tools_give_it() {
-        let python = test(TestLanguage::Python, "back/tests/test_a.py", "TestX::test_y");
+        let python = test("back/tests/test_a.py", "TestX::test_y");
         for (name, expected) in [
             ("tests/test_a.py::TestX::test_y", true),
             ("back/tests/test_a.py::TestX::test_y[a::b/c]", true),
@@ -186,16 +169,11 @@ mod tests {
         ] {
             assert_eq!(is_case_of(&python, &case(name, TestOutcome::Passed, "")), expected, "{name}");
         }
-        let rust = test(TestLanguage::Rust, "src/lib.rs", "adds");
-        assert!(is_case_of(&rust, &case("shop::api tests::adds", TestOutcome::Passed, "")));
-        let go = test(TestLanguage::Go, "a_test.go", "TestA");
-        assert!(is_case_of(&go, &case("example.com/shop TestA/b", TestOutcome::Passed, "")));
-        assert!(!is_case_of(&go, &case("example.com/shop TestAB", TestOutcome::Passed, "")));
     }
 
     #[test]
     fn a_file_that_cannot_be_collected_says_what_it_misses() {
-        let python = test(TestLanguage::Python, "tests/test_a.py", "test_y");
+        let python = test("tests/test_a.py", "test_y");
         let error = case("tests/test_a.py", TestOutcome::Error, "x\nE   ImportError: cannot import name 'reduced'");
         let message = "ImportError: cannot import name 'reduced'".to_owned();
         assert_eq!(seen(&python, 2, vec![error]), SeenRun::CannotBegin { names_change: true, message });

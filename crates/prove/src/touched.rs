@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proctor_model::{OneTest, Tool};
-
 use crate::braces;
 use crate::python;
 
@@ -54,16 +52,6 @@ impl TestLanguage {
             "rs" => Self::Rust,
             "go" => Self::Go,
             _ => return None,
-        })
-    }
-
-    /// Returns the language whose tests a tool runs; `None` if the tool cannot be asked for tests by name.
-    pub fn of_tool(tool: Tool) -> Option<Self> {
-        Some(match tool.one_test()? {
-            OneTest::NodeId => Self::Python,
-            OneTest::ExactName => Self::Rust,
-            OneTest::RunPattern => Self::Go,
-            OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::FileAndName { .. } => Self::Script,
         })
     }
 
@@ -118,49 +106,6 @@ pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
     touched
 }
 
-/// Returns whether the name that a tool gives to a test in JavaScript can be that of a title with placeholders, such as `row %i` or
-/// `adds $a`.
-pub fn fits_title(title: &str, name: &str) -> bool {
-    let mut rest = name;
-    let parts = parts_of_title(title);
-    for (position, part) in parts.iter().enumerate() {
-        let is_last = position + 1 == parts.len();
-        let found = match (position, is_last) {
-            (0, true) => return rest == part,
-            (0, false) => rest.starts_with(part.as_str()).then_some(0),
-            (_, true) => return rest.ends_with(part.as_str()),
-            (_, false) => rest.find(part.as_str()),
-        };
-        let Some(at) = found else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    true
-}
-
-/// Returns the parts of a title between its placeholders; a single one if it has none.
-fn parts_of_title(title: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut characters = title.chars().peekable();
-    while let Some(character) = characters.next() {
-        match (character, characters.peek()) {
-            ('%', Some(kind)) if "sdifjoOcp#$".contains(*kind) => {
-                characters.next();
-                parts.push(String::new());
-            }
-            ('$', Some('{')) => {
-                let _inside: String = characters.by_ref().take_while(|character| *character != '}').collect();
-                parts.push(String::new());
-            }
-            ('$', Some(next)) if next.is_alphabetic() => {
-                while characters.next_if(|next| next.is_alphanumeric() || matches!(next, '_' | '.')).is_some() {}
-                parts.push(String::new());
-            }
-            _ => parts.last_mut().expect("there is a first part").push(character),
-        }
-    }
-    parts
-}
-
 /// Returns the words of `after` that `before` has not: the names that a change introduces.
 pub fn introduced_words(before: &str, after: &str) -> BTreeSet<String> {
     fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -208,21 +153,6 @@ mod tests {
         let text = "def test_a():\n    assert f(1)\n";
         let files = [changed("tests/test_x.py", Some(text), Some(&format!("{text}\ndef test_copy():\n    assert f(1)\n")))];
         assert_eq!(touched(&files), [("tests/test_x.py::test_copy".to_owned(), true)]);
-    }
-
-    #[test]
-    fn titles_with_placeholders_fit_the_names_of_their_rows() {
-        for (title, name, fits) in [
-            ("adds", "adds", true),
-            ("adds", "adds more", false),
-            ("row %i of %s", "row 1 of x", true),
-            ("adds $a.b and ${c}", "adds 1 and 2", true),
-            ("row %i", "other 1", false),
-            ("%s is odd", "3 is odd", true),
-            ("100 %", "100 %", true),
-        ] {
-            assert_eq!(fits_title(title, name), fits, "{title} {name}");
-        }
     }
 
     #[test]

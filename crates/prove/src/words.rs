@@ -63,7 +63,7 @@ words! {
     pub fn ProofWord::meaning:
     NewlyFails "this change breaks it",
     FailsBeforeAndAfter "not mended",
-    Flaky "both passed and failed on one side",
+    Flaky "did not end alike in each run on the same files",
     Proves "proves it",
     BySnapshot "fails only by a recorded file that this change wrote",
     Notices "notices it, asserts nothing that was seen to fail",
@@ -123,8 +123,23 @@ pub fn judge_test(before: &[SeenRun], after: &[SeenRun]) -> JudgedTest {
     if is_flaky(before) || is_flaky(after) {
         return judged(ProofWord::Flaky, "passes and fails on the same files".to_owned());
     }
-    let of_cases = cases.iter().map(|(name, end)| judge_case(end, before.first(), name));
+    let of_cases = cases.iter().map(|(name, end)| match judge_case(end, before.first(), name) {
+        JudgedTest { word: ProofWord::Proves, .. } if !proves_each_time(before, after, name) => {
+            judged(ProofWord::Flaky, "a run more did not end like the first".to_owned())
+        }
+        other => other,
+    });
     of_cases.min_by_key(|judged| judged.word).unwrap_or_else(|| judged(ProofWord::NotFound, String::new()))
+}
+
+/// Returns whether every run has the case: by an assertion it failed before, and it passed after.
+fn proves_each_time(before: &[SeenRun], after: &[SeenRun], name: &str) -> bool {
+    let end = |run: &SeenRun| match run {
+        SeenRun::Cases(cases) => cases.get(name).cloned(),
+        SeenRun::CannotBegin { .. } | SeenRun::NotRun(_) => None,
+    };
+    before.iter().all(|run| matches!(end(run), Some(CaseEnd::Failed(FailureClass::Assertion, _))))
+        && after.iter().all(|run| end(run) == Some(CaseEnd::Passed))
 }
 
 fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTest {
@@ -273,6 +288,11 @@ mod tests {
         }
         let twice = [with(Assertion, "no"), passed()];
         assert_eq!(judge_test(&twice, &[passed()]).word, ProofWord::Flaky);
+        for more in [SeenRun::NotRun("a time limit".to_owned()), cannot(false), skipped(), ran(&[])] {
+            let red = with(Assertion, "no");
+            assert_eq!(judge_test(&[red.clone(), red.clone()], &[passed(), more.clone()]).word, ProofWord::Flaky, "{more:?}");
+            assert_eq!(judge_test(&[red, more.clone()], &[passed(), passed()]).word, ProofWord::Flaky, "{more:?}");
+        }
         let seen = judge_test(&[with(OtherError, "TypeError: quote() got …")], &[passed()]).seen;
         assert_eq!(seen, "TypeError before");
     }

@@ -492,6 +492,6 @@ fn assemble(directory: &CommittedDirectory, digests: &[LeafDigest]) -> Option<Di
 }
 
 /// Returns whether a name may be that of an entry in a directory. Git checks out no other.
-pub(super) fn is_clean(name: &[u8]) -> bool {
+pub fn is_clean(name: &[u8]) -> bool {
     !name.is_empty() && name != b"." && name != b".." && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
 }

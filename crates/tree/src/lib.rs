@@ -70,7 +70,7 @@ pub mod watch;
 pub use apply::TreeHints;
 pub use changes::{ContentChange, content_changes, is_unchanged_on_disk, possible_mode_changes};
 pub use checkout::{CheckoutError, check_out};
-pub use committed::{CommittedTree, committed_tree, committed_tree_within, with_other_inputs};
+pub use committed::{CommittedTree, committed_tree, committed_tree_within, is_clean, with_other_inputs};
 pub use compare::{changed_paths, compare};
 pub use content::MAX_RULES_BYTES;
 pub use digest::{DigestedEntry, compute_directory_digest};

@@ -56,14 +56,19 @@ pub(crate) fn base_lines(found: &FailuresBeside, style: Style) -> Vec<Line> {
     let widths = found.failures.iter().map(|failure| whole(&failure.test).chars().count());
     let width = widths.filter(|length| *length <= WIDEST).max().unwrap_or_default();
     for failure in &found.failures {
-        let tone = if failure.word == BaseWord::Yours { Tone::Bad } else { Tone::Quiet };
+        let tone = match failure.word {
+            BaseWord::Yours => Tone::Bad,
+            BaseWord::CannotTell => Tone::Doubtful,
+            BaseWord::WasRedBefore => Tone::Quiet,
+        };
         let line = Line::from(format!("  {}  {:width$}  ", failure.check, whole(&failure.test)));
         lines.push(line.and(style.paint(tone, failure.word.word())));
     }
     let (yours, before) = (found.count(BaseWord::Yours), found.count(BaseWord::WasRedBefore));
-    lines.push(match yours + before {
-        0 => style.paint(Tone::Good, "nothing fails"),
-        _ => Line::from(format!("{yours} yours · {before} red before")),
+    lines.push(match (yours + before, found.count(BaseWord::CannotTell)) {
+        (0, 0) => style.paint(Tone::Good, "nothing fails"),
+        (_, 0) => Line::from(format!("{yours} yours · {before} red before")),
+        (_, unknown) => Line::from(format!("{yours} yours · {before} red before · {unknown} cannot be told")),
     });
     lines
 }
