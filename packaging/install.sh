@@ -31,6 +31,8 @@ for needed in ssh-keygen sha256sum tar gzip; do
   command -v "$needed" >/dev/null || fail "\`$needed\` is missing: without it nothing is installed (Debian's packages: openssh-client, coreutils, tar, gzip)"
 done
 directory=$(cd "$(dirname "$0")" && pwd)
+# A relative directory is the caller's, whatever this script changes to.
+case $to in /*) ;; *) to=$PWD/$to ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # What is checked is what is used, whoever writes to the directory meanwhile.

@@ -152,7 +152,7 @@ impl SmallRelease {
     fn install(&self, arguments: &[&str]) -> (String, bool) {
         let to = self.directory.join("bin");
         let mut command = Command::new("sh");
-        command.arg("install.sh").arg("--to").arg(&to).args(arguments).current_dir(&self.directory);
+        command.args(["install.sh", "--to", "bin"]).args(arguments).current_dir(&self.directory);
         let output = command.output().expect("there is a shell");
         let is_there = to.join("proctor").exists() && to.join("proctor-verify").exists();
         assert_eq!(output.status.success(), is_there, "{output:?}");
@@ -265,6 +265,46 @@ fn a_release_is_refused_where_nothing_can_judge_the_source() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("nothing is packaged: "), "{said}");
     assert!(!project.path().join("out").exists(), "nothing was written");
+}
+
+/// Stand-ins for the program answer as a store does whose bundle is refused, and as one whose source is saved while packages are built.
+#[test]
+fn nothing_is_signed_without_an_attestation_or_when_the_source_changed_meanwhile() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let script = "import importlib.machinery, importlib.util, pathlib, sys, types\n\
+         loader = importlib.machinery.SourceFileLoader('release', sys.argv[1])\n\
+         module = importlib.util.module_from_spec(importlib.util.spec_from_loader('release', loader))\n\
+         loader.exec_module(module)\n\
+         place, said = pathlib.Path(sys.argv[2]), {'head': 'one', 'refused': True, 'why': None, 'signed': 0}\n\
+         def run(*command, **options):\n    \
+             if 'attest' in command: (place / 'attestation.json').write_text('{}')\n    \
+             if command[0] == 'verifier' and said['refused']: raise module.NotMade('refused')\n    \
+             said['signed'] += 'sign' in command\n    \
+             return said['head'] if command[0] == 'git' else 'ssh-ed25519 AAAA'\n\
+         module.run, module.why_unproved = run, lambda proctor: said['why']\n\
+         options = types.SimpleNamespace(proctor='proctor', unproved=False, static_verifier='verifier')\n\
+         release = module.Release(options, place, '1', 'one')\n\
+         def row(function):\n    \
+             release.make('it', function)\n    \
+             return release.rows[-1][0], release.rows[-1][2]\n\
+         sign = lambda: release.sign('small')\n\
+         assert row(release.attest) == (False, 'refused')\n\
+         assert release.attestation is None and not (place / 'attestation.json').exists()\n\
+         assert row(sign) == (False, 'there is no archive')\n\
+         (place / 'small.tar.gz').write_text('')\n\
+         assert row(sign) == (False, 'there is no attestation')\n\
+         said['refused'] = False\n\
+         assert row(release.attest)[0]\n\
+         said['why'] = 'files differ'\n\
+         assert row(sign) == (False, 'files differ')\n\
+         said['why'], said['head'] = None, 'two'\n\
+         assert row(sign)[1].startswith('HEAD is another one')\n\
+         assert said['signed'] == 0 and not (place / 'SHA256SUMS').exists() and (place / 'UNPROVED').exists()\n\
+         said['head'] = 'one'\n\
+         (place / 'UNPROVED').unlink()\n\
+         assert row(sign)[0] and said['signed'] == 1\n";
+    let mut command = Command::new("python3");
+    printed(command.args(["-B", "-c", script]).arg(repository().join("packaging/release")).arg(directory.path()));
 }
 
 /// A wheel is installed by pip into an environment of its own, upgraded and removed. Nothing is fetched.

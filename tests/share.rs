@@ -450,19 +450,23 @@ fn job<'p>(checkout: &'p Project, script: &str, variables: &[(&str, &str)]) -> I
     variables.iter().fold(shell, |shell, (name, value)| shell.env(name, value))
 }
 
-/// A system of CI: the script of its job, and its variables for a commit that was made on this one.
-type System = (&'static str, String, fn(&str) -> Vec<(&'static str, String)>);
+/// A system of CI: the script of its job, and its variables for a push to a branch, which was at a commit before.
+type System = (&'static str, String, fn(&str, &str) -> Vec<(&'static str, String)>);
 
 fn systems() -> [System; 3] {
     fn owned<const N: usize>(variables: [(&'static str, &str); N]) -> Vec<(&'static str, String)> {
         variables.map(|(name, value)| (name, value.to_owned())).to_vec()
     }
-    let github = |base: &str| owned([("POLICY", base), ("DEFAULT_BRANCH", "main"), ("PROJECT", "."), ("STORE", "")]);
-    let forgejo = |base: &str| {
-        let of_action = [("POLICY", base), ("DEFAULT_BRANCH", "main"), ("PROJECT", "."), ("STORE", "")];
-        [owned(of_action), owned([("FORGEJO_ACTIONS", "true")])].concat()
+    fn of_action(branch: &str, before: &str) -> Vec<(&'static str, String)> {
+        let pushed = format!("refs/heads/{branch}");
+        let places = [("DEFAULT_BRANCH", "main"), ("PROJECT", "."), ("STORE", "")];
+        [owned([("POLICY", ""), ("BEFORE", before), ("REF", pushed.as_str())]), owned(places)].concat()
+    }
+    let github = of_action;
+    let forgejo = |branch: &str, before: &str| [of_action(branch, before), owned([("FORGEJO_ACTIONS", "true")])].concat();
+    let gitlab = |branch: &str, before: &str| {
+        owned([("CI_COMMIT_BRANCH", branch), ("CI_COMMIT_BEFORE_SHA", before), ("CI_DEFAULT_BRANCH", "main")])
     };
-    let gitlab = |base: &str| owned([("CI_COMMIT_BEFORE_SHA", base), ("CI_DEFAULT_BRANCH", "main")]);
     [("github", script_of_action(), github), ("forgejo", script_of_action(), forgejo), ("gitlab", script_of_gitlab(), gitlab)]
 }
 
@@ -483,18 +487,21 @@ fn the_jobs_take_what_is_attested_run_what_is_not_and_let_no_commit_choose_its_r
     push("untested", "shop.txt", "better\n");
     push("weaker", "proctor.toml", &format!("[[check]]\nname = \"says\"\ncommand = \"true\"\n{SIGNERS}"));
     push("red", "proctor.toml", &format!("{CHECKS}[[check]]\nname = \"red\"\ncommand = \"false\"\n{SIGNERS}"));
-    let zeros = "0".repeat(40);
+    let (zeros, weaker) = ("0".repeat(40), git(&ci, &["rev-parse", "weaker"]).stdout.trim().to_owned());
     for (name, script, variables) in systems() {
-        for (branch, base, status, runs) in [
-            ("attested", &base, 0, false),
-            ("attested", &zeros, 0, false),
-            ("untested", &base, 0, true),
-            ("weaker", &base, 3, false),
-            ("red", &base, 1, true),
+        for (branch, onto, before, status, runs) in [
+            ("attested", "main", &base, 0, false),
+            ("attested", "attested", &zeros, 0, false),
+            ("untested", "main", &base, 0, true),
+            ("weaker", "main", &base, 3, false),
+            // Who pushes a second time is not judged by what was pushed first, but for the default branch.
+            ("weaker", "weaker", &weaker, 3, false),
+            ("weaker", "main", &weaker, 0, true),
+            ("red", "main", &base, 1, true),
         ] {
             let checkout = clone_of(&origin);
             git(&checkout, &["switch", "--quiet", branch]);
-            let variables = variables(base);
+            let variables = variables(onto, before);
             let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let ended = job(&checkout, &script, &variables).any_status();
             assert_eq!(ended.status, status, "{name}, {branch}: {}", ended.snapshot());

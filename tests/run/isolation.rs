@@ -241,15 +241,23 @@ fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse
 
 #[test]
 fn a_check_that_holds_more_memory_than_it_may_is_ended_also_without_a_cgroup() {
-    let project = scripted("held=$(head -c 100000000 /dev/zero | tr '\\0' x)\nsleep 600\n");
+    // Each process that is left behind is an event for the process that sums.
+    let project = scripted("held=$(head -c 100000000 /dev/zero | tr '\\0' x)\nwhile :; do (: &); done\n");
     project
         .save("proctor.toml", "[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n[sandbox]\nmemory = \"64MiB\"\n");
+    // What forked processes share counts once.
+    let forked = "import os, time\nmemory = b'1' * (32 << 20)\nfor _ in range(3):\n    if os.fork() == 0: os._exit(time.sleep(0.5) or 0)\n\
+                  for _ in range(3): os.wait()\n";
+    project.save("forked.py", forked);
+    let busy = fs::read_to_string(project.path().join("script.sh")).expect("it was saved");
     for level in ["namespace", "landlock", "process-group"] {
-        let output = project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level).status(1);
+        let run = || project.proctor(["run"]).env("PROCTOR_TEST_ISOLATION", level);
+        project.save("script.sh", &busy);
+        let output = run().status(1);
         assert!(output.stdout.contains("memory"), "{level}: {}", output.snapshot());
+        project.save("script.sh", "exec python3 forked.py\n");
+        run().success();
     }
-    project.save("script.sh", "sleep 0.5\n");
-    project.proctor(["run"]).success();
 }
 
 #[test]

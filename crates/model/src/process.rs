@@ -248,7 +248,7 @@ pub struct ResourceLimits {
 /// What happens if a limit on resources cannot be enforced, because no cgroup with its controller was delegated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum LimitEnforcement {
-    /// The action runs without the limit, and the report and the screen say so.
+    /// The action runs without a limit on processes and is ended when it is seen above the one on memory. The report and the screen say so.
     #[default]
     WherePossible,
     /// The action is not started.

@@ -25,7 +25,7 @@ const INSPECTED: &[(&str, u32)] =
 /// On how many of these levels files are looked at too, and not only directories.
 const LEVELS_OF_FILES: u32 = 2;
 
-/// The most entries of one of these directories that are looked at, the upper ones first.
+/// The most entries of one of these directories that are looked at, the upper ones first. What is not looked at is closed.
 const MOST_INSPECTED: usize = 4_000;
 
 /// The owner of files of a user that the namespace does not know, such as the machine's root in a container without one.
@@ -100,7 +100,12 @@ fn close_beside_system(directory: &Path, writers: &Writers, closed: &mut Vec<Pat
 /// Closes a directory of the system if users may write it, otherwise those of its entries, down to this many levels.
 fn close_written(directory: &Path, levels: u32, writers: &Writers, closed: &mut Vec<PathBuf>) {
     let (mut waiting, mut inspected) = (VecDeque::from([(directory.to_owned(), 0)]), 0);
-    while let Some((path, level)) = waiting.pop_front().filter(|_| inspected < MOST_INSPECTED) {
+    while let Some((path, level)) = waiting.pop_front() {
+        if inspected == MOST_INSPECTED {
+            // Entries of one directory follow each other.
+            closed.extend(path.parent().filter(|around| closed.last().is_none_or(|last| last != around)).map(Path::to_owned));
+            continue;
+        }
         inspected += 1;
         let Some(metadata) = path.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink()) else { continue };
         if writers.may_write(&metadata) {
@@ -127,6 +132,20 @@ mod tests {
         for path in ["/usr/bin", "/etc/passwd", "/proc/self", "/dev/null", "/srv", "/bin"] {
             assert!(!is_closed(path), "{path}: {closed:?}");
         }
+    }
+
+    #[test]
+    fn a_directory_with_more_entries_than_are_looked_at_is_closed() {
+        let system = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(system.path().join("few/tool")).expect("made");
+        fs::create_dir(system.path().join("many")).expect("made");
+        for number in 0..MOST_INSPECTED {
+            fs::write(system.path().join(format!("many/{number}")), "").expect("made");
+        }
+        let mut closed = Vec::new();
+        close_written(system.path(), 5, &Writers { user: Uid::from_raw(1000), groups: Vec::new() }, &mut closed);
+        let is_roots = system.path().metadata().expect("it is there").uid() == 0;
+        assert_eq!(closed, [if is_roots { system.path().join("many") } else { system.path().to_owned() }]);
     }
 
     #[test]

@@ -25,13 +25,13 @@ use crate::process::action_mark::mark_this_process;
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
-use crate::process::clock::monotonic;
+use crate::process::clock::{Monotonic, monotonic};
 use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
 use crate::process::process_table::{
-    LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor, resident_bytes,
+    LiveProcess, NAMED_CAP, find_descendants, has_children, hold_more_than, read_own_children, read_survivor,
 };
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
@@ -84,6 +84,8 @@ struct Keeper {
     stand: ActionState,
     /// The most bytes of memory, if no cgroup enforces that.
     most_memory: Option<u64>,
+    /// When the memory was last summed.
+    summed: Monotonic,
     /// Whether a signal that asks the action to end was sent.
     is_stopping: bool,
 }
@@ -182,6 +184,7 @@ impl Keeper {
             staged: None,
             stand: ActionState::Waiting,
             most_memory: None,
+            summed: monotonic(),
             is_stopping: false,
         })
     }
@@ -203,16 +206,13 @@ impl Keeper {
             }
             let mut watched =
                 [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
-            let patience = if self.most_memory.is_some() { PollTimeout::from(SUM_MEMORY_EACH) } else { PollTimeout::NONE };
-            let is_time_over = match poll(&mut watched, patience) {
-                Ok(count) => count == 0,
-                Err(Errno::EINTR) => false,
+            let patience = self.most_memory.map_or(PollTimeout::NONE, |_| until_next_sum(monotonic().since(self.summed)).into());
+            match poll(&mut watched, patience) {
+                Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
-            };
-            let has_requests = watched[0].any().unwrap_or(true);
-            if is_time_over {
-                self.look_at_memory()?;
             }
+            let has_requests = watched[0].any().unwrap_or(true);
+            self.look_at_memory()?;
             // Which child the signal is about does not matter: every check looks at all children.
             has_news = has_requests;
             while let Ok(Some(_)) = self.children.read_signal() {
@@ -224,12 +224,16 @@ impl Keeper {
         }
     }
 
-    /// Tells the launcher, once, that the action holds more memory than it may.
+    /// Tells the launcher, once, that the action holds more memory than it may. Sums when it is time, however busy the action is.
     fn look_at_memory(&mut self) -> Result<(), ServingError> {
-        if self.most_memory.is_some_and(|most| resident_bytes(&find_descendants(&[])) > most) {
+        let Some(most) = self.most_memory.filter(|_| until_next_sum(monotonic().since(self.summed)) == 0) else {
+            return Ok(());
+        };
+        if hold_more_than(most, &find_descendants(&[])) {
             self.most_memory = None;
             self.send_event(&KeeperEvent::MemoryExceeded)?;
         }
+        self.summed = monotonic();
         Ok(())
     }
 
@@ -434,6 +438,11 @@ fn forbid_core_files() -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, hard)?)
 }
 
+/// Returns how many milliseconds are left until memory is summed again, this long after the last time.
+fn until_next_sum(since: Duration) -> u16 {
+    SUM_MEMORY_EACH.saturating_sub(u16::try_from(since.as_millis()).unwrap_or(u16::MAX))
+}
+
 fn not_isolated(error: &dyn std::error::Error) -> SpawnFailure {
     SpawnFailure::NotIsolated { why: to_line(error) }
 }
@@ -462,6 +471,11 @@ fn with_empty_git_settings(start: &StartAction, sandbox: Option<&Sandbox>) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_summed_again_when_its_time_is_over_whatever_happened_meanwhile() {
+        assert_eq!([0, 150, 200, 1_000_000].map(|since| until_next_sum(Duration::from_millis(since))), [200, 50, 0, 0]);
+    }
 
     #[test]
     fn core_files_are_forbidden_and_can_be_allowed_again() {

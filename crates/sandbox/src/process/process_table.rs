@@ -82,14 +82,21 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
     }
 }
 
-/// Returns how many bytes of memory processes hold together. What two of them share counts twice.
-pub(super) fn resident_bytes(processes: &[LiveProcess]) -> u64 {
-    let status = |process: &LiveProcess| fs::read_to_string(format!("/proc/{}/status", process.pid)).ok();
-    processes.iter().filter_map(|process| parse_resident(&status(process)?)).sum()
+/// Returns whether processes hold more than `most` bytes of memory together. What several of them share counts once, but for each process
+/// whose `smaps_rollup` cannot be read.
+pub(super) fn hold_more_than(most: u64, processes: &[LiveProcess]) -> bool {
+    let read = |process: &LiveProcess, file: &str, key: &str| {
+        parse_kibibytes(&fs::read_to_string(format!("/proc/{}/{file}", process.pid)).ok()?, key)
+    };
+    let resident = |process| read(process, "status", "VmRSS:");
+    // The kernel walks all pages for this one.
+    let shared_out = |process| read(process, "smaps_rollup", "Pss:").or_else(|| resident(process));
+    processes.iter().filter_map(resident).sum::<u64>() > most && processes.iter().filter_map(shared_out).sum::<u64>() > most
 }
 
-fn parse_resident(status: &str) -> Option<u64> {
-    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix("kB"))?;
+/// Returns the value, in bytes, of the line that begins with `key`.
+fn parse_kibibytes(text: &str, key: &str) -> Option<u64> {
+    let kibibytes = text.lines().find_map(|line| line.strip_prefix(key)?.trim().strip_suffix("kB"))?;
     kibibytes.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -194,11 +201,32 @@ mod tests {
 
     #[test]
     fn memory_is_read_in_bytes_and_that_of_this_process_is_some() {
-        assert_eq!(parse_resident("Name:\ta\nVmHWM:\t   9 kB\nVmRSS:\t     3 kB\n"), Some(3072));
-        assert_eq!(parse_resident("Name:\tkthreadd\n"), None);
-        let own = LiveProcess::unseen(Pid::this());
-        let (one, two) = (resident_bytes(&[own]), resident_bytes(&[own, own]));
-        assert!(one > 4096 && two > one, "{one} {two}");
+        assert_eq!(parse_kibibytes("Name:\ta\nVmHWM:\t   9 kB\nVmRSS:\t     3 kB\n", "VmRSS:"), Some(3072));
+        assert_eq!(parse_kibibytes("Rss:   9 kB\nPss:   3 kB\nPss_Dirty:   1 kB\n", "Pss:"), Some(3072));
+        assert_eq!(parse_kibibytes("Name:\tkthreadd\n", "VmRSS:"), None);
+        let own = [LiveProcess::unseen(Pid::this())];
+        assert!(hold_more_than(4096, &own) && !hold_more_than(1 << 40, &own));
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test starts a process of its own and waits for its end, within a bound")]
+    fn pages_that_forked_processes_share_count_once() {
+        // Four processes read 64 MB that one of them has made. They end when the pipe of the first one closes.
+        let script = "import os, sys\nmemory = b'1' * (64 << 20)\nfor _ in range(3):\n    if os.fork() == 0: break\n\
+                      os.write(1, b'%d\\n' % os.getpid())\nsys.stdin.read()\n";
+        let mut child = std::process::Command::new("python3")
+            .args(["-c", script])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("there is a Python");
+        let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().expect("it is piped")));
+        let started = lines.take(4).map(|line| line.expect("a line").parse().expect("a process id"));
+        let four: Vec<LiveProcess> = started.map(|pid| LiveProcess::unseen(Pid::from_raw(pid))).collect();
+        let (above, far_above) = (hold_more_than(64 << 20, &four), hold_more_than(128 << 20, &four));
+        drop(child.stdin.take());
+        child.wait().expect("it is ours");
+        assert_eq!((four.len(), above, far_above), (4, true, false));
     }
 
     #[test]
