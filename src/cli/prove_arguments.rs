@@ -7,15 +7,16 @@ use clap::Args;
 /// Say whether the tests of a change fail without the change
 ///
 /// The tests of pytest that the change adds or changes are run twice: with the change, and with its source taken back and its tests left in
-/// place; those of other tools are not tried. A test that was moved, renamed or reformatted is not run. Lock files, settings and installed packages are those of the change on both sides.
+/// place. Tests of other tools are not tried, moved, renamed or reformatted ones not run. Lock files, settings and installed packages are
+/// those of the change on both sides.
 ///
 /// Without RANGE, the working tree is compared with the commit where the branch left its upstream, or with HEAD if it follows none. No
 /// verdict is given or changed, and nothing is sealed.
 ///
-/// With `--base`, everything is run with the change, and what fails is run on the base too: it `was red before`, or it is `yours`.
+/// With `--base`, what fails with the change is run on the base too: it `was red before`, or is `yours`.
 ///
 /// Exit codes: 0 proved, or the change has no source; 1 not proved; 3 the tests need the change and assert nothing that was seen to fail;
-/// 5 the tests could not be run. With `--base`: 1 if a failure is yours, 3 if that cannot be told of one.
+/// 5 the tests could not be run. With `--base`: 1 if a failure is yours, 3 if one cannot be told.
 ///
 /// Examples:
 ///   proctor prove

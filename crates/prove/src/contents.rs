@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use proctor_app::CommandError;
-use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, ObjectId, ObjectProblem};
+use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem};
 use proctor_model::{CommandExit, EntryKind, TreePath};
 use proctor_project::ProjectRepository;
 use proctor_tree::{TreeIndex, is_clean};
@@ -24,6 +24,9 @@ pub(crate) struct FileAt {
 
 /// The files of a project, by their paths from its root.
 pub(crate) type Files = BTreeMap<String, FileAt>;
+
+/// Returns the commits right before one.
+type Parents<'a> = dyn Fn(ObjectId) -> Vec<ObjectId> + 'a;
 
 /// Which contents are compared.
 #[derive(Debug, Clone)]
@@ -61,34 +64,41 @@ pub(crate) fn compared(repository: &ProjectRepository, range: Option<&str>) -> R
     let upstream = || storage.upstream_of_head().ok().flatten().map(|name| name.as_str().to_owned());
     let base_name = named.map(str::to_owned).or_else(upstream).unwrap_or_else(|| "HEAD".to_owned());
     let tip = after.unwrap_or(head);
-    let base = merge_base(storage, resolve(&base_name)?, tip).ok_or_else(|| {
+    let parents: &Parents<'_> = &|commit| parents(storage, commit);
+    let base = merge_base(resolve(&base_name)?, tip, parents).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{base_name}` has no commit in common with what is compared"))
             .hint("name a commit before the change: `proctor prove BASE..HEAD`")
     })?;
-    let commits = ancestors(storage, tip).difference(&ancestors(storage, base)).count();
+    let commits = ancestors([tip], parents).difference(&ancestors([base], parents)).count();
     Ok(Compared { base, base_name: base_name.trim_start_matches("refs/remotes/").to_owned(), after, commits })
 }
 
-/// Returns the nearest commit that is before both, or one of them.
-fn merge_base(storage: &GitStorage, one: ObjectId, other: ObjectId) -> Option<ObjectId> {
-    let of_one = ancestors(storage, one);
-    let (mut waiting, mut seen) = (VecDeque::from([other]), BTreeSet::new());
+/// Returns the nearest commit that is before both, or one of them: none that is an ancestor of another such commit.
+fn merge_base(one: ObjectId, other: ObjectId, parents: &Parents<'_>) -> Option<ObjectId> {
+    let of_one = ancestors([one], parents);
+    let (mut waiting, mut seen, mut common) = (VecDeque::from([other]), BTreeSet::new(), Vec::new());
     while let Some(commit) = waiting.pop_front() {
-        if of_one.contains(&commit) {
-            return Some(commit);
-        }
         if seen.len() < MOST_COMMITS && seen.insert(commit) {
-            waiting.extend(parents(storage, commit));
+            if of_one.contains(&commit) {
+                common.push(commit);
+            } else {
+                waiting.extend(parents(commit));
+            }
         }
     }
-    None
+    if common.len() > 1 {
+        let older = ancestors(common.iter().flat_map(|commit| parents(*commit)), parents);
+        common.retain(|commit| !older.contains(commit));
+    }
+    common.first().copied()
 }
 
-fn ancestors(storage: &GitStorage, tip: ObjectId) -> BTreeSet<ObjectId> {
-    let (mut waiting, mut seen) = (VecDeque::from([tip]), BTreeSet::new());
+/// Returns commits and everything before them.
+fn ancestors(tips: impl IntoIterator<Item = ObjectId>, parents: &Parents<'_>) -> BTreeSet<ObjectId> {
+    let (mut waiting, mut seen): (VecDeque<ObjectId>, _) = (tips.into_iter().collect(), BTreeSet::new());
     while let Some(commit) = waiting.pop_front() {
         if seen.len() < MOST_COMMITS && seen.insert(commit) {
-            waiting.extend(parents(storage, commit));
+            waiting.extend(parents(commit));
         }
     }
     seen
@@ -103,14 +113,12 @@ pub(crate) fn files_of_commit(storage: &GitStorage, tree: Option<ObjectId>) -> R
     let mut files = Files::new();
     let mut waiting: Vec<(String, ObjectId)> = tree.map(|tree| (String::new(), tree)).into_iter().collect();
     while let Some((above, tree)) = waiting.pop() {
-        let mut names = BTreeSet::new();
-        for entry in storage.entries(tree)? {
-            let name = String::from_utf8_lossy(&entry.name).into_owned();
-            let path = format!("{above}{name}");
-            // Such names could lead out of the layer in which the files are written.
-            if !is_clean(&entry.name) || !names.insert(name) {
-                return Err(GitReadError::Object { id: tree.hex(), problem: ObjectProblem::Damaged });
-            }
+        let entries = storage.entries(tree)?;
+        if !has_clean_names(&entries) {
+            return Err(GitReadError::Object { id: tree.hex(), problem: ObjectProblem::Damaged });
+        }
+        for entry in entries {
+            let path = format!("{above}{}", String::from_utf8_lossy(&entry.name));
             match entry.kind() {
                 Some(GitEntryKind::Own(EntryKind::Directory)) => waiting.push((format!("{path}/"), entry.id)),
                 Some(GitEntryKind::Own(kind)) => {
@@ -122,6 +130,12 @@ pub(crate) fn files_of_commit(storage: &GitStorage, tree: Option<ObjectId>) -> R
         }
     }
     Ok(files)
+}
+
+/// Returns whether all names of a directory are clean and differ. Others could lead out of the layer in which the files are written.
+fn has_clean_names(entries: &[GitTreeEntry]) -> bool {
+    let mut names = BTreeSet::new();
+    entries.iter().all(|entry| is_clean(&entry.name) && names.insert(String::from_utf8_lossy(&entry.name)))
 }
 
 /// Returns the files of the working tree. `copy` is the directory with its copy.
@@ -145,4 +159,38 @@ pub(crate) fn read_copied(copy: &Path, path: &TreePath, kind: EntryKind) -> Resu
         CommandError::caused(CommandExit::OwnFault, format!("`{path}` cannot be read from the copy of the project"), &error)
             .hint("run the command again")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u8) -> ObjectId {
+        GitObject::blob(vec![number]).id()
+    }
+
+    #[test]
+    fn names_that_lead_out_of_a_directory_or_stand_twice_are_refused() {
+        let is_clean = |names: &[&[u8]]| {
+            let entries: Vec<GitTreeEntry> = names.iter().map(|name| GitTreeEntry::file(name.to_vec(), id(0))).collect();
+            has_clean_names(&entries)
+        };
+        assert!(is_clean(&[b"a", b"b", b"..a"]));
+        for names in [&[&b".."[..]][..], &[b"."], &[b""], &[b"/etc"], &[b"a/b"], &[b".git"], &[b"a", b"a"], &[b"\xff", b"\xfe"]] {
+            assert!(!is_clean(names), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn the_base_is_no_ancestor_of_another_common_commit() {
+        // 1 ← 2 ← 3 is the main branch; 4 ← 5 the other one: 4 began at 1, and 5 took 2 in.
+        let above = BTreeMap::from([(2, vec![1]), (3, vec![2]), (4, vec![1]), (5, vec![4, 2]), (6, vec![2, 1]), (7, vec![1, 2])]);
+        let above: BTreeMap<ObjectId, Vec<ObjectId>> =
+            above.into_iter().map(|(child, parents)| (id(child), parents.into_iter().map(id).collect())).collect();
+        let parents: &Parents<'_> = &|commit| above.get(&commit).cloned().unwrap_or_default();
+        for (tip, base) in [(5, 2), (6, 2), (7, 2), (4, 1), (3, 3)] {
+            assert_eq!(merge_base(id(3), id(tip), parents), Some(id(base)), "{tip}");
+        }
+        assert_eq!(merge_base(id(3), id(9), parents), None);
+    }
 }

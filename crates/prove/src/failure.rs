@@ -33,7 +33,7 @@ pub struct FailureText<'a> {
 /// Returns why a test failed. `is_source` says whether a path of the project is a file of source: an assertion there is none of the test.
 /// `writes_recorded` says whether the change writes recorded files.
 pub fn classify(text: FailureText<'_>, is_source: &dyn Fn(&str) -> bool, writes_recorded: bool) -> FailureClass {
-    let error = text.error.trim().trim_start_matches("Uncaught ");
+    let error = text.error.trim();
     let short = error.strip_prefix("builtins.").unwrap_or(error);
     let is_expected = BEGINS.iter().any(|words| short.starts_with(words)) || is_failed_by_call(short);
     if text.is_of_fixture || !is_expected {

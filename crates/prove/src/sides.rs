@@ -25,7 +25,10 @@ pub(crate) struct KnownOfChange<'a> {
 /// Returns how a test ended in a run.
 pub(crate) fn seen_of(test: &TouchedTest, run: &EndOnContent, known: &KnownOfChange<'_>) -> SeenRun {
     let mut cases = BTreeMap::new();
-    for case in run.cases.iter().filter(|case| is_case_of(test, case)) {
+    let own: Vec<&TestCase> = run.cases.iter().filter(|case| is_case_of(test, case)).collect();
+    // `tests/test_a.py` may also be another directory's: the exact path comes first.
+    let has_path = own.iter().any(|case| case.full_name.starts_with(&test.file));
+    for case in own.into_iter().filter(|case| !has_path || case.full_name.starts_with(&test.file)) {
         cases.insert(case.full_name.clone(), end_of(case, run, known));
     }
     if !cases.is_empty() {
@@ -168,6 +171,16 @@ mod tests {
             ("tests/test_b.py::TestX::test_y", false),
         ] {
             assert_eq!(is_case_of(&python, &case(name, TestOutcome::Passed, "")), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn tests_of_one_name_in_like_directories_are_told_apart() {
+        let cases = ["tests/test_a.py::test_y", "back/tests/test_a.py::test_y"];
+        for file in ["tests/test_a.py", "back/tests/test_a.py"] {
+            let run = cases.map(|name| case(name, TestOutcome::Passed, "")).to_vec();
+            let own = BTreeMap::from([(format!("{file}::test_y"), CaseEnd::Passed)]);
+            assert_eq!(seen(&test(file, "test_y"), 0, run), SeenRun::Cases(own));
         }
     }
 

@@ -56,19 +56,16 @@ pub(crate) fn base_lines(found: &FailuresBeside, style: Style) -> Vec<Line> {
     let widths = found.failures.iter().map(|failure| whole(&failure.test).chars().count());
     let width = widths.filter(|length| *length <= WIDEST).max().unwrap_or_default();
     for failure in &found.failures {
-        let tone = match failure.word {
-            BaseWord::Yours => Tone::Bad,
-            BaseWord::CannotTell => Tone::Doubtful,
-            BaseWord::WasRedBefore => Tone::Quiet,
-        };
+        let tone = if failure.word == BaseWord::WasRedBefore { Tone::Quiet } else { Tone::Bad };
         let line = Line::from(format!("  {}  {:width$}  ", failure.check, whole(&failure.test)));
         lines.push(line.and(style.paint(tone, failure.word.word())));
     }
     let (yours, before) = (found.count(BaseWord::Yours), found.count(BaseWord::WasRedBefore));
-    lines.push(match (yours + before, found.count(BaseWord::CannotTell)) {
-        (0, 0) => style.paint(Tone::Good, "nothing fails"),
-        (_, 0) => Line::from(format!("{yours} yours · {before} red before")),
-        (_, unknown) => Line::from(format!("{yours} yours · {before} red before · {unknown} cannot be told")),
+    let unknown = Some(found.count(BaseWord::CannotTell)).filter(|unknown| *unknown > 0);
+    let unknown = unknown.map(|unknown| format!(" · {unknown} cannot be told")).unwrap_or_default();
+    lines.push(match found.failures.len() {
+        0 => style.paint(Tone::Good, "nothing fails"),
+        _ => Line::from(format!("{yours} yours · {before} red before{unknown}")),
     });
     lines
 }
