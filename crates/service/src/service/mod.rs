@@ -14,7 +14,6 @@
 mod announce;
 mod announcement;
 mod call;
-#[expect(clippy::disallowed_methods, reason = "the command that fetches notes is no child of a run")]
 mod followed_run;
 mod health;
 mod host;
