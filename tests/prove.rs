@@ -76,6 +76,20 @@ fn a_change_without_source_needs_no_test_and_one_without_a_test_is_not_proved() 
 }
 
 #[test]
+fn what_cannot_be_known_is_not_taken_for_good() {
+    let project = Project::new().toml("[[check]]\nname = \"lint\"\ncommand = [\"false\"]\n");
+    git(&project, &["init", "--quiet"]);
+    change(&project, &[("shop.py", "a = 1\n"), ("test/test_a.py", "")]);
+    project.save("test/util.py", "b = 1\n");
+    let answer = prove(&project, &[], 1);
+    assert_eq!(answer["files"][0]["role"], "test support", "code of which it is doubtful: {answer}");
+    project.save("tests/a.rs", "#[test]\nfn adds() {}\n");
+    assert_eq!(words(&prove(&project, &[], 1)), [("adds", "not tried")]);
+    let beside = prove(&project, &["--base"], 3);
+    assert_eq!(beside["failures"][0]["word"], "cannot tell");
+}
+
+#[test]
 #[ignore = "long tier"]
 fn each_test_of_a_change_gets_its_word() {
     let project = shop();
