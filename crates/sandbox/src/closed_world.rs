@@ -140,7 +140,7 @@ mod tests {
         fs::create_dir_all(system.path().join("few/tool")).expect("made");
         fs::create_dir(system.path().join("many")).expect("made");
         for number in 0..MOST_INSPECTED {
-            fs::write(system.path().join(format!("many/{number}")), "").expect("made");
+            fs::create_dir(system.path().join(format!("many/{number}"))).expect("made");
         }
         let mut closed = Vec::new();
         close_written(system.path(), 5, &Writers { user: Uid::from_raw(1000), groups: Vec::new() }, &mut closed);
