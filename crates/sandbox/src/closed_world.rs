@@ -67,7 +67,7 @@ pub(super) fn closed_places(project: &Path, home: Option<&Path>) -> io::Result<V
     closed.extend(project.ancestors().skip(1).filter(|around| is_inside_system(around)).map(Path::to_owned));
     if !writers.are_root() {
         for (directory, levels) in INSPECTED {
-            close_written(Path::new(directory), *levels, &writers, &mut closed);
+            close_written(Path::new(directory), (*levels, MOST_INSPECTED), &writers, &mut closed);
         }
     }
     Ok(closed)
@@ -97,11 +97,12 @@ fn close_beside_system(directory: &Path, writers: &Writers, closed: &mut Vec<Pat
     Ok(())
 }
 
-/// Closes a directory of the system if users may write it, otherwise those of its entries, down to this many levels.
-fn close_written(directory: &Path, levels: u32, writers: &Writers, closed: &mut Vec<PathBuf>) {
+/// Closes a directory of the system if users may write it, otherwise those of its entries, down to this many levels and at most
+/// this many of them.
+fn close_written(directory: &Path, (levels, most): (u32, usize), writers: &Writers, closed: &mut Vec<PathBuf>) {
     let (mut waiting, mut inspected) = (VecDeque::from([(directory.to_owned(), 0)]), 0);
     while let Some((path, level)) = waiting.pop_front() {
-        if inspected == MOST_INSPECTED {
+        if inspected == most {
             // Entries of one directory follow each other.
             closed.extend(path.parent().filter(|around| closed.last().is_none_or(|last| last != around)).map(Path::to_owned));
             continue;
@@ -139,11 +140,11 @@ mod tests {
         let system = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(system.path().join("few/tool")).expect("made");
         fs::create_dir(system.path().join("many")).expect("made");
-        for number in 0..MOST_INSPECTED {
-            fs::write(system.path().join(format!("many/{number}")), "").expect("made");
+        for number in 0..9 {
+            fs::create_dir(system.path().join(format!("many/{number}"))).expect("made");
         }
         let mut closed = Vec::new();
-        close_written(system.path(), 5, &Writers { user: Uid::from_raw(1000), groups: Vec::new() }, &mut closed);
+        close_written(system.path(), (5, 9), &Writers { user: Uid::from_raw(1000), groups: Vec::new() }, &mut closed);
         let is_roots = system.path().metadata().expect("it is there").uid() == 0;
         assert_eq!(closed, [if is_roots { system.path().join("many") } else { system.path().to_owned() }]);
     }
@@ -161,7 +162,7 @@ mod tests {
         let closed = |user: u32| {
             let mut closed = Vec::new();
             let writers = Writers { user: Uid::from_raw(user), groups: Vec::new() };
-            close_written(system.path(), 5, &writers, &mut closed);
+            close_written(system.path(), (5, MOST_INSPECTED), &writers, &mut closed);
             closed
         };
         let owner = system.path().metadata().expect("it is there").uid();
