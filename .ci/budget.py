@@ -27,7 +27,7 @@ LIMITS = {
     "project": 12_800,
     "prove": 2_210,
     "run": 10_270,
-    "sandbox": 11_570,
+    "sandbox": 11_560,
     "service": 9_350,
     "tools": 17_270,
     "tree": 6_160,

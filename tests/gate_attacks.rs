@@ -83,7 +83,7 @@ fn what_makes_broken_code_green_proves_nothing_wherever_it_is_done() {
             if *word == "other-program" {
                 let other = program(&project.root().join("home/fk/bin/true"));
                 let directory = Path::new(&other).parent().expect("it has one").display();
-                project.proctor(["run"]).env("PATH", &format!("{directory}:/usr/bin:/bin")).any_status();
+                project.proctor(["run"]).env("PATH", format!("{directory}:/usr/bin:/bin")).any_status();
             } else {
                 project.proctor(["run", "--fresh-caches"]).any_status();
             }

@@ -162,8 +162,11 @@ fn what_was_red_before_is_told_from_what_is_the_changes_own() {
     assert!(shown.ends_with("0 yours · 1 red before\n"), "{shown}");
 }
 
+/// Files with their contents, or tests with their words.
+type Pairs = &'static [(&'static str, &'static str)];
+
 /// Tests that prove nothing, each with what it adds to the change and the words that name it.
-const VACUOUS: &[(&str, &[(&str, &str)], &[&str])] = &[
+const VACUOUS: &[(&str, Pairs, &[&str])] = &[
     (
         "asserts nothing",
         &[("tests/test_a.py", "from shop.vat import quote\ndef test_a():\n    quote(10, 'reduced')\n")],
@@ -320,7 +323,7 @@ fn every_planted_test_that_proves_nothing_is_named() {
 
 /// Pairs of released versions with some of their touched tests. The words are those of a person who read how the tests of the newer version
 /// end on the source of the older one.
-const RELEASED: &[(&str, &str, &str, &[(&str, &str)])] = &[
+const RELEASED: &[(&str, &str, &str, Pairs)] = &[
     ("semver", "3.0.1", "3.0.2", &[("test_replace_from_subclass", "proves it")]),
     ("wcwidth", "0.2.12", "0.2.13", &[("test_kr_jamo", "proves it"), ("test_zero_wide_conflict", "passes either way")]),
     (

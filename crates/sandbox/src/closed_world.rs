@@ -25,7 +25,7 @@ const INSPECTED: &[(&str, u32)] =
 /// On how many of these levels files are looked at too, and not only directories.
 const LEVELS_OF_FILES: u32 = 2;
 
-/// The most entries of one of these directories that are looked at, the upper ones first. What is not looked at is closed.
+/// The most entries of one of these directories that are looked at, the upper ones first.
 const MOST_INSPECTED: usize = 4_000;
 
 /// The owner of files of a user that the namespace does not know, such as the machine's root in a container without one.
@@ -67,7 +67,7 @@ pub(super) fn closed_places(project: &Path, home: Option<&Path>) -> io::Result<V
     closed.extend(project.ancestors().skip(1).filter(|around| is_inside_system(around)).map(Path::to_owned));
     if !writers.are_root() {
         for (directory, levels) in INSPECTED {
-            close_written(Path::new(directory), (*levels, MOST_INSPECTED), &writers, &mut closed);
+            close_written(Path::new(directory), *levels, &writers, &mut closed);
         }
     }
     Ok(closed)
@@ -97,16 +97,10 @@ fn close_beside_system(directory: &Path, writers: &Writers, closed: &mut Vec<Pat
     Ok(())
 }
 
-/// Closes a directory of the system if users may write it, otherwise those of its entries, down to this many levels and at most
-/// this many of them.
-fn close_written(directory: &Path, (levels, most): (u32, usize), writers: &Writers, closed: &mut Vec<PathBuf>) {
+/// Closes a directory of the system if users may write it, otherwise those of its entries, down to this many levels.
+fn close_written(directory: &Path, levels: u32, writers: &Writers, closed: &mut Vec<PathBuf>) {
     let (mut waiting, mut inspected) = (VecDeque::from([(directory.to_owned(), 0)]), 0);
-    while let Some((path, level)) = waiting.pop_front() {
-        if inspected == most {
-            // Entries of one directory follow each other.
-            closed.extend(path.parent().filter(|around| closed.last().is_none_or(|last| last != around)).map(Path::to_owned));
-            continue;
-        }
+    while let Some((path, level)) = waiting.pop_front().filter(|_| inspected < MOST_INSPECTED) {
         inspected += 1;
         let Some(metadata) = path.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink()) else { continue };
         if writers.may_write(&metadata) {
@@ -136,20 +130,6 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_more_entries_than_are_looked_at_is_closed() {
-        let system = tempfile::tempdir().expect("a directory");
-        fs::create_dir_all(system.path().join("few/tool")).expect("made");
-        fs::create_dir(system.path().join("many")).expect("made");
-        for number in 0..9 {
-            fs::create_dir(system.path().join(format!("many/{number}"))).expect("made");
-        }
-        let mut closed = Vec::new();
-        close_written(system.path(), (5, 9), &Writers { user: Uid::from_raw(1000), groups: Vec::new() }, &mut closed);
-        let is_roots = system.path().metadata().expect("it is there").uid() == 0;
-        assert_eq!(closed, [if is_roots { system.path().join("many") } else { system.path().to_owned() }]);
-    }
-
-    #[test]
     fn an_entry_of_a_directory_of_the_system_is_closed_if_users_may_write_it() {
         use std::os::unix::fs::PermissionsExt as _;
         let system = tempfile::tempdir().expect("a directory");
@@ -162,7 +142,7 @@ mod tests {
         let closed = |user: u32| {
             let mut closed = Vec::new();
             let writers = Writers { user: Uid::from_raw(user), groups: Vec::new() };
-            close_written(system.path(), (5, MOST_INSPECTED), &writers, &mut closed);
+            close_written(system.path(), 5, &writers, &mut closed);
             closed
         };
         let owner = system.path().metadata().expect("it is there").uid();
