@@ -321,8 +321,8 @@ fn every_planted_test_that_proves_nothing_is_named() {
     assert_eq!((VACUOUS.len(), wrong), (20, Vec::<String>::new()));
 }
 
-/// Pairs of released versions with some of their touched tests. The words are those of a person who read how the tests of the newer version
-/// end on the source of the older one.
+/// Pairs of released versions with some of their touched tests. The words were compared by hand with how the tests of the newer version end
+/// on the source of the older one.
 const RELEASED: &[(&str, &str, &str, Pairs)] = &[
     ("semver", "3.0.1", "3.0.2", &[("test_replace_from_subclass", "proves it")]),
     ("wcwidth", "0.2.12", "0.2.13", &[("test_kr_jamo", "proves it"), ("test_zero_wide_conflict", "passes either way")]),

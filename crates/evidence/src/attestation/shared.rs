@@ -134,6 +134,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test puts another content in the place of a bundle")]
     fn a_bundle_with_another_content_is_none_and_the_next_writer_mends_it() {
         let root = tempfile::tempdir().expect("a directory");
         let shared = SharedDirectory::new(root.path().to_owned());
