@@ -510,7 +510,7 @@ fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
 /// A member of a workspace imports others, so a save in one of them may turn its tests red.
 #[test]
 fn a_check_in_a_directory_is_started_by_saves_anywhere() {
-    let mut plan = resolved("[[check]]\nname = \"app\"\ntool = \"tsc\"\ndirectory = \"packages/app\"\n", &quotes());
+    let mut plan = resolved("[[check]]\nname = \"app\"\ntool = \"tsc\"\ndirectory = \"web\"\n", &quotes());
     propose_triggers(&mut plan);
     assert!(
         plan.steps[0].paths.len() > 1 && plan.steps[0].paths.iter().all(|path| path.starts_with("**/")),
