@@ -92,7 +92,9 @@ const ATTESTATION: Scenario = Scenario {
         let _none = fs::remove_dir_all(project.path().join(".git"));
         let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
         for arguments in [["init", "--quiet"].as_slice(), &["add", "proctor.toml"], &["commit", "--quiet", "-m", "first"]] {
-            project.command(Path::new("git"), identity.iter().chain(arguments)).success();
+            // The commit is the same one each time: a repository without the accepted one would have to be accepted by a person.
+            let git = project.command(Path::new("git"), identity.iter().chain(arguments));
+            git.env("GIT_AUTHOR_DATE", "2026-03-04T09:30:00Z").env("GIT_COMMITTER_DATE", "2026-03-04T09:30:00Z").success();
         }
         project.proctor(["run"]).success();
     },
