@@ -25,7 +25,7 @@ LIMITS = {
     "plan": 15_070,
     "proctor": 11_840,
     "project": 12_800,
-    "prove": 2_210,
+    "prove": 2_000,
     "run": 10_270,
     "sandbox": 11_560,
     "service": 9_350,

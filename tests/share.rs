@@ -35,6 +35,11 @@ fn team_with(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
     prepare(&ci);
     prepare(&colleague);
     colleague.proctor(["run", "--fresh-caches"]).success();
+    with_attested_work(ci, colleague)
+}
+
+/// Has CI attest a commit of the branch `work`, and the colleague fetch and check it out.
+fn with_attested_work(ci: Project, colleague: Project) -> Team {
     git(&ci, &["switch", "--quiet", "-c", WORK]);
     commit(&ci, "shop.txt", "good\n");
     ci.proctor(["run", "--fresh-caches"]).success();
@@ -256,15 +261,7 @@ fn team_with_files(checks: &str, prepare: &dyn Fn(&Project)) -> Team {
     prepare(&colleague);
     fs::remove_file(ci.path().join("of-ci")).expect("it is ours");
     colleague.proctor(["run", "--fresh-caches"]).success();
-    git(&ci, &["switch", "--quiet", "-c", WORK]);
-    commit(&ci, "shop.txt", "good\n");
-    ci.proctor(["run", "--fresh-caches"]).success();
-    ci.proctor(["attest"]).success();
-    git(&ci, &["push", "--quiet", "--set-upstream", "origin", WORK, NOTES]);
-    git(&colleague, &["fetch", "--quiet", "origin"]);
-    git(&colleague, &["fetch", "--quiet", "origin", FETCH]);
-    git(&colleague, &["switch", "--quiet", WORK]);
-    Team { ci, colleague }
+    with_attested_work(ci, colleague)
 }
 
 /// Only a person's word makes a branch one that names the signers: whoever writes `.git` makes any commit the trusted one.

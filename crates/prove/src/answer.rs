@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::roles::FileRole;
-use crate::touched::TestLanguage;
+use crate::touched::is_code;
 use crate::words::{ChangeState, ProofWord, Strength};
 
 /// What the tests of a change say of it.
@@ -36,7 +36,7 @@ pub struct ProvedFile {
 impl ProvedFile {
     /// Returns whether the file is source, or code of which that cannot be ruled out.
     pub(crate) fn may_be_source(&self) -> bool {
-        self.role == FileRole::Source || (self.is_doubtful && TestLanguage::of(&self.path).is_some())
+        self.role == FileRole::Source || (self.is_doubtful && is_code(&self.path))
     }
 }
 
@@ -51,6 +51,13 @@ pub struct ProvedTest {
     pub seen: String,
     /// Whether the word counts. A test that its tool perhaps never runs counts only where the tool ran it.
     pub counts: bool,
+}
+
+impl ProvedTest {
+    /// Returns its file and name; the file alone where its tests are not told apart.
+    pub fn id(&self) -> String {
+        if self.name.is_empty() { self.file.clone() } else { format!("{}::{}", self.file, self.name) }
+    }
 }
 
 impl ChangeProof {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::{narrowed, runs_by_name};
 use crate::prove::{Prover, not_finished, with_prover};
-use crate::touched::{TestLanguage, TouchedTest};
+use crate::touched::TouchedTest;
 use crate::trial::EndOnContent;
 
 /// Whose failure it is.
@@ -176,7 +176,7 @@ fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bo
     let test = |name: &String| {
         let (file, test) = name.split('[').next()?.split_once(".py::")?;
         let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
-        Some(TouchedTest { file, name: test.to_owned(), language: TestLanguage::Python, is_added: false, is_sure: true })
+        Some(TouchedTest { file, name: test.to_owned(), is_added: false, is_sure: true })
     };
     let Some(tests) = failed.iter().map(test).collect::<Option<Vec<_>>>() else { return Narrowed::Not };
     let there: Vec<&TouchedTest> = tests.iter().filter(|test| is_there(&test.file)).collect();

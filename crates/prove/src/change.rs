@@ -7,7 +7,6 @@ use proctor_git::{GitStorage, ObjectId};
 use proctor_model::{CommandExit, EntryKind};
 
 use crate::answer::ProvedFile;
-use crate::braces::rust_code_differs;
 use crate::contents::{FileAt, Files};
 use crate::layer::WrittenFile;
 use crate::roles::{FileRole, PathsOfSides};
@@ -58,12 +57,7 @@ impl Change {
             if texts.iter().flatten().any(|text| text.as_bytes().starts_with(STORED_ELSEWHERE)) {
                 continue;
             }
-            let mut role = known.role_of(path);
-            if let (FileRole::Source, true, [Some(before), Some(after)]) = (role, path.ends_with(".rs"), &texts)
-                && !rust_code_differs(before, after)
-            {
-                role = FileRole::Test;
-            }
+            let role = known.role_of(path);
             let is_doubtful = known.is_doubtful(path);
             files.push(FileOfChange { path: (*path).to_owned(), role, is_doubtful, before: sides[0], after: sides[1], texts });
         }
@@ -77,11 +71,9 @@ impl Change {
         self.files.iter().map(file).collect()
     }
 
-    /// Returns the texts in which tests may be added or changed. A file of Rust has source and tests.
+    /// Returns the texts in which tests may be added or changed.
     pub(crate) fn texts_with_tests(&self) -> Vec<ChangedText> {
-        let has_tests =
-            |file: &&FileOfChange| file.role == FileRole::Test || (file.role == FileRole::Source && file.path.ends_with(".rs"));
-        let files = self.files.iter().filter(has_tests);
+        let files = self.files.iter().filter(|file| file.role == FileRole::Test);
         files
             .map(|file| ChangedText { path: file.path.clone(), old: file.texts[0].clone(), new: file.texts[1].clone() })
             .collect()

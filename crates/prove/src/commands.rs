@@ -7,7 +7,7 @@ use proctor_evidence::report::command_without_tests;
 use proctor_model::{Action, CommandLine, OneTest, Tool};
 use proctor_tools::command_text;
 
-use crate::touched::{TestLanguage, TouchedTest};
+use crate::touched::TouchedTest;
 
 /// With more tests than these, whole files are run: a command line has its limits.
 const MOST_NAMES: usize = 200;
@@ -21,7 +21,7 @@ pub(crate) fn runs_by_name(tool: Tool) -> bool {
 /// above the test's file.
 pub(crate) fn tests_of_checks<'a, 't>(steps: &'a [Action], tests: &'t [TouchedTest]) -> Vec<(&'a Action, Vec<&'t TouchedTest>)> {
     let runs = |action: &Action, test: &TouchedTest| {
-        runs_by_name(action.tool) && test.language == TestLanguage::Python && Path::new(&test.file).starts_with(&action.directory)
+        runs_by_name(action.tool) && !test.name.is_empty() && Path::new(&test.file).starts_with(&action.directory)
     };
     let depth = |action: &Action| action.directory.components().count();
     let nearest = |test: &TouchedTest| steps.iter().filter(|action| runs(action, test)).map(depth).max();

@@ -30,7 +30,8 @@ pub struct FailureText<'a> {
     pub is_of_fixture: bool,
 }
 
-/// Returns why a test failed. `is_source` says whether a path of the project is a file of source: an assertion there is none of the test.
+/// Returns why a test failed. `is_source` says whether a path of the project is source: an assertion that failed in source is no assertion
+/// of the test.
 /// `writes_recorded` says whether the change writes recorded files.
 pub fn classify(text: FailureText<'_>, is_source: &dyn Fn(&str) -> bool, writes_recorded: bool) -> FailureClass {
     let error = text.error.trim();

@@ -5,7 +5,6 @@
 
 mod answer;
 mod base;
-pub mod braces;
 mod change;
 mod commands;
 mod contents;

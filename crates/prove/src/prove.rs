@@ -18,7 +18,7 @@ use crate::commands::{narrowed, tests_of_checks};
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
 use crate::layer::write_layer;
 use crate::sides::{KnownOfChange, seen_of};
-use crate::touched::{TouchedTest, touched_tests};
+use crate::touched::{TouchedTest, has_named_tests, is_code, touched_tests};
 use crate::trial::{NotTried, Trials};
 use crate::words::{ChangeState, JudgedTest, ProofWord, SeenRun, judge_test};
 
@@ -146,6 +146,9 @@ impl<'a> Prover<'a> {
                 "may be source or part of the tests, `--json` says what it was taken for: {}",
                 doubtful.join(", ")
             ));
+        }
+        if files.iter().any(|file| is_code(&file.path) && !has_named_tests(&file.path)) {
+            notes.push("tests in other languages than Python are not tried, also those inside of source".to_owned());
         }
         if !self.loaded.plan.prerequisites.is_empty() {
             notes.push("prerequisites were not run: what they made in the project is used on both sides".to_owned());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proctor_model::words;
 use proctor_tools::is_lock_file;
 
-use crate::touched::TestLanguage;
+use crate::touched::is_code;
 
 /// What a changed file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,7 +141,7 @@ fn is_recorded(path: &str) -> bool {
         // A product may have `snapshots` of its own.
         || (is_below(&["snapshots"]) && is_below(TEST_DIRECTORIES))
         || name.contains(".approved.");
-    is_recorded && TestLanguage::of(path).is_none()
+    is_recorded && !is_code(path)
 }
 
 #[cfg(test)]

@@ -126,7 +126,6 @@ fn is_dotted_end(whole: &str, end: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::touched::TestLanguage;
 
     fn case(full_name: &str, status: TestOutcome, message: &str) -> TestCase {
         TestCase {
@@ -144,13 +143,7 @@ mod tests {
     }
 
     fn test(file: &str, name: &str) -> TouchedTest {
-        TouchedTest {
-            file: file.to_owned(),
-            name: name.to_owned(),
-            language: TestLanguage::Python,
-            is_added: true,
-            is_sure: true,
-        }
+        TouchedTest { file: file.to_owned(), name: name.to_owned(), is_added: true, is_sure: true }
     }
 
     fn seen(test: &TouchedTest, code: i32, cases: Vec<TestCase>) -> SeenRun {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::braces;
 use crate::python;
 
 /// A test as its file has it.
@@ -16,22 +15,16 @@ pub struct TestInText {
     pub is_sure: bool,
 }
 
-/// A language of tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TestLanguage {
-    Python,
-    Script,
-    Rust,
-    Go,
-}
+/// The endings of files with code.
+const CODE: &[&str] = &["py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "rs", "go"];
 
 /// A test that the change added or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TouchedTest {
     /// The path of its file.
     pub file: String,
+    /// Its name in the file; empty where the file's tests are not told apart: then it stands for all of them.
     pub name: String,
-    pub language: TestLanguage,
     pub is_added: bool,
     pub is_sure: bool,
 }
@@ -43,46 +36,39 @@ pub struct ChangedText {
     pub new: Option<String>,
 }
 
-impl TestLanguage {
-    /// Returns the language of a file; `None` if its tests cannot be found by name.
-    pub fn of(path: &str) -> Option<Self> {
-        Some(match path.rsplit('.').next()? {
-            "py" => Self::Python,
-            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" => Self::Script,
-            "rs" => Self::Rust,
-            "go" => Self::Go,
-            _ => return None,
-        })
-    }
-
-    fn tests_of(self, text: &str) -> Vec<TestInText> {
-        match self {
-            Self::Python => python::tests_of(text),
-            Self::Script | Self::Rust | Self::Go => braces::tests_of(text, self),
-        }
-    }
+/// Returns whether a file has code, by its name.
+pub(crate) fn is_code(path: &str) -> bool {
+    path.rsplit('.').next().is_some_and(|ending| CODE.contains(&ending))
 }
 
-/// Returns the tests that the change added or changed, in the order of the files.
+/// Returns whether the tests of a file are told apart.
+pub(crate) fn has_named_tests(path: &str) -> bool {
+    path.ends_with(".py")
+}
+
+/// Returns the tests that the change added or changed: first the files whose tests are not told apart.
 pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
-    let read: Vec<(&ChangedText, TestLanguage, Vec<TestInText>, Vec<TestInText>)> = files
-        .iter()
-        .filter_map(|file| {
-            let language = TestLanguage::of(&file.path)?;
-            let tests = |text: &Option<String>| text.as_deref().map(|text| language.tests_of(text)).unwrap_or_default();
-            Some((file, language, tests(&file.old), tests(&file.new)))
-        })
-        .collect();
+    let tests = |text: &Option<String>| text.as_deref().map(python::tests_of).unwrap_or_default();
+    let named = files.iter().filter(|file| has_named_tests(&file.path));
+    let read: Vec<(&ChangedText, Vec<TestInText>, Vec<TestInText>)> =
+        named.map(|file| (file, tests(&file.old), tests(&file.new))).collect();
     // The texts of tests that are not where they were: one of them with another name or in another file is a test that was moved.
     let mut gone: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, _, before, after) in &read {
+    for (_, before, after) in &read {
         let kept: BTreeSet<&str> = after.iter().map(|test| test.name.as_str()).collect();
         for test in before.iter().filter(|test| !kept.contains(test.name.as_str())) {
             *gone.entry(&test.text).or_default() += 1;
         }
     }
-    let mut touched = Vec::new();
-    for (file, language, before, after) in &read {
+    let others = files.iter().filter(|file| is_code(&file.path) && !has_named_tests(&file.path) && file.new.is_some());
+    let whole = |file: &ChangedText| TouchedTest {
+        file: file.path.clone(),
+        name: String::new(),
+        is_added: file.old.is_none(),
+        is_sure: true,
+    };
+    let mut touched: Vec<TouchedTest> = others.map(whole).collect();
+    for (file, before, after) in &read {
         for test in after {
             let known = before.iter().find(|known| known.name == test.name);
             if known.is_some_and(|known| known.text == test.text) {
@@ -97,7 +83,6 @@ pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
             touched.push(TouchedTest {
                 file: file.path.clone(),
                 name: test.name.clone(),
-                language: *language,
                 is_added: known.is_none(),
                 is_sure: test.is_sure,
             });
@@ -141,10 +126,16 @@ mod tests {
                 None,
                 Some("class TestY:\n    def test_d(self):\n        assert g()\ndef test_moved():\n    assert f(2)\n"),
             ),
+            changed("web/a.test.ts", Some("test('a', f)"), Some("test('b', f)")),
+            changed("web/gone.test.ts", Some("test('a', f)"), None),
             changed("tests/test_z.py", Some("def test_e():\n    assert 1\n"), Some("def test_e():\n    assert 2\n")),
         ];
-        let expected =
-            [("tests/test_x.py::test_c", true), ("tests/test_y.py::TestY::test_d", true), ("tests/test_z.py::test_e", false)];
+        let expected = [
+            ("web/a.test.ts::", false),
+            ("tests/test_x.py::test_c", true),
+            ("tests/test_y.py::TestY::test_d", true),
+            ("tests/test_z.py::test_e", false),
+        ];
         assert_eq!(touched(&files), expected.map(|(name, added)| (name.to_owned(), added)));
     }
 

@@ -25,7 +25,7 @@ pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
         proof.project
     );
     let mut lines = vec![Line::from(head)];
-    let names: Vec<String> = proof.tests.iter().map(|test| format!("{}::{}", test.file, test.name)).collect();
+    let names: Vec<String> = proof.tests.iter().map(|test| test.id()).collect();
     let width = |texts: &mut dyn Iterator<Item = usize>| texts.filter(|length| *length <= WIDEST).max().unwrap_or_default();
     let of_names = width(&mut names.iter().map(|name| name.chars().count()));
     let of_seen = width(&mut proof.tests.iter().map(|test| test.seen.chars().count()));

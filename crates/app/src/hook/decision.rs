@@ -158,9 +158,9 @@ fn is_new(item: &FailingItem, start: &TurnStart, standing: &HookStanding) -> boo
     !was_before(item, start) && !is_unclear && !before.is_incomplete(&item.identity)
 }
 
-/// Returns whether something failed before this turn already; `false` also if that is not known. A run that was under way when the turn
-/// began, and ended later, tells of the time before the turn. Where the files of the beginning were judged themselves, that decides: a row of
-/// red runs does not end where they became again what is known to be green.
+/// Returns whether a failure is older than this turn; `false` also if that is not known. It is older if it was there on the files with which
+/// the turn began. Where these files have no whole verdict of their own, it is also older if it has been failing in every run since before
+/// the turn; a run that had begun before the turn counts as one before it.
 fn was_before(item: &FailingItem, start: &TurnStart) -> bool {
     let before = start.before.as_ref();
     let is_judged = |before: &FailuresBefore| {

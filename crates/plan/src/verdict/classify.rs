@@ -122,7 +122,10 @@ fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(Categor
         return if proven {
             None
         } else {
-            inconsistent(format!("Exit code {exit_code} and the test report do not prove a pass"))
+            let (passed, failed) = counts.map(|counts| (counts.passed, counts.failed)).unwrap_or_default();
+            inconsistent(format!(
+                "The tests are said to have passed, but exit code {exit_code} stands beside {passed} passed and {failed} failed"
+            ))
         };
     }
     if said == CategoryCode::Clean && finds {
@@ -141,7 +144,9 @@ fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(Categor
         return inconsistent(format!("Exit code {exit_code} stands for findings, and there are none"));
     }
     if is_proof_by_look(said) && (exit_code != 0 || facts.action.kind.starts_a_process()) {
-        return inconsistent("What was seen and what is said of it contradict each other".to_owned());
+        return inconsistent(format!(
+            "A file or an answer is said to be as it must be, but a command ended with exit code {exit_code}"
+        ));
     }
     if said == CategoryCode::ExpectedExit && !is_expected(&facts.action.expected_exit_codes, exit_code) {
         return Some((CategoryCode::UnexpectedExit, format!("Exit code {exit_code} is not an expected one")));

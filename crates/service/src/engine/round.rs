@@ -129,8 +129,8 @@ impl Engine {
         }
     }
 
-    /// Starts the first task that is behind, when the round is over. Tasks whose checks change each other's files would take turns for
-    /// ever, so this happens only so often until somebody saves.
+    /// Starts the first task whose last verdict is about other files than that of the task before, once the round is over. Tasks whose checks
+    /// change each other's files would go on like that for ever, so it is done a limited number of times between two saves.
     pub(super) fn catch_up(&mut self, now: Moment) -> Option<Effect> {
         let is_behind = |task: &&TaskId| self.known.get(*task).is_some_and(|known| known.is_behind);
         if self.catch_ups >= Repetitions::OF_A_WATCH || !self.settings.tasks.iter().any(|task| is_behind(&task)) {
