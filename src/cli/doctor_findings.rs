@@ -258,9 +258,10 @@ impl<'a> DoctorFindings<'a> {
             let why = found.obstacle.as_deref().unwrap_or_else(|| level_means(found.level));
             lines.push(Line::from("  ").and(style.paint(tone, mark)).and(format!(" {:<14} {why}", level_word(found.level))));
         }
-        let word = |can: bool| if can { "enforced" } else { "not enforced" };
+        let word = |can: bool, instead: &'static str| if can { "enforced" } else { instead };
+        let (memory, processes) = (word(self.limits.memory, "summed every 200 ms"), word(self.limits.processes, "not enforced"));
         let why = self.limits.obstacle.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        lines.push(format!("limits: memory {}, processes {}{why}", word(self.limits.memory), word(self.limits.processes)).into());
+        lines.push(format!("limits: memory {memory}, processes {processes}{why}").into());
         let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };
         lines.push(format!("signals to others, abstract sockets: {scopes}").into());
         let filtered =

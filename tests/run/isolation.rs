@@ -224,7 +224,11 @@ fn a_limit_that_is_not_enforced_is_named_by_every_run_and_required_limits_refuse
         }
         assert_eq!(names, ["memory", "processes"], "{level}: {isolation}");
         let line = output.stdout.lines().find(|line| line.starts_with("  limits: ")).unwrap_or_default();
-        assert!(line.contains("`memory` and `processes` of `[sandbox]` were not enforced: "), "{level}: {}", output.snapshot());
+        assert!(
+            line.contains("`memory` and `processes` of `[sandbox]` were not enforced by the kernel: "),
+            "{level}: {}",
+            output.snapshot()
+        );
         assert!(line.contains("Delegate=yes"), "{level}: {line}");
         let shown = project.proctor(["show"]).any_status();
         assert!(shown.stdout.contains("  limits: `memory`"), "{}", shown.snapshot());

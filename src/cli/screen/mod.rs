@@ -207,7 +207,12 @@ fn unenforced_limits_line(isolation: &IsolationV2) -> Option<String> {
     let first = isolation.unenforced_limits.first()?;
     let names: Vec<String> = isolation.unenforced_limits.iter().map(|limit| format!("`{}`", limit.setting.key())).collect();
     let verb = if names.len() == 1 { "was" } else { "were" };
-    Some(format!("  limits: {} of `[sandbox]` {verb} not enforced: {}; {}", names.join(" and "), first.why, first.mend))
+    Some(format!(
+        "  limits: {} of `[sandbox]` {verb} not enforced by the kernel: {}; {}",
+        names.join(" and "),
+        first.why,
+        first.mend
+    ))
 }
 
 /// Returns the lines about the place in which the checks ran; none if they ran on a snapshot and wrote nothing.
