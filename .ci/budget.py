@@ -23,7 +23,7 @@ LIMITS = {
     "lsp": 750,
     "model": 7_180,
     "plan": 15_070,
-    "proctor": 11_840,
+    "proctor": 11_850,
     "project": 12_800,
     "prove": 2_000,
     "run": 10_270,
