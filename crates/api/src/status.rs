@@ -1,7 +1,7 @@
 //! The states of verdicts: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`. `proctor status --json`
 //! and `proctor wait --json` print the same documents.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::failure::FailuresV1;
 use proctor_model::{
@@ -11,9 +11,7 @@ use proctor_model::{
 };
 
 /// The answer of `GET /v1/status`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct StatusV1 {
     /// The service that answers; `None` if the command line read the state itself, and where `proctor open` serves the page without the service.
     pub service: Option<ServiceV1>,
@@ -22,9 +20,7 @@ pub struct StatusV1 {
 }
 
 /// The running service: its process id, its version and its start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ServiceV1 {
     pub pid: u32,
     pub version: String,
@@ -33,8 +29,7 @@ pub struct ServiceV1 {
 }
 
 /// The answer of `GET /v1/projects/{id}/verdict`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct AnswerV1 {
     /// Whether the answer came before the time limit.
     pub in_time: InTimeV1,
@@ -45,8 +40,7 @@ pub struct AnswerV1 {
 }
 
 /// Whether the answer came before the time limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum InTimeV1 {
     Answered,
     /// The time limit passed before there was an answer; the project is shown as it was at that moment.
@@ -54,9 +48,7 @@ pub enum InTimeV1 {
 }
 
 /// A project and the states of its tasks' verdicts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ProjectStatusV1 {
     /// The project's id; `None` if the directory is not registered.
     pub id: Option<ProjectId>,
@@ -74,9 +66,7 @@ pub struct ProjectStatusV1 {
 }
 
 /// A task and the state of its verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TaskStatusV1 {
     pub task: TaskId,
     pub state: StateV1,
@@ -132,9 +122,7 @@ pub struct TaskStatusV1 {
 }
 
 /// What the router counted for a task. `proctor tdd show --json` prints all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct CountedV1 {
     /// Whether a cycle is started.
     pub started: bool,
@@ -161,9 +149,7 @@ impl CountedV1 {
 }
 
 /// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum StateV1 {
     /// The verdict is for the present tree and the present plan.
     Fresh,
@@ -189,9 +175,7 @@ pub enum StateV1 {
 }
 
 /// A run's verdict, with the tree and the plan that it is for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct VerdictV1 {
     pub run_id: RunId,
     pub tree: Option<TreeDigest>,

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::quote::quoted_text;
@@ -24,9 +25,7 @@ pub const FOUND_IN_PROJECT: &str = ".";
 ///
 /// These demands are stored in the ledger with the approval, so that no file that could be changed decides what was
 /// approved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PlanTerms {
     /// What the plan demands of each action.
     pub actions: BTreeMap<ActionId, ActionTerms>,
@@ -68,9 +67,7 @@ pub struct PlanTerms {
 }
 
 /// What a plan demands of one action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ActionTerms {
     /// The action's name, by which a later plan's action is matched with this one. `None` for a plan from a test
     /// specification: its actions are matched by their ids.
@@ -141,9 +138,7 @@ pub struct ActionTerms {
 }
 
 /// Why a plan counts as approved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum ApprovalReason {
     /// The plan is the first one of a task that is new to the project.
     NewTask,
@@ -157,9 +152,7 @@ pub enum ApprovalReason {
 }
 
 /// The approval of a task's plan, as the ledger records it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ApprovalRecord {
     pub task: TaskId,
     /// The file that the plan comes from, relative to the project; [`FOUND_IN_PROJECT`] for checks that no file names.
@@ -174,10 +167,8 @@ pub struct ApprovalRecord {
     pub terms: PlanTerms,
     /// The digests of the protected files at the approval; `None` if no file is protected, or if the digests were not
     /// computed yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedFiles>,
     /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if no person signed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,9 +20,7 @@ use crate::{
 pub const LEDGER_SCHEMA: &str = "proctor-ledger-v1";
 
 /// One line of the ledger. Its `previous` field chains it to the line before, so a changed or deleted line is noticed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct LedgerLine {
     /// Always [`LEDGER_SCHEMA`].
     pub schema: String,
@@ -35,14 +34,11 @@ pub struct LedgerLine {
     pub body: LedgerBody,
     /// The Ed25519 signature over the line without this field, in base64; `None` in lines that were written before a
     /// key existed (S3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
 /// The process that asked proctor for a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct Asker {
     pub pid: u32,
     /// The user that the process runs as.
@@ -165,9 +161,7 @@ impl LedgerBody {
 
 /// A retest: a further run that proctor granted to an agent, within the task's budget of such runs. If the run takes
 /// place, a later ledger line records it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RetestRecord {
     pub task: TaskId,
     /// The digest of the tree at the moment when the retest was granted.
@@ -178,18 +172,14 @@ pub struct RetestRecord {
 
 /// The ledger's record that the service was told to watch a project, or to stop watching it. The project keeps its
 /// evidence and id in both cases (S7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ServingRecord {
     /// Whether the project is watched from this line on.
     pub serving: Serving,
 }
 
 /// Whether the service watches a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum Serving {
     /// The project was added to the service.
     Served,
@@ -209,9 +199,7 @@ pub struct RootIdentity {
 }
 
 /// A line of the ledger: the project was registered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RegistrationRecord {
     pub project_id: ProjectId,
     /// The absolute path of the root, with invalid UTF-8 replaced.
@@ -229,9 +217,7 @@ pub struct RegistrationRecord {
 }
 
 /// A sealed run: its hashes, its verdict, and the state that later runs need.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RunRecord {
     pub run_id: RunId,
     pub task: TaskId,
@@ -309,9 +295,7 @@ pub struct RunRecord {
 }
 
 /// A run that a newer save stopped (E17).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct SupersededRecord {
     pub run_id: RunId,
     pub task: TaskId,
@@ -320,7 +304,6 @@ pub struct SupersededRecord {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The programs that the run started before it was stopped, as in [`RunRecord::programs`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
     /// What changed of the installed packages while its checks ran, as in [`RunConditions::left_in_environment`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -329,9 +312,7 @@ pub struct SupersededRecord {
 }
 
 /// The ledger's record that a command changed the phase of a task's cycle (RED, GREEN, REFACTOR).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PhaseRecord {
     pub task: TaskId,
     /// The word of the command: `start`, `phase` or `reset`.
@@ -343,9 +324,7 @@ pub struct PhaseRecord {
 }
 
 /// A person's decision on a task that waited for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct OverrideRecord {
     pub task: TaskId,
     /// The person's reason, in the person's own words.
@@ -407,9 +386,7 @@ impl RunRecord {
 }
 
 /// The program of one action in a run, and whether it did any work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(PartialOrd, Ord, schema)]
 pub struct ProgramRecord {
     /// The name of the action.
     pub name: String,
@@ -421,9 +398,7 @@ pub struct ProgramRecord {
 }
 
 /// Whether a program did any work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, PartialOrd, Ord, schema)]
 pub enum ProgramEnding {
     /// proctor found no such program, so nothing was started.
     NotFound,
