@@ -16,8 +16,10 @@ pub struct FailuresV1 {
     /// all.
     pub total: u64,
     /// The first failures in the order of the report: at most [`FailuresV1::SHOWN`].
+    #[kept]
     pub failures: Vec<FailureV1>,
     /// What to do next about each check that failed, in the order of the report.
+    #[kept]
     pub next: Vec<NextStepV1>,
     /// Why the failures are not known, for example because the run's report was pruned. The key is absent if they are known.
     pub problem: Option<String>,

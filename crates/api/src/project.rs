@@ -28,23 +28,22 @@ pub struct ProjectV1 {
 }
 
 /// What is known about a project without reading its tree. Only `GET /v1/status` says whether the verdict is for the present tree.
-#[wire]
+#[wire(sparse)]
 pub struct ListedV1 {
     /// How the service notices changes.
     pub watching: WatchingV1,
     pub doing: DoingV1,
     /// The last verdict in the ledger for the first task of `tasks`.
+    #[kept]
     pub verdict: Option<VerdictV1>,
     /// The tasks: first that of the project's own checks, then those that the service runs after a save, then the others
     /// that have a verdict. The key is absent if only the project's own checks are known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<ListedTaskV1>,
     /// What a person is asked about the first task of `tasks` that asks something. The key is absent if nobody is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<PersonAsked>,
+    #[kept]
     pub problems: Vec<String>,
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<ServiceTrouble>,
 }
 

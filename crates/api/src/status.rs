@@ -66,58 +66,55 @@ pub struct ProjectStatusV1 {
 }
 
 /// A task and the state of its verdict.
-#[wire(schema)]
+#[wire(schema, sparse)]
 pub struct TaskStatusV1 {
     pub task: TaskId,
     pub state: StateV1,
     /// PASSED or FAILED; only for a fresh verdict.
+    #[kept]
     pub result: Option<OverallResult>,
     /// The exit code for a command that shows this task. Without a fresh verdict it is 3 if a person is needed, 4 if
     /// the configuration or the specification is wrong, and otherwise 5.
     pub exit_code: u8,
     /// The digest of the present tree; `None` if the tree was not read because a run is under way.
+    #[kept]
     pub tree: Option<TreeDigest>,
     /// The digest of the present plan; `None` if the configuration has no plan for the task.
+    #[kept]
     pub plan: Option<Digest>,
     /// Why a stale verdict is stale, for example because the tree has changed. `None` for any other state.
+    #[kept]
     pub outdated: Option<StaleReason>,
     /// The paths that changed during the run; empty unless the state is `Moved` or `Unstable`.
+    #[kept]
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
+    #[kept]
     pub verdict: Option<VerdictV1>,
     /// Where the verdict comes from, if not from a run of this project's last state: another checkout's run, or an earlier one, judged
     /// just the present files. Nothing was run then. The key is absent for the last run's own verdict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<KnownFrom>,
     /// The checks of the present plan, and which of them have a result for the present tree. The key is absent if plan or
     /// tree are not known, or if the checks never ran.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckStanding>,
     /// Errors of the task's specification, and for what its plan asks that a person must approve first. The key is absent if there are
     /// none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
     /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`: a verdict by them proves nothing
     /// until a person approves them. The key is absent if all are approved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules_changed: Vec<String>,
     /// What a person is asked about the task: why, since when, by which run, and the whole command. The key is absent if
     /// nobody is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<PersonAsked>,
     /// What the router counted for the task. The key is absent if it has counted nothing yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdd: Option<CountedV1>,
     /// The project's own test command that no check of the fresh verdict's run ran, such as `"test" of package.json (mocha)`: the verdict
     /// holds for what was run, and proves no commit. The key is absent if one ran it, and without a fresh verdict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_not_run: Option<String>,
     /// That the fresh verdict's run had fewer tests than the last whole run of an ancestor of its tree. The key is absent otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewer_tests: Option<FewerTests>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<FailuresV1>,
 }
 

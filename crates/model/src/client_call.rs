@@ -98,7 +98,7 @@ pub struct BrowserStep {
     /// The JavaScript that is evaluated in the page.
     pub script: Option<String>,
     /// The values that are entered into a form, by the name or the CSS selector of the field.
-    #[serde(rename = "formData", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(rename = "formData")]
     pub fields: BTreeMap<String, String>,
     /// How long the browser waits for a page or an element, in milliseconds.
     #[serde(rename = "waitTimeout")]

@@ -205,8 +205,10 @@ pub struct CriteriaEvaluation {
 #[wire(schema, sparse)]
 pub struct JudgedFailure {
     /// The declared tests, as written in the specification.
+    #[kept]
     pub declared: Vec<String>,
     /// The tests that failed or errored, by their names in the report, sorted.
+    #[kept]
     pub failed: Vec<String>,
     /// Whether all declared tests failed and no other test did.
     pub met: bool,

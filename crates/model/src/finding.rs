@@ -141,6 +141,7 @@ pub struct TestCase {
     /// The test's name without its class or module.
     pub title: String,
     /// The test's module and class, as the report gives them; for a JavaScript test, its `describe` blocks.
+    #[kept]
     pub ancestor_titles: Vec<String>,
     /// The full name of the test. [`TestFailure::test_name`] has the same name.
     pub full_name: String,
@@ -155,7 +156,6 @@ pub struct TestCase {
     /// How long the test took, in microseconds. Many tools tell no more than milliseconds.
     pub duration_us: Option<u64>,
     /// The messages of the failure, or why the test was skipped; empty if it passed.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
     /// The mark of the test's source text; `None` if the text was not found.
     pub body: Option<TestBody>,
@@ -254,7 +254,6 @@ pub struct Diagnostic {
     /// the tool does not print it.
     pub source: Option<String>,
     /// Further places in the code that the tool names for this finding.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub related_information: Vec<RelatedInformation>,
     /// The fix that the tool suggests.
     pub fix: Option<Fix>,

@@ -15,6 +15,7 @@ pub struct GovernanceRecord {
     /// The state in which the workflow continues: `N0` to `N6`.
     pub node: String,
     /// The digest of each stored file, by the file's name in the trail.
+    #[kept]
     pub files: BTreeMap<String, Digest>,
     /// The number of the issue; `None` until the issue is filed.
     pub issue: Option<u64>,

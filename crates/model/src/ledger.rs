@@ -217,7 +217,7 @@ pub struct RegistrationRecord {
 }
 
 /// A sealed run: its hashes, its verdict, and the state that later runs need.
-#[wire(schema)]
+#[wire(schema, sparse)]
 pub struct RunRecord {
     pub run_id: RunId,
     pub task: TaskId,
@@ -226,64 +226,59 @@ pub struct RunRecord {
     /// SHA-256 of the run's manifest, the file `SHA256SUMS`.
     pub manifest_hash: Digest,
     /// The digest of the tree that was tested; `None` if the run was interrupted before the tree was read.
+    #[kept]
     pub tree_digest: Option<TreeDigest>,
     /// The format of the tree's digest.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
     pub tree_format: TreeFormat,
     /// Where the checks worked; `None` if nothing was carried out, and in older lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<TestedPlace>,
     /// The digest of the run's environment; `None` if the run was interrupted before it was computed, or the specification has
     /// errors.
+    #[kept]
     pub environment_digest: Option<Digest>,
     /// The digest of the plan; `None` if the run was interrupted before the plan was made, or the specification has errors.
+    #[kept]
     pub plan_digest: Option<Digest>,
     /// The checks that a person selected by name; empty if all checks ran. The run says nothing about checks that were not
     /// selected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     pub overall_status: OverallStatus,
     /// The verdict; `None` if the run has no verdict (E17).
+    #[kept]
     pub overall_result: Option<OverallResult>,
     /// The number of results that make the verdict FAILED.
     pub blocking: u32,
     /// The exit code of a command that reports this run (G5); `None` in older lines, which did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<CommandExit>,
     /// The weakest isolation level of the run's actions if it was weaker than namespaces; `None` for namespaces, for a run
     /// without actions, and in older lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLevel>,
     /// Where the run sent the task; `None` if no route was decided (R2).
+    #[kept]
     pub route: Option<RouteEntry>,
     /// The state of the task's cycle (RED, GREEN, REFACTOR) after the run; `None` if the run does not change this
     /// state.
+    #[kept]
     pub tdd: Option<TddState>,
     /// For each prerequisite that succeeded, by name, the digest of its inputs and outputs. While this digest stays the
     /// same, the prerequisite need not run again. A prerequisite that is missing here failed, or its success is not
     /// known.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The digests, by path, of configuration files that can change the meaning of a run (`configurationChanged`).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, Digest>,
     /// The digests, by name, of the inputs of checks whose result may be reused in a later run. Only checks that ran to
     /// a definite result are listed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
     /// The checks of the plan in the plan's order, and how the run came to each result. `None` in older lines, for a run that
     /// does not count, and for a command that was typed, which is no check of the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<CheckRecord>>,
     /// The programs of all actions of the run, in lines of earlier versions. Nothing is decided by them any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
     /// What the results may depend on beside the tree. `None` in older lines, and for a run whose process died.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Box<RunConditions>>,
     /// The earlier runs from which results were reused, sorted. The files of these runs are part of the proof of this
     /// verdict. Older lines have no such list.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<RunId>,
     pub started: Timestamp,
     /// When the last process of the run had ended.
@@ -291,6 +286,7 @@ pub struct RunRecord {
     /// This field is never written, because [`LedgerLine::signature`] covers the whole line. It is read only because
     /// old lines have it, with the value null.
     #[serde(default, skip_serializing)]
+    #[kept]
     pub signature: Option<String>,
 }
 
@@ -301,12 +297,10 @@ pub struct SupersededRecord {
     pub task: TaskId,
     pub tree_digest: TreeDigest,
     /// The prerequisites of the stopped run that succeeded or did not need to run, as in [`RunRecord::prerequisites`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The programs that the run started before it was stopped, as in [`RunRecord::programs`].
     pub programs: Option<Vec<ProgramRecord>>,
     /// What changed of the installed packages while its checks ran, as in [`RunConditions::left_in_environment`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_in_environment: BTreeMap<String, String>,
     pub started: Timestamp,
 }

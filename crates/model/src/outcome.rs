@@ -111,11 +111,9 @@ pub struct Classification {
     pub issue_type: Option<String>,
     pub severity: Option<Severity>,
     /// The errors in the action's specification.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub validation_errors: Vec<String>,
     /// Tests that passed in the last green run and no longer exist (C07). The design document seed 004, which defines
     /// the other keys, does not have this one.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
     pub blocks_compilation: Option<bool>,
     pub validation_tool: Option<String>,
@@ -126,7 +124,6 @@ pub struct Classification {
     pub error_type: Option<String>,
     /// What a person can do right away, such as a command to install the missing tool.
     pub recoverable_action: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub possible_causes: Vec<String>,
     /// The result type that a failed prerequisite would have had as a check (C08).
     pub underlying: Option<ResultType>,

@@ -229,7 +229,7 @@ pub enum PlanOrigin {
 }
 
 /// Facts about the test specification that a plan comes from.
-#[wire(open, written, schema)]
+#[wire(open, written, schema, sparse)]
 pub struct SpecificationSource {
     /// The file's path, relative to the project.
     pub file: String,
@@ -238,13 +238,12 @@ pub struct SpecificationSource {
     /// The specification's own word for when its task is to be done. It is only shown.
     pub sprint_id: String,
     /// The tasks that must be complete before this one runs.
+    #[kept]
     pub dependencies: Vec<TaskId>,
     /// The settings for strict type checking that the project must keep (C24), each written as `typescript.strictMode:
     /// true`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
     /// The values that fill the task's placeholders, by name. A secret is left out: the plan has its placeholder.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub filled: BTreeMap<String, String>,
 }
 
@@ -287,23 +286,26 @@ pub struct Plan {
     pub specification: Option<SpecificationSource>,
     /// The actions that run before the checks, in order. If one fails without `continue_on_failure`, the checks do not
     /// run.
+    #[kept]
     pub prerequisites: Vec<Action>,
     /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` decide when each runs.
+    #[kept]
     pub steps: Vec<Action>,
     /// The actions that run after the checks in every case, even after a failure.
+    #[kept]
     pub cleanup: Vec<Action>,
     /// What the task demands in addition to its actions' results; `None` for checks from `proctor.toml` or from
     /// discovery.
     pub criteria: Option<TaskCriteria>,
     /// The settings for debt items; `None` if the defaults of specification 2.0.0 apply.
     pub debt: Option<DebtSettings>,
+    #[kept]
     pub notes: Vec<PlanNote>,
     /// The project's test command that no check runs, such as `"test" of package.json (mocha)`: a run of this plan proves nothing of a
     /// commit. `None` if a check runs it, or the project names none. It is no part of the plan's digest.
     pub tests_not_run: Option<String>,
     /// The order in which steps are carried out, as far as `after` allows. Steps that are missing here come last, in
     /// the order of `steps` (`executionOrder`).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
     /// Whether steps that do not wait for each other run at the same time, as far as the machine's queue allows. This
     /// is part of the plan's digest, so it is true only if the specification or the configuration says so. What proctor

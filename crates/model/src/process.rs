@@ -213,6 +213,7 @@ pub struct Survivor {
     /// The process id, as seen from inside the action.
     pub pid: i32,
     /// The process's argument vector, with invalid UTF-8 replaced.
+    #[kept]
     pub argv: Vec<String>,
     /// How long the process had been running; `None` if its start could not be read.
     #[serde(rename = "ageMs")]

@@ -10,10 +10,9 @@ use crate::Digest;
 
 /// The `[approval]` settings. The settings are part of the plan that is approved. So a person must agree before a
 /// setting is loosened.
-#[wire(Default, schema)]
+#[wire(Default, schema, sparse)]
 pub struct ApprovalTerms {
     /// Globs of the protected files, relative to the project; empty if no file is protected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protect: Vec<String>,
     #[serde(default, skip_serializing_if = "OnProtectedChange::is_show")]
     pub on_protected_change: OnProtectedChange,
@@ -21,7 +20,6 @@ pub struct ApprovalTerms {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_signature: bool,
     /// The keys whose signatures count as an approval, in the order of the `allowed_signers` file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<AllowedSigner>,
 }
 

@@ -30,22 +30,17 @@ pub struct RunConditions {
     /// The files of the tree that a step changed or removed in its copy, and the files it made there that decide how checks work and
     /// that no rule ignores: results are about other content than the tree's. What `writes` names and snapshots of tests count only if
     /// other steps saw the change. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
     /// The files of the tree that a step wrote in its copy and that had the tree's content again when it ended. What the step read in
     /// between is not known. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
     /// The open channels by which checks read files that no digest names: an open world, and what the settings show.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unnamed: Vec<String>,
     /// The files of installed packages that changed while checks ran that could write them: by path, relative to the project's root,
     /// a stamp by which a later run finds out whether somebody wrote the file again. Until then no run has a verdict.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_in_environment: BTreeMap<String, String>,
     /// The toolchains and installed packages that the checks could see. Empty in lines of earlier versions of proctor, which did not
     /// look at them as a whole.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolchains: Vec<ToolchainRecord>,
     /// The names of the inputs by which the tree digest names files beside the project, as `inputs` of `[project]` has them or would
     /// have them; `None` in lines of earlier versions of proctor. What a project's files lead to may depend on what is installed.
@@ -54,7 +49,6 @@ pub struct RunConditions {
     /// later may have been there in another form for a check.
     pub toolchains_looked: Option<Timestamp>,
     /// The programs of checks that were found by another way than the approved ones, in words for people.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<String>,
     /// Which rules were not the approved ones; `None` if all were.
     pub rules_changed: Option<ChangedRules>,
@@ -106,17 +100,15 @@ pub struct ToolchainRecord {
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
 /// caches and outputs are not counted.
-#[wire(Default, schema)]
+#[wire(Default, schema, sparse)]
 pub struct IgnoredFiles {
     /// The number of `paths`, and of those that are not named: too many, or taken out of what other people read.
     pub count: u64,
     /// The files, and the directories of which every file is ignored, relative to the project's root. A directory ends with a
     /// slash. At most [`MOST_IGNORED_NAMED`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The directories of installed packages, and in a run in the project itself also outputs and caches, relative to the
     /// project's root. They are named, and do not count as ignored files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }
 
@@ -174,11 +166,10 @@ impl IgnoredFiles {
 }
 
 /// The event that started a run, and the changed paths that caused it.
-#[wire(open, schema)]
+#[wire(open, schema, sparse)]
 pub struct Trigger {
     pub kind: TriggerKind,
     /// The first changed paths that caused the run, for display: at most [`Trigger::SHOWN_PATHS`] paths.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }
 

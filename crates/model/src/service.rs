@@ -68,7 +68,6 @@ pub struct PortHolder {
     /// The process id; `None` if its file descriptors cannot be read.
     pub pid: Option<i32>,
     /// The argument vector, with invalid UTF-8 replaced; empty if not known.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub argv: Vec<String>,
     /// The user's name, or the number if there is no name.
     pub user: String,

@@ -25,14 +25,13 @@ pub struct DifferingFile {
 }
 
 /// In which files the tree of a run differs from the tree that the task's last run before it tested.
-#[wire(schema)]
+#[wire(schema, sparse)]
 pub struct TreeDifference {
     /// The earlier run.
     pub since: RunId,
     /// How many files differ.
     pub count: u64,
     /// The first 200 of them, by their paths.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub files: Vec<DifferingFile>,
 }
 

@@ -7,7 +7,8 @@
 //! * `schema`: a JSON Schema is made of it for tests and for the feature `testing`; `test_schema`: only for its own crate's tests.
 //! * `written`: it is never read; `read`: it is never written.
 //! * `open`: a struct that passes over keys it does not know; `closed`: an enum whose variants do not.
-//! * `sparse`: a field of the type `Option` that is `None` has no key at all. Without it, its key is there with null.
+//! * `sparse`: a field of the type `Option`, `Vec` or `BTreeMap` with nothing in it has no key at all, and may be missing when it is
+//!   read. `#[kept]` before a field says that its key is always there, as are all keys of a type without this word.
 //! * `inexact`: it has floating-point numbers, so it is not `Eq`.
 //! * `screaming`, `upper`, `lower`, `kebab`: its names are `LIKE_THIS`, `LIKETHIS`, `likethis`, `like-this`.
 //!
@@ -43,13 +44,17 @@ pub fn wire(words: TokenStream, item: TokenStream) -> TokenStream {
     }
     let closed = if has("closed") || (is_struct && !has("open")) { ", deny_unknown_fields" } else { "" };
     let mut out = tokens(&format!("#[derive({})] {schema} #[serde(rename_all = {form:?}{closed})]", derived.join(", ")));
-    out.extend(if is_struct && has("sparse") { item.into_iter().map(without_empty_keys).collect() } else { item });
+    out.extend(if is_struct && has("sparse") {
+        item.into_iter().map(|token| without_empty_keys(token, has("written"))).collect()
+    } else {
+        item
+    });
     out
 }
 
-/// Returns the fields of a struct, each of the type `Option` with the attribute that leaves its key out if it is `None`. Anything but
-/// the struct's braces is returned as it is.
-fn without_empty_keys(token: TokenTree) -> TokenTree {
+/// Returns the fields of a struct, each that may be empty with the attribute that leaves its key out then. Anything but the struct's
+/// braces is returned as it is.
+fn without_empty_keys(token: TokenTree, is_written_only: bool) -> TokenTree {
     let TokenTree::Group(fields) = &token else { return token };
     if fields.delimiter() != Delimiter::Brace {
         return token;
@@ -65,18 +70,32 @@ fn without_empty_keys(token: TokenTree) -> TokenTree {
         let ends = depth == 0 && part.to_string() == ",";
         field.push(part);
         if ends {
-            out.extend(with_rule(std::mem::take(&mut field)));
+            out.extend(with_rule(std::mem::take(&mut field), is_written_only));
         }
     }
-    out.extend(with_rule(field));
+    out.extend(with_rule(field, is_written_only));
     let mut group = Group::new(Delimiter::Brace, out);
     group.set_span(fields.span());
     TokenTree::Group(group)
 }
 
-fn with_rule(field: Vec<TokenTree>) -> TokenStream {
-    let is_option = field.windows(2).any(|pair| pair[0].to_string() == ":" && pair[1].to_string() == "Option");
-    let mut out = if is_option { tokens("#[serde(skip_serializing_if = \"Option::is_none\")]") } else { TokenStream::new() };
+fn with_rule(mut field: Vec<TokenTree>, is_written_only: bool) -> TokenStream {
+    let kept = field.windows(2).position(|pair| pair[0].to_string() == "#" && pair[1].to_string() == "[kept]");
+    if let Some(at) = kept {
+        field.drain(at..at + 2);
+        return field.into_iter().collect();
+    }
+    // The first colon stands between the field's name and its type.
+    let colon = field.iter().position(|part| part.to_string() == ":");
+    let rule = match colon.and_then(|at| field.get(at + 1)).map(ToString::to_string).as_deref() {
+        Some("Option") => "#[serde(skip_serializing_if = \"Option::is_none\")]".to_owned(),
+        Some(list @ ("Vec" | "BTreeMap")) => {
+            let default = if is_written_only { "" } else { ", default" };
+            format!("#[serde(skip_serializing_if = \"{list}::is_empty\"{default})]")
+        }
+        Some(_) | None => String::new(),
+    };
+    let mut out = tokens(&rule);
     out.extend(field);
     out
 }

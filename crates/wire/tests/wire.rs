@@ -9,6 +9,9 @@ struct Sparse {
     /// A comma and brackets within a type do not end a field.
     second_key: Option<BTreeMap<String, Vec<Option<u8>>>>,
     third_key: u8,
+    fourth_key: Vec<u8>,
+    #[kept]
+    fifth_key: Option<u8>,
 }
 
 #[wire(Default, open, inexact)]
@@ -28,10 +31,10 @@ struct Written<'t> {
 
 #[test]
 fn an_empty_key_is_left_out_only_where_the_type_says_so() {
-    let sparse = Sparse { first_key: None, second_key: None, third_key: 3 };
-    assert_eq!(serde_json::to_string(&sparse).unwrap(), r#"{"thirdKey":3}"#);
+    let sparse = Sparse { first_key: None, second_key: None, third_key: 3, fourth_key: Vec::new(), fifth_key: None };
+    assert_eq!(serde_json::to_string(&sparse).unwrap(), r#"{"thirdKey":3,"fifthKey":null}"#);
     assert_eq!(serde_json::from_str::<Sparse>(r#"{"thirdKey":3}"#).unwrap(), sparse);
-    let full = r#"{"firstKey":1,"secondKey":{"a":[null]},"thirdKey":3}"#;
+    let full = r#"{"firstKey":1,"secondKey":{"a":[null]},"thirdKey":3,"fourthKey":[4],"fifthKey":5}"#;
     assert_eq!(serde_json::to_string(&serde_json::from_str::<Sparse>(full).unwrap()).unwrap(), full);
     assert_eq!(serde_json::to_string(&Open::default()).unwrap(), r#"{"firstKey":null}"#);
 }

@@ -31,6 +31,7 @@ pub struct WorkflowState {
     pub raised_limits: WorkflowLimits,
     pub counters: WorkflowCounters,
     /// The names and digests of the trail's files, in the order in which they were first written.
+    #[kept]
     pub trail: Vec<TrailEntry>,
     pub node: WorkflowNode,
 }

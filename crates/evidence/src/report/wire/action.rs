@@ -65,7 +65,7 @@ impl SkipReason {
 }
 
 /// The report's entry of one action: what it was, how it ended and what follows from that.
-#[wire(inexact, schema)]
+#[wire(inexact, schema, sparse)]
 pub struct ActionResultV2 {
     /// The action's id, for example `STEP.3`.
     pub action_id: ActionId,
@@ -79,12 +79,11 @@ pub struct ActionResultV2 {
     /// Whether the action was carried out, skipped, invalid or reused (added to the original format, C62).
     pub disposition: DispositionV2,
     /// Why the action was skipped; absent if the action was not skipped (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_reason: Option<SkipReason>,
     /// The result type; null exactly if the action was skipped.
+    #[kept]
     pub status: Option<ResultType>,
     /// Whether the result makes the verdict FAILED (added to the original format); absent if the action was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<bool>,
     /// What the action is for, as the configuration describes it for people.
     pub description: String,
@@ -92,49 +91,35 @@ pub struct ActionResultV2 {
     pub command: String,
     /// The directory in which the command ran, relative to the project (added to the original format); absent if it is the
     /// project's root.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub directory: Option<String>,
     /// The duration in the run that carried out the action; absent if it was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
     /// The log, as a file name in the report's directory. The name stays valid when the directory is moved or linked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// All files of the action, as file names in the report's directory (added to the original format). Their hashes
     /// are in the report's `evidenceFiles`.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
     /// The earlier run whose result is used; this entry then shows the earlier run's findings. Absent if the action was
     /// not reused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedV2>,
     /// The number of attempts, if there were several. The last attempt's result counts (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// True if the action succeeded only after a failed attempt, so its success is unreliable (added to the original
     /// format).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub flaky: Option<bool>,
     /// The attempts before the last one (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub earlier_attempts: Vec<AttemptV2>,
     /// What the action did and found; absent if it was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionOutcomeV2>,
     /// The category code of the result and its reason; absent if the action was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub classification: Option<Classification>,
     /// The failed prerequisite that should have answered the action's request (added to the original format, C09).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub root_cause: Option<ActionId>,
     /// What did not run because the action failed or its specification is wrong; absent if everything could run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub impact: Option<ImpactV2>,
     /// Whether the result becomes a debt item; absent if the action was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub debt_generation: Option<DebtGeneration>,
     /// What an agent should do about the result; absent if the action was skipped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_action: Option<AgentAction>,
 }
 
@@ -149,7 +134,6 @@ pub struct ReusedV2 {
     /// The action's log, as a file name in the earlier run's directory.
     pub evidence: Option<String>,
     /// All files of the action in the earlier run's directory. Their hashes are in `reused` of the report.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
 }
 
@@ -221,10 +205,8 @@ pub struct ActionOutcomeV2 {
     /// The result of the control, the tests that must fail, if the check has one (added to the original format).
     pub control: Option<ControlObservation>,
     /// Warnings about the action that do not change its result but must be shown.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
     /// The processes that the action left behind, which were killed (E14).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
     /// True if a process still held a pipe when reading ended. Any later output is in no file.
     pub pipes_left_open: Option<bool>,

@@ -26,7 +26,6 @@ pub struct TreeV2 {
     /// The tree's digest after the last process had ended; absent if the tree was not read again.
     pub after: Option<TreeDigest>,
     /// The first 200 paths that changed during the run.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
     /// How many paths changed during the run; absent if the tree was not read again.
     pub moved_count: Option<u64>,
@@ -35,7 +34,6 @@ pub struct TreeV2 {
     /// In which files the tree differs from the one that the task's last run tested; absent if proctor does not know that tree any more.
     pub since_last_run: Option<TreeDifference>,
     /// Entries of the tree that could not be digested.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
     /// Whether the checks ran on a snapshot of the tree; absent if nothing was run, and in reports of versions without snapshots.
     pub snapshot: Option<SnapshotV2>,
@@ -54,7 +52,6 @@ pub struct SnapshotV2 {
     pub caches: Option<CachesV2>,
     /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. Entries that were not copied
     /// to the project were dropped after the run.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
     /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.
     pub written_count: Option<u64>,
@@ -62,7 +59,6 @@ pub struct SnapshotV2 {
     /// was carried out has a `writes`.
     pub kept_count: Option<u64>,
     /// Patterns for `writes` that would keep the files that no `writes` names; at most 5.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub writes_to_keep: Vec<String>,
 }
 
@@ -107,14 +103,14 @@ pub struct IsolationV2 {
     /// How processes that an action left behind were ended.
     pub killed_by: Option<KilledBy>,
     /// The processes that were still running when the main process of their action had ended (E14).
+    #[kept]
     pub survivors: Vec<SurvivorV2>,
     /// Why stronger isolation levels were not available.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub obstacles: Vec<String>,
     /// The limits that `[sandbox]` asks for and that were not enforced for at least one action.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unenforced_limits: Vec<UnenforcedLimitV2>,
     /// The ways by which a command could reach outside of the run.
+    #[kept]
     pub open_channels: Vec<String>,
 }
 
@@ -142,6 +138,7 @@ pub struct SurvivorV2 {
     /// The process id, as seen from inside the action.
     pub pid: i32,
     /// The argument vector, with invalid UTF-8 replaced.
+    #[kept]
     pub argv: Vec<String>,
     /// How long the process had been running; absent if that could not be read.
     pub age_ms: Option<DurationMs>,
@@ -226,6 +223,7 @@ pub struct ReusedVerdictV2 {
     /// The isolation level of the earlier run; absent if it is not recorded.
     pub isolation_level: Option<IsolationLevel>,
     /// The check's files in the earlier run's directory. Their hashes were checked when the result was reused.
+    #[kept]
     pub evidence_files: Vec<EvidenceFile>,
 }
 

@@ -25,29 +25,24 @@ pub struct ValidationCriteriaV2 {
 }
 
 /// Whether the task may be marked as done (J5).
-#[wire(inexact, schema)]
+#[wire(inexact, schema, sparse)]
 pub struct CompletionV2 {
     /// Whether every check must pass; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all_steps_must_pass: Option<bool>,
     /// The smallest share of checks that must pass, in per cent; absent if all must pass or no share is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_pass_rate: Option<f64>,
     /// The share of SUCCESS among all checks of the plan, in per cent, rounded half up to one decimal; null without
     /// checks (C63).
+    #[kept]
     pub actual_pass_rate: Option<f64>,
     /// The evidence that the task requires; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub required_evidence: Option<RequiredEvidenceV2>,
     /// Whether only proctor may set the task's status; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status_lock: Option<bool>,
     pub completion_status: CompletionStatus,
     /// The task's status: COMPLETE, PARTIAL or FAILED (added to the original format); absent if the run has no verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status: Option<TaskStatus>,
     /// Why the task's status is PARTIAL (added to the original format); absent for any other status.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_reason: Option<PartialReason>,
     pub reason: String,
 }
@@ -77,10 +72,8 @@ pub struct SuccessConditionV2 {
     /// The value of the condition's reference; absent if there are several references or the value is unknown.
     pub actual_value: Option<ConditionValue>,
     /// The value of each reference, if the condition has several (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
     /// The references in the condition whose values are not known (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     pub reason: Option<String>,
 }
@@ -108,10 +101,8 @@ pub struct FailureConditionV2 {
     /// The value of the condition's reference; absent if there are several references or the value is unknown.
     pub actual_value: Option<ConditionValue>,
     /// The value of each reference, if the condition has several (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
     /// The references in the condition whose values are not known (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     pub reason: Option<String>,
 }

@@ -60,6 +60,7 @@ pub struct ActionRecordV1 {
     /// The command as the user wrote it.
     pub command: String,
     /// The program and its arguments, exactly as they were given to the kernel.
+    #[kept]
     pub argv: Vec<String>,
     /// Whether the command runs in a shell, as the user asked.
     pub shell: bool,
@@ -74,7 +75,6 @@ pub struct ActionRecordV1 {
     /// The resources that the command used; absent if it never started.
     pub usage: Option<Usage>,
     /// The processes that the command left behind, which were killed (E14).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
     /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
@@ -92,7 +92,7 @@ pub struct ProgramV1 {
 }
 
 /// When and how a command ended.
-#[wire]
+#[wire(sparse)]
 pub struct ExecutionV1 {
     /// The time when the command was started.
     pub start_time: Timestamp,
@@ -100,23 +100,21 @@ pub struct ExecutionV1 {
     pub end_time: Timestamp,
     pub duration: DurationMs,
     /// The exit code of a process that exited by itself; otherwise null.
+    #[kept]
     pub exit_code: Option<i32>,
     /// The signal that ended the process, or the last signal that proctor sent before the process exited; otherwise
     /// null.
+    #[kept]
     pub signal: Option<String>,
     /// Whether proctor stopped the process.
     pub killed: bool,
     /// The exit code of a process that proctor was stopping. It is recorded but never decides the result (E10).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code_after_stop: Option<i32>,
     /// The last signal that proctor sent to stop the process.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<String>,
     /// The limit that the command exceeded, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
     /// Why the command could not be started, or why its end is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
 }
 
@@ -152,8 +150,10 @@ pub struct OutputV1 {
 #[wire(sparse)]
 pub struct EnvironmentRecordV1 {
     /// The names of all variables, sorted.
+    #[kept]
     pub names: Vec<String>,
     /// The values of the variables that may be shown, by name.
+    #[kept]
     pub values: BTreeMap<String, String>,
     /// SHA-256 over `name=value` and a NUL byte for each variable whose value is not shown, sorted; absent if all
     /// values are shown.
@@ -172,7 +172,7 @@ pub struct RecordAuthenticityV1 {
 }
 
 /// `STEP.4-test-results.json`: all tests of an action ("test results evidence" in the design document seed 004).
-#[wire(inexact)]
+#[wire(inexact, sparse)]
 pub struct TestResultsRecordV1 {
     /// Always `proctor-test-results-v1`.
     pub schema: String,
@@ -183,15 +183,14 @@ pub struct TestResultsRecordV1 {
     /// The tool that ran the tests, for example `pytest`.
     pub test_framework: String,
     /// The file of the tests, if the tool's report names a file and it is the same for all tests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     /// When and how the action ended.
     pub execution: ExecutionV1,
     pub results: TestRunV1,
     /// The test coverage; null if it was not measured.
+    #[kept]
     pub coverage: Option<Coverage>,
     /// How the test report was requested (E5).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
     /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
@@ -214,6 +213,7 @@ pub struct TestRunV1 {
 #[wire(sparse)]
 pub struct TestRecordV1 {
     /// What encloses the test: module and class, or the `describe` blocks.
+    #[kept]
     pub ancestor_titles: Vec<String>,
     /// The full name of the test as the tool writes it for people, or its name in the tool's report if the other name is not
     /// known.
@@ -232,7 +232,6 @@ pub struct TestRecordV1 {
     /// The test's duration in microseconds, where the tool tells more than milliseconds (added to the original format).
     pub duration_us: Option<u64>,
     /// The messages of the test's failure, or why it was skipped; empty if the test passed.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
     /// The place where the test failed, if it is known.
     pub location: Option<TestLocationV1>,

@@ -30,7 +30,6 @@ pub struct ExecutionReportV2 {
     /// The task that the run was for, and the plan that checks it.
     pub test_specification: TestSpecificationV2,
     /// All errors in the task's specification. A run with such errors runs nothing (added to the original format, C78).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub specification_errors: Vec<SpecificationErrorV2>,
     /// What started the run; absent if the run died and its start record is damaged.
     pub trigger: Option<Trigger>,
@@ -56,11 +55,9 @@ pub struct ExecutionReportV2 {
     /// The environment of the commands; absent if the run's process died before this was recorded.
     pub environment: Option<EnvironmentV2>,
     /// Configuration files that changed since the last sealed run of the task (S7).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub configuration_changed: Vec<ConfigurationChangeV2>,
     /// Which rules of the run nobody had approved when it began, such as `pytest: command, timeout`: the run proves nothing until a
     /// person approves them (S7).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub rules_changed: Vec<String>,
     /// The project's own test command that no check of the plan runs, such as `"test" of package.json (mocha)`: the verdict holds for
     /// what was run, and the run proves no commit. Absent if a check runs it.
@@ -74,22 +71,18 @@ pub struct ExecutionReportV2 {
     /// The first limit that ended an action of the run, if any did (C15).
     pub limit: Option<LimitKind>,
     /// The actions that waited for actions of other runs, in the order of the plan.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub contended: Vec<ContentionV2>,
     /// The checks whose results are reused from earlier runs with the same inputs, in the order of `stepExecution`.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reused: Vec<ReusedVerdictV2>,
     /// Why file events may have been missed before the run. After such a loss the whole tree is compared.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
     /// Changes by hand inside the task list's marked blocks since the project's last sealed run. proctor has reverted them.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub violations: Vec<ViolationRecord>,
     /// Remarks about the plan or the run for people.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<PlanNote>,
     /// The evidence files of the run by name, with their hashes. The manifest, the ledger and the report itself are
     /// never listed.
+    #[kept]
     pub evidence_files: Vec<EvidenceFile>,
     /// Which run and program the report comes from, and its hash.
     pub authenticity: AuthenticityV2,
@@ -272,6 +265,7 @@ pub struct PrerequisiteExecutionV2 {
     /// Whether each prerequisite succeeded, or was unchanged since it last succeeded; absent if the run died.
     pub all_met: Option<bool>,
     /// One entry for each prerequisite, in the order of the plan.
+    #[kept]
     pub results: Vec<ActionResultV2>,
 }
 
@@ -288,6 +282,7 @@ pub struct CleanupExecutionV2 {
     /// Whether any cleanup action was carried out; absent if the run died.
     pub executed: Option<bool>,
     /// One entry for each cleanup action, in the order of the plan.
+    #[kept]
     pub results: Vec<ActionResultV2>,
 }
 

@@ -10,6 +10,7 @@ pub struct TestsModifiedV2 {
     /// Whether any protected file differs from the approved one.
     pub modified: bool,
     /// The globs of the protected files.
+    #[kept]
     pub protect: Vec<String>,
     /// The digest of the protected files as they were approved: SHA-256 of the lines `<digest>  <path>`, sorted by
     /// path.
@@ -19,7 +20,6 @@ pub struct TestsModifiedV2 {
     /// The number of protected files in the tested tree.
     pub files: u64,
     /// The first 200 files that differ, sorted by path.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<ProtectedChange>,
     /// How many protected files differ, including those that `changes` does not list.
     pub changed_count: u64,
