@@ -69,7 +69,8 @@ fn fold(text: &str, columns: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let indent = " ".repeat((margin + 2).min(columns / 2));
-    let (mut folded, mut used, mut chunk, mut is_quoted) = (" ".repeat(margin), margin, String::new(), false);
+    let (mut folded, mut used, mut chunk) = (" ".repeat(margin), margin, String::new());
+    let (mut is_quoted, mut is_begun) = (false, true);
     for piece in text[margin..].split_inclusive(' ') {
         chunk.push_str(piece);
         is_quoted ^= piece.matches('`').count() % 2 == 1;
@@ -80,10 +81,11 @@ fn fold(text: &str, columns: usize) -> Cow<'_, str> {
         if used + word > columns && used > indent.len() {
             folded.truncate(folded.trim_end().len());
             folded = folded + "\n" + &indent;
-            used = indent.len();
+            (used, is_begun) = (indent.len(), false);
         }
         // The rest of a gap between columns of a table is not the beginning of a line.
-        if word > 0 || used > indent.len() {
+        is_begun |= word > 0;
+        if is_begun {
             folded.push_str(&chunk);
             used += columns_of(&chunk);
         }
@@ -332,6 +334,8 @@ mod tests {
             "  ✓ pytest  reused from run 12  \x1b[2mon tree\n    5a3f0c21…\x1b[0m:\n    `proctor show 12 --log STEP.1` has it";
         assert_eq!(fold(line, 42), parted);
         assert_eq!(fold("a                                             b", 40), "a\n  b");
+        let listed = "   3  FAILED       tree 132560bc…  failed: unit  02:56, 12 s ago";
+        assert_eq!(fold(listed, 50), "   3  FAILED       tree 132560bc…  failed: unit\n     02:56, 12 s ago");
         for whole in ["x".repeat(90), format!("       │ {}", "word ".repeat(20)), format!("`{}`", "a ".repeat(50))] {
             assert_eq!(fold(&whole, 60), whole);
         }
