@@ -1,4 +1,4 @@
-//! `proctor daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
+//! `proctor service daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
 //! and started again.
 
 mod approvals;
