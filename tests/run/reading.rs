@@ -55,7 +55,7 @@ fn a_run_is_shown_as_it_was() {
     insta::assert_snapshot!(project.proctor(["show"]).success().snapshot(), @"
     exit status: 0
     --- stdout
-    run 3 · <age> · <run>
+    run 2 · <age> · <run>
     proctor 0.1.0 · project · tree <digest>
       - packages             unchanged
       ✓ a                    done <time>
