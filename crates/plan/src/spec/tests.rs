@@ -429,6 +429,14 @@ fn a_configuration_without_checks_is_no_plan_by_itself() {
 }
 
 #[test]
+fn a_project_of_python_without_tests_is_told_where_tests_are_found() {
+    assert_snapshot!(refused("", &FakeFiles::of(&[("requirements.txt", "requests\n"), ("app.py", "")])), @r#"
+    proctor.toml: check: the project has no checks, and none were found in its files
+      `requirements.txt` is there, but no tests: in `tests/test_*.py` they are found by themselves; for another command, write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+    "#);
+}
+
+#[test]
 fn a_command_of_the_command_line_is_a_plan_of_one_step() {
     let argv = ["npx", "eslint", ".", "--max-warnings", "3"].map(str::to_owned);
     let plan = plan_command(&argv, &Configuration::default(), &quotes(), "quotes").expect("a plan");
