@@ -158,6 +158,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         checks: go_test::runs_tests,
         no_work: go_test::NO_WORK,
+        shards: Some(&go_test::SHARDING),
         ask: go_test::ask,
         is_asked_by_argument_only: true,
         find: Some(go_test::find),

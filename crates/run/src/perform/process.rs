@@ -130,18 +130,19 @@ impl Performer<'_, '_> {
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let mut seen = with_command_environment(action, &environment);
-        let mut list_path = None;
+        let (mut list_path, mut wrapper) = (None, Vec::new());
         if let Some(part) = part {
             let prepared = tools::prepare_shard(&seen, part.shard, output.path(), part.times);
             environment.add_for_the_tool(&prepared.environment);
             prepared.files.iter().try_for_each(|(name, content)| output.put(name, content.as_bytes()))?;
             seen = with_command_environment(action, &environment);
             seen.command.argv = prepared.argv;
-            list_path = prepared.list;
+            (list_path, wrapper) = (prepared.list, prepared.wrapper);
         }
         let preparation = tools::prepare(&seen, output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { mut argv, mut report, coverage, files, needs_snapshot, .. } = preparation;
+        argv.splice(0..0, wrapper);
         for (name, content) in files {
             output.put(name, content.as_bytes())?;
         }
@@ -171,7 +172,8 @@ impl Performer<'_, '_> {
         let limits = limits_of(action, time_budget.timeout);
         let places = OutputPlaces { names: &names, output: &output };
         let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
-        if let Ok(log) = launch.log.try_clone() {
+        // How far the tests are, one shard cannot say.
+        if let Some(log) = launch.log.try_clone().ok().filter(|_| part.is_none()) {
             (self.show)(Progress::ProcessPrepared { action_id: action.id.clone(), log: Arc::new(log) });
         }
         if let Some(failure) = not_ready {

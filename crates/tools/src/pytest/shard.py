@@ -55,7 +55,7 @@ def divide(tests, times, parts):
         part = loads.index(min(loads))
         loads[part] -= weighs
         placed.update((test, part + 1) for test in units[unit])
-    return placed
+    return {test: placed[test] for test in tests}
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)

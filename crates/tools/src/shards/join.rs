@@ -77,14 +77,20 @@ pub fn join_shards(tool: Tool, shards: &[ShardOutcome]) -> (Interpretation, usiz
 /// Returns the result of the shard that came to none, with what the others say.
 fn without_result(shards: &[ShardOutcome], standings: &[Standing], decides: usize) -> Interpretation {
     let decisive = &shards[decides].interpretation;
-    let is_same =
-        |one: &ShardOutcome| (one.interpretation.category, &one.interpretation.reason) == (decisive.category, &decisive.reason);
-    if shards.iter().all(is_same) {
+    // A tool may name its part: `2/4`.
+    let words = |place: usize| {
+        let (number, of) = (place + 1, shards.len());
+        shards[place].interpretation.reason.replace(&format!("{number}/{of}"), "")
+    };
+    let is_same = |place: usize| shards[place].interpretation.category == decisive.category && words(place) == words(decides);
+    if (0..shards.len()).all(is_same) {
         return decisive.clone();
     }
-    let others = shards.iter().zip(standings).enumerate().filter(|(place, (one, standing))| {
-        *place != decides && !is_same(one) && !matches!(standing, Standing::Passed | Standing::NothingRan)
-    });
+    let others = shards
+        .iter()
+        .zip(standings)
+        .enumerate()
+        .filter(|(place, (_, standing))| !is_same(*place) && !matches!(standing, Standing::Passed | Standing::NothingRan));
     let told = others.map(|(place, (one, _))| format!("{}: {}", named(place, shards), one.interpretation.reason));
     let mut joined = decisive.clone();
     joined.warnings.extend(told);
@@ -98,7 +104,9 @@ fn named(place: usize, shards: &[ShardOutcome]) -> String {
 
 /// Returns the sum of all shards.
 fn joined(tool: Tool, shards: &[ShardOutcome]) -> Interpretation {
-    let lists: Vec<Option<CollectedTests>> = shards.iter().map(|shard| read_list(&shard.list).ok().flatten()).collect();
+    let lists_tests = row_of(tool).shards.is_some_and(|sharding| sharding.lists_tests);
+    let lists: Vec<Option<CollectedTests>> =
+        shards.iter().map(|shard| read_list(&shard.list).ok().flatten().filter(|_| lists_tests)).collect();
     let mut sum = shards.iter().map(|shard| shard.interpretation.clone()).reduce(added).expect("a check has at least one shard");
     let mut seen = BTreeSet::new();
     sum.cases.retain(|case| seen.insert((case.test_file.clone(), case.full_name.clone())));
@@ -131,7 +139,7 @@ fn joined(tool: Tool, shards: &[ShardOutcome]) -> Interpretation {
             sum.reason.push_str(&format!(", {} xfailed", results.further.expected_failures));
         }
         sum.reason.push_str(&format!(", in {} shards", shards.len()));
-    } else if total + counts.skipped > 0 {
+    } else if shards.iter().any(|shard| shard.interpretation.category == CategoryCode::NoTestsExecuted) && counts.skipped > 0 {
         sum.category = CategoryCode::NoTestsExecuted;
         sum.reason =
             format!("No test passed: {} skipped or failed as expected; a run that proves nothing is no success", counts.skipped);
@@ -158,12 +166,25 @@ fn added(mut sum: Interpretation, one: Interpretation) -> Interpretation {
     };
     sum.cases.extend(one.cases);
     sum.control = sum.control.or(one.control);
-    for warning in one.warnings {
-        if !sum.warnings.contains(&warning) {
-            sum.warnings.push(warning);
-        }
-    }
+    one.warnings.into_iter().for_each(|warning| add_warning(&mut sum.warnings, warning));
     sum
+}
+
+/// Adds a warning, unless it is there. Of those that begin with a number, such as `3 warnings`, the numbers are added.
+fn add_warning(warnings: &mut Vec<String>, warning: String) {
+    let counted = |text: &str| {
+        let (number, rest) = text.split_once(' ')?;
+        Some((number.parse::<u64>().ok()?, rest.to_owned()))
+    };
+    if let Some((more, rest)) = counted(&warning) {
+        let same = warnings.iter_mut().find_map(|before| Some((counted(before).filter(|(_, words)| *words == rest)?.0, before)));
+        match same {
+            Some((number, before)) => *before = format!("{} {rest}", number + more),
+            None => warnings.push(warning),
+        }
+    } else if !warnings.contains(&warning) {
+        warnings.push(warning);
+    }
 }
 
 fn further(before: FurtherTestCounts, now: FurtherTestCounts) -> FurtherTestCounts {
@@ -197,7 +218,7 @@ fn flaw(tool: Tool, shards: &[ShardOutcome]) -> Option<String> {
             Err(why) => return incomplete(place, format!("wrote a list of tests that cannot be read ({why})")),
         };
         let (own, reported) = (list.distinct(), reported(shard));
-        if reported < own {
+        if sharding.lists_tests && reported < own {
             return incomplete(place, format!("was to run {own} test(s), and its report has {reported}"));
         }
         for test in list.own.iter().filter_map(|position| list.tests.get(*position)) {

@@ -25,12 +25,14 @@ pub(crate) struct Sharding {
     pub(crate) prepare: fn(&ShardTask<'_>, &mut ShardPreparation),
     /// The file in which each part lists all tests and those of its own, in the output directory; `None` if the tool lists none.
     pub(crate) list: Option<&'static str>,
+    /// Whether the list has tests, each of which is in the part's report. Otherwise it has packages of tests.
+    pub(crate) lists_tests: bool,
     /// Whether each part counts the tests of the others as skipped.
     pub(crate) counts_others: bool,
 }
 
 pub(crate) const SHARDING_DEFAULTS: Sharding =
-    Sharding { option: None, obstacle: |_| None, prepare: |_, _| {}, list: None, counts_others: false };
+    Sharding { option: None, obstacle: |_| None, prepare: |_, _| {}, list: None, lists_tests: true, counts_others: false };
 
 /// A check whose tests are to be divided.
 pub(crate) struct DividedCheck<'a> {
@@ -61,6 +63,8 @@ pub(crate) struct ShardTask<'a> {
 pub struct ShardPreparation {
     /// The command that runs the part. A report is not yet requested in it.
     pub argv: Vec<String>,
+    /// Words that stand before the command, once its report was requested.
+    pub wrapper: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
     /// Files for the output directory: their names and contents.

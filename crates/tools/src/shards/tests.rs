@@ -37,6 +37,9 @@ fn a_command_is_refused_whose_parts_would_not_mean_what_the_whole_means() {
         (Tool::CargoTest, "cargo nextest run", &[], ""),
         (Tool::CargoTest, "cargo nextest run --partition hash:1/2", &[], "--partition"),
         (Tool::CargoTest, "cargo test", &[], "`cargo test` cannot"),
+        (Tool::GoTest, "go test ./...", &[], ""),
+        (Tool::GoTest, "go test -tags=x ./...", &[], "-tags"),
+        (Tool::GoTest, "go test", &[], "not `go test` with packages"),
         (Tool::Eslint, "eslint .", &[], "cannot be divided"),
     ] {
         let said = refusal(tool, command, files);
@@ -48,7 +51,7 @@ fn a_command_is_refused_whose_parts_would_not_mean_what_the_whole_means() {
     };
     assert!(shard_obstacle(&covered, &FakeFiles::default()).is_some_and(|obstacle| obstacle.message.contains("threshold")));
     let unable = shard_obstacle(&action(Tool::Mypy, "mypy ."), &FakeFiles::default()).expect("mypy has no tests");
-    assert_eq!(unable.hint, "remove it; it is for pytest, jest, vitest, cargo-test, playwright");
+    assert_eq!(unable.hint, "remove it; it is for pytest, jest, vitest, cargo-test, go-test, playwright");
 }
 
 #[test]
@@ -66,6 +69,8 @@ fn each_part_is_asked_by_the_tools_own_words() {
         assert_eq!(prepared.argv.join(" "), expected);
         assert_eq!(prepared.list.is_some(), tool == Tool::Pytest);
     }
+    let prepared = prepare_shard(&action(Tool::GoTest, "go test ./..."), shard, Path::new("/out"), &[]);
+    assert_eq!(prepared.wrapper.join(" "), "/bin/sh /out/proctor-shard.sh 2 4");
     let times = [("a.py::x".to_owned(), 7)];
     let prepared = prepare_shard(&action(Tool::Pytest, "pytest"), shard, Path::new("/out"), &times);
     assert_eq!(prepared.environment, [("PYTHONPATH".to_owned(), "/out".to_owned())]);
@@ -92,20 +97,17 @@ fn divided(calls: &[&str]) -> Vec<String> {
 
 #[test]
 fn tests_of_pytest_are_divided_longest_first_and_small_files_stay_whole() {
-    let expected = [
+    let calls = [
         // One large file is divided evenly: 40 tests among 4 parts.
-        ("dict.fromkeys(f'a.py::t{i:02}' for i in range(40)), {}, 4", None),
+        "dict.fromkeys(f'a.py::t{i:02}' for i in range(40)), {}, 4",
         // The longest is alone, the others share the other part.
-        ("dict.fromkeys(['a.py::a', 'a.py::b', 'a.py::c']), {'a.py::a': 9, 'a.py::b': 4, 'a.py::c': 4}, 2", Some(3)),
+        "dict.fromkeys(['a.py::a', 'a.py::b', 'a.py::c']), {'a.py::a': 9, 'a.py::b': 4, 'a.py::c': 4}, 2",
         // Small files stay whole beside a large one; what nobody has timed counts as usual.
-        ("dict.fromkeys([*(f'{f}.py::{t}' for f in 'abcdefgh' for t in 'xy')]), {}, 2", Some(16)),
-        (
-            "{'a.py::a': 'group g', 'b.py::b': 'group g', 'c.py::c': None, 'd.py::d': 'file d.py', 'd.py::e': None}, {}, 2",
-            Some(5),
-        ),
-        ("{}, {}, 3", Some(0)),
+        "dict.fromkeys([*(f'{f}.py::{t}' for f in 'abcdefgh' for t in 'xy')]), {}, 2",
+        "{'a.py::a': 'group g', 'b.py::b': 'group g', 'c.py::c': None, 'd.py::d': 'file d.py', 'd.py::e': None}, {}, 2",
+        "{}, {}, 3",
     ];
-    let parts = divided(&expected.map(|(call, _)| call));
+    let parts = divided(&calls);
     let count = |line: &str, part: &str| line.split(' ').filter(|number| *number == part).count();
     assert_eq!(["1", "2", "3", "4"].map(|part| count(&parts[0], part)), [10; 4]);
     assert_eq!(parts[1], "1 2 2");
@@ -154,6 +156,12 @@ fn results_are_summed_as_if_one_process_had_run_all_tests() {
         (CategoryCode::TestsPassed, 2, 2, 4)
     );
     assert_eq!((all.reason.as_str(), all.shards, all.cases.len()), ("2 passed, 0 failed, 2 skipped, in 2 shards", Some(2), 4));
+    let warned = |warnings: &[&str]| {
+        let mut one = shard(0, &[("x", "")], "x|0");
+        one.interpretation.warnings = warnings.iter().map(|warning| (*warning).to_owned()).collect();
+        one
+    };
+    assert_eq!(joined(&[warned(&["2 warnings", "slow"]), warned(&["slow", "3 warnings"])]).warnings, ["5 warnings", "slow"]);
     let failed = joined(&[shard(0, &[("x", "")], "x y|0"), shard(1, &[("y", FAILED)], "x y|1")]);
     assert_eq!(
         (failed.category, failed.test_results.map(|results| results.failures.len())),
@@ -203,6 +211,13 @@ fn a_shard_without_a_result_decides_and_failures_of_others_are_told() {
     assert_eq!((all.category, decides), (CategoryCode::Signalled, 1));
     assert_eq!(all.reason, "Shard 2 of 3: SIGSEGV ended the command");
     assert!(all.warnings.len() == 1 && all.warnings[0].starts_with("Shard 1 of 3: 1 of 1 tests failed"), "{:?}", all.warnings);
+    // A tool that names its part says the same for each.
+    let of = |part: &str| ShardOutcome {
+        interpretation: Interpretation::plain(CategoryCode::UsageError, format!("too few files for --shard={part}")),
+        list: ToolReport::NotRequested,
+    };
+    let refused = join_shards(Tool::Vitest, &[of("1/2"), of("2/2")]).0;
+    assert_eq!((refused.reason.as_str(), refused.warnings.len()), ("too few files for --shard=1/2", 0));
     // What every shard says is said once.
     let same = joined(&[crashed.clone(), crashed.clone()]);
     assert_eq!((same.reason.as_str(), same.warnings.len()), ("SIGSEGV ended the command", 0));
@@ -214,6 +229,9 @@ fn a_shard_without_a_result_decides_and_failures_of_others_are_told() {
 fn nothing_collected_and_all_left_out_are_no_success() {
     let nothing = joined(&[shard(5, &[], "|"), shard(5, &[], "|")]);
     assert_eq!(nothing.category, CategoryCode::NoTestsCollected);
+    // A module that skips itself is no test.
+    let module = joined(&[shard(5, &[("m", SKIPPED)], "|"), shard(5, &[("m", SKIPPED)], "|")]);
+    assert_eq!((module.category, module.test_results.map(|results| results.total)), (CategoryCode::NoTestsCollected, Some(1)));
     let skipped = joined(&[shard(0, &[("x", SKIPPED)], "x y|0"), shard(0, &[("y", SKIPPED)], "x y|1")]);
     assert_eq!(skipped.category, CategoryCode::NoTestsExecuted);
     assert!(skipped.reason.starts_with("No test passed: 2 skipped"), "{}", skipped.reason);
