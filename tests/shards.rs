@@ -78,7 +78,7 @@ fn a_check_that_cannot_be_divided_is_refused_with_the_reason() {
     ] {
         let shards = if check.contains("shards") { "" } else { "\nshards = 2" };
         let project = Project::new().toml(&format!("[[check]]\nname = \"tests\"\n{check}{shards}\n"));
-        let output = project.proctor(["run"]).status(2);
+        let output = project.proctor(["run"]).status(4);
         assert!(output.stderr.contains(part), "{}", output.snapshot());
     }
 }

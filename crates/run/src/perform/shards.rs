@@ -25,10 +25,11 @@ use crate::queue::QueueTurn;
 use crate::test_history::last_test_times;
 use proctor_evidence::Slot;
 use proctor_evidence::report::{ActionFiles, ActionResult};
-use proctor_model::{Action, ActionEnd, DurationMs, EndedAction, HomeAccess, PlanNote, Shard, StopReason, StopStage};
+use proctor_model::{
+    Action, ActionEnd, CategoryCode, DurationMs, EndedAction, HomeAccess, Interpretation, PlanNote, Shard, StopReason, StopStage,
+};
 use proctor_project::{Progress, ProjectError};
-use proctor_sandbox::process::clock;
-use proctor_sandbox::process::{LauncherHandle, SuperviseError};
+use proctor_sandbox::process::{LauncherHandle, SuperviseError, clock};
 use proctor_tools::{self as tools, ShardOutcome};
 
 /// How long a shard waits before it asks again for a turn in the queue. Other processes free turns without telling.
@@ -96,14 +97,18 @@ impl Performer<'_, '_> {
         let duration = DurationMs::from(clock::monotonic().since(begun));
         // No process of the check is left, so another action may start while this one is judged.
         drop(slot);
-        let mut read = Vec::with_capacity(over.len());
-        for (place, (prepared, ended)) in over.into_iter().enumerate() {
-            let shard = named(action, Shard { number: place as u32 + 1, of: count });
-            if let Some(prepared) = prepared {
-                read.push(self.read_attempt(&shard, prepared, ended)?);
+        let (mut read, mut unstarted) = (Vec::with_capacity(over.len()), None);
+        for (number, (prepared, ended)) in (1..).zip(over) {
+            match prepared {
+                Some(prepared) => read.push(self.read_attempt(&named(action, Shard { number, of: count }), prepared, ended)?),
+                None => unstarted = Some(ended.end),
             }
         }
-        let joined = self.join(action, read, duration, attempts.number())?;
+        let mut joined = self.join(action, read, duration, attempts.number())?;
+        if let Some(end) = unstarted {
+            let why = "The command was stopped before all of its shards were started".to_owned();
+            (joined.said, joined.ended.end) = (Interpretation::plain(CategoryCode::Stopped, why), end);
+        }
         self.conclude(action, joined, attempts)
     }
 
@@ -235,8 +240,11 @@ impl<'p, 'w, 'c> ShardRun<'p, 'w, 'c> {
         let mut request = prepared.launch.request.clone().expect("whoever has no program is not started");
         request.child.another_follows = self.over.len() + self.open.len() + 1 < self.shards.len();
         let (limits, sinks) = (prepared.launch.limits.clone(), prepared.launch.sinks(action)?);
-        let idle = self.idle.iter().position(|launcher| !launcher.is_lost()).map(|place| self.idle.swap_remove(place));
-        let launcher = match self.performer.take_own_launcher().or(idle) {
+        let mut take_idle = || {
+            let place = self.idle.iter().position(|launcher| !launcher.is_lost())?;
+            Some(self.idle.swap_remove(place))
+        };
+        let launcher = match self.performer.take_own_launcher().or_else(&mut take_idle) {
             Some(launcher) => launcher,
             None => self.performer.start_background_launcher()?,
         };
