@@ -93,6 +93,7 @@ mod run;
 mod schemas;
 mod seed_004;
 mod service;
+mod shards;
 mod share;
 mod signals;
 mod signatures;

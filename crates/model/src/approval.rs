@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::quote::quoted_text;
 use crate::{
     ActionId, ActionPhase, ActionWords, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, NetworkAccess,
-    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
+    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, Shards, TaskId, ToolPolicy, TreeDigest,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -90,6 +90,10 @@ pub struct ActionTerms {
     pub approved_on: Option<TreeDigest>,
     /// The action's phase; `None` for a check. Prerequisites and clean-up work in the project itself.
     pub phase: Option<ActionPhase>,
+    /// Into how many parts the tests are divided; `None` if one process runs them all. A test may pass only because another one ran
+    /// in another process, so a change is told as another word of the command is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Shards>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,

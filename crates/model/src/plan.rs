@@ -8,7 +8,7 @@ use proctor_wire::wire;
 
 use crate::{
     ActionId, ActionKind, ApprovalTerms, ByteSize, CheckStart, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind,
-    NetworkAccess, ReportFile, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    NetworkAccess, ReportFile, Service, Shards, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.
@@ -166,6 +166,9 @@ pub struct Action {
     /// results prove nothing. Set for checks of pytest only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
+    /// Into how many parts the tests are divided, each run by a process of its own; `None` if one process runs them all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Shards>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
@@ -383,6 +386,7 @@ impl Action {
             on_survivors: defaults.on_survivors,
             kind: ActionKind::Command,
             control: false,
+            shards: None,
             in_place: false,
             network: NetworkAccess::Open,
             retry_attempts: 0,

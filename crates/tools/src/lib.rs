@@ -55,6 +55,7 @@ mod reports;
 mod retried;
 mod server_signs;
 mod service;
+mod shards;
 pub mod shell;
 mod signals;
 mod strictness;
@@ -93,6 +94,7 @@ pub use recognise::{CommandForm, Recognition, recognise, recognise_script, remar
 pub use reports::FILE_MARK;
 pub use server_signs::is_asked_behind;
 pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
+pub use shards::{ShardObstacle, ShardOutcome, ShardPreparation, join_shards, prepare_shard, shard_obstacle};
 pub use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 pub use test_bodies::add_test_bodies;
 pub use triggers::proposed_paths;

@@ -6,6 +6,7 @@ use crate::interpret::{Exited, Input, Stopped};
 use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
+use crate::shards::Sharding;
 use crate::strictness::StrictnessReader;
 use crate::{
     asked, cargo_test, compile, counting, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc,
@@ -35,6 +36,8 @@ pub(super) struct ToolRow {
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
     /// The signals that stop the tool, in order. SIGKILL follows after them.
     pub(super) stops: &'static [StopStage],
+    /// How the tests are divided among several processes; `None` if they cannot be.
+    pub(super) shards: Option<&'static Sharding>,
     /// Judges a run that ended by itself.
     pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
     /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the
@@ -71,6 +74,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         no_colour: None,
         ask: |_, _| {},
         stops: &[StopStage::Sigterm],
+        shards: None,
         interpret,
         before_the_stop: |_| None,
         hung: |_| None,
@@ -107,6 +111,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         // tested code.
         stops: &[StopStage::Sigint, StopStage::Sigabrt],
         before_the_stop: pytest::before_the_stop,
+        shards: Some(&pytest::SHARDING),
         hung: pytest::hung,
         find: Some(pytest::find),
         written: pytest::written,
@@ -116,6 +121,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
+        shards: Some(&node_tests::SHARDING_OF_JEST),
         hung: node_tests::hung_in_jest,
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
@@ -126,6 +132,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: node_tests::vitest_tests,
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
+        shards: Some(&node_tests::SHARDING_OF_VITEST),
         hung: node_tests::hung_in_vitest,
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
@@ -143,6 +150,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         checks: cargo_test::runs_tests,
         no_work: cargo_test::NO_WORK,
+        shards: Some(&cargo_test::SHARDING),
         find: Some(cargo_test::find),
         triggers: triggers::RUST_TESTS,
         ..row(Tool::CargoTest, &["cargo", "cargo-nextest"], |exited, _| cargo_test::interpret(exited))
@@ -150,6 +158,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         checks: go_test::runs_tests,
         no_work: go_test::NO_WORK,
+        shards: Some(&go_test::SHARDING),
         ask: go_test::ask,
         is_asked_by_argument_only: true,
         find: Some(go_test::find),
@@ -280,6 +289,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: NoWork { options: &["--help", "-h", "--list"], names_the_tool: false, ..no_work::NONE },
         is_asked_by_argument_only: false,
         find: Some(|files, package, findings| asked::find(Tool::Playwright, files, package, findings)),
+        shards: Some(&asked::SHARDING_OF_PLAYWRIGHT),
         ..asked_row(Tool::Playwright, &["playwright"])
     },
     ToolRow {

@@ -20,6 +20,7 @@ mod rewriting;
 mod rules;
 mod seen;
 mod sessions;
+mod shards;
 mod summary;
 mod tally;
 mod written;
@@ -46,6 +47,7 @@ pub use rewriting::{
 };
 use seen::Seen;
 pub use seen::not_found;
+pub(super) use shards::SHARDING;
 pub(super) use summary::{Sessions, is_end_of_session, sessions};
 use tally::Tally;
 pub(super) use written::written;

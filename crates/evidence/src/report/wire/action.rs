@@ -197,6 +197,9 @@ pub struct ActionOutcomeV2 {
     pub schema_validation: Option<SchemaValidationV2>,
     /// The measured and required test coverage; absent if no coverage was measured.
     pub coverage: Option<Coverage>,
+    /// In how many processes the tests ran, if the check has `shards` (added to the original format).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub shards: Option<u32>,
     /// How the test report was requested (E5): `argument`, `own`, `inherited`.
     pub report_channel: Option<String>,
     /// What the tool looked at and how many, as the tool says it; its count is `null` where the tool does not say it. Absent if
