@@ -302,7 +302,7 @@ fn an_ignored_file_that_a_plain_user_cannot_read_is_a_reason_to_run_in_place_and
         let output = run_as_plain_user(&project);
         fs::set_permissions(&closed, Permissions::from_mode(0o755)).expect("the project is ours");
         if rules.is_empty() {
-            assert!(output.status == 3 && output.stderr.contains(reason), "{path} {}", output.snapshot());
+            assert!(output.status == 3 && output.stdout.contains(reason), "{path} {}", output.snapshot());
             continue;
         }
         let snapshot = output.json()["tree"]["snapshot"].clone();
