@@ -343,7 +343,7 @@ mod tests {
             (
                 "python -m pytest -q tests",
                 &["tests/test_a.py::test_a", "b.py::T::b[1 2]"][..],
-                Some("python -m pytest -q tests/test_a.py::test_a 'b.py::T::b[1 2]'"),
+                Some("python -m pytest tests/test_a.py::test_a 'b.py::T::b[1 2]'"),
             ),
             ("cargo test", &["a::adds", "b::sums"], Some("cargo test -- --exact a::adds b::sums")),
             ("go test ./...", &["shop TestA"], Some("go test -run '^TestA$' shop")),
