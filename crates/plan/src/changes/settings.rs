@@ -72,7 +72,8 @@ pub(super) fn find_changed_settings(file: &ChangedFile<'_>) -> Vec<(ChangeKind, 
 /// Returns the lines that a file of settings in a form that is not read has and had not, and those that it has not any more.
 fn changed_lines(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
-    if !has_word(UNREAD, name) && !(is_configuration(name) && !is_program_of_settings(name)) {
+    let is_compared = has_word(UNREAD, name) || is_configuration(name) && !is_program_of_settings(name);
+    if !is_compared {
         return Vec::new();
     }
     let lines = |text: Option<&'_ str>| -> BTreeSet<String> {
