@@ -103,6 +103,9 @@ pub struct JudgedTest {
     pub seen: String,
 }
 
+/// Why a test cannot run before whose own file is source and new.
+pub(crate) const NEW_SOURCE: &str = "its file is new source";
+
 /// Judges a test by its runs without the change and with it. Of several parameters the strongest word counts, and a failure with the change
 /// counts before everything.
 pub fn judge_test(before: &[SeenRun], after: &[SeenRun]) -> JudgedTest {
@@ -160,6 +163,9 @@ fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTe
             FailureClass::OtherError => judged(ProofWord::Notices, format!("{} before", name_of_error(message))),
         },
         (CaseEnd::Passed, None) => match before {
+            Some(SeenRun::CannotBegin { names_change: true, message }) if message == NEW_SOURCE => {
+                judged(ProofWord::CannotRunBefore, message.clone())
+            }
             Some(SeenRun::CannotBegin { names_change: true, message }) => {
                 judged(ProofWord::CannotRunBefore, format!("{} before", name_of_error(message)))
             }
