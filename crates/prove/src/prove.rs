@@ -123,7 +123,7 @@ impl<'a> Prover<'a> {
             name: test.name,
             is_added: test.is_added,
             word,
-            seen,
+            seen: test.doubt.map_or(seen, str::to_owned),
         });
         Ok(ChangeProof {
             // The tests decide it: see `judged`.

@@ -95,7 +95,14 @@ fn seen_by_name(test: &TouchedTest, run: &EndOnContent, known: &KnownOfChange<'_
     if let Some(failure) = run.failures.iter().find(of_file) {
         return cannot_begin(&format!("{}\n{}", failure.error, failure.stack.as_deref().unwrap_or_default()), known);
     }
-    let is_unbuilt = known.tool.one_test() == Some(OneTest::ExactName) && run.output.contains("could not compile");
+    let is_unbuilt = match known.tool.one_test() {
+        Some(OneTest::ExactName) => run.output.contains("could not compile"),
+        // Before Go 1.24 no event tells it.
+        Some(OneTest::RunPattern) => known.is_narrow && run.output.contains("[build failed]"),
+        Some(OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::FileAndName { .. }) | None => {
+            false
+        }
+    };
     if run.cases.is_empty() && is_unbuilt {
         cannot_begin(&run.output, known)
     } else {
@@ -370,6 +377,8 @@ mod tests {
             seen(Tool::GoTest, "a_test.go", Some(("example.com/shop", "./a_test.go:9:7: undefined: reduced")), ""),
             Some(true)
         );
+        let unbuilt = "# example.com/shop\n./a_test.go:9:7: undefined: reduced\nFAIL example.com/shop [build failed]";
+        assert_eq!(seen(Tool::GoTest, "a_test.go", None, unbuilt), Some(true));
         assert_eq!(seen(Tool::GoTest, "a_test.go", Some(("example.com/shop TestB", "undefined: reduced")), ""), None);
     }
 }

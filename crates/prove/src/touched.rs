@@ -146,7 +146,7 @@ fn add_touched(read: &ReadText<'_>, gone: &mut BTreeMap<String, usize>, touched:
         }
         let of_name = |tests: &[TestInText]| tests.iter().filter(|other| other.name == test.name).count();
         let own_doubt = match (test.name.as_str(), of_name(before).max(of_name(after))) {
-            ("", _) => Some("its name is not in the text, or its text is not all of it"),
+            ("", _) => Some("its name is not in its text"),
             // Of two functions in Python, only the last one is there.
             (_, 2..) if language != Some(TestLanguage::Python) => Some("its file has two tests of this name"),
             (_, _) => None,

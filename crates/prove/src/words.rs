@@ -180,7 +180,7 @@ fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTe
 
 /// Returns the name of an error without its message: `TypeError` for `TypeError: quote() got …`.
 fn name_of_error(message: &str) -> &str {
-    let name = message.split([':', ' ']).next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+    let name = message.split(':').next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
     let is_name = !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_');
     if is_name && name.chars().next().is_some_and(char::is_uppercase) { name } else { "another error" }
 }
@@ -301,6 +301,7 @@ mod tests {
         }
         let seen = judge_test(&[with(OtherError, "TypeError: quote() got …")], &[passed()]).seen;
         assert_eq!(seen, "TypeError before");
+        assert_eq!(name_of_error("Cannot find module './a'"), "another error");
     }
 
     #[test]
