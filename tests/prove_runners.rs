@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::common::{Project, jest_modules, runner_modules, vitest_modules};
 use crate::gate::git;
 use crate::prove::{change, prove, words};
+use crate::test_runners::cargo;
 
 /// Files with their texts, or tests with their words.
 type Pairs<'t> = &'t [(&'t str, &'t str)];
@@ -91,12 +92,8 @@ fn each_test_of_jest_gets_its_word() {
     expect_words(&project, &files, 1, &expected);
     // A script of npm cannot be asked for files.
     let package = format!("{{\"name\": \"shop\", \"scripts\": {{\"test\": \"{command}\"}}}}\n");
-    change(&project, &[("package.json", &package)]);
-    let toml = std::fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
-    project.save("proctor.toml", &toml.replace(&format!("\"{command}\""), "\"npm test\""));
-    git(&project, &["add", "--all"]);
-    git(&project, &["commit", "--quiet", "-m", "another command"]);
-    assert_eq!(words(&prove(&project, &["HEAD~3..HEAD"], 1)), expected);
+    let first = [("package.json", package.as_str()), ("vat.js", BEFORE), ("vat.test.js", &of(NORMAL))];
+    expect_words(&repository("jest", "npm test", Some(&modules), &first), &files, 1, &expected);
 }
 
 #[test]
@@ -165,9 +162,7 @@ fn each_test_of_node_gets_its_word() {
 #[test]
 #[ignore = "wide tier"]
 fn each_test_of_cargo_gets_its_word_also_beside_its_source() {
-    if !is_installed("cargo") {
-        return;
-    }
+    let Some(cargo) = cargo() else { return };
     let tests = |text: &str| format!("\n/// Tests.\n#[cfg(test)]\nmod tests {{\n    use super::*;\n{text}}}\n");
     let before = "pub fn quote(net: u32, kind: &str) -> u32 {\n    assert!(net > 0);\n    let _ = kind;\n    net * 120 / 100\n}\n\npub fn find(_kind: &str) -> Option<u32> {\n    None\n}\n";
     let after = "pub fn quote(net: u32, kind: &str) -> u32 {\n    net * if kind == \"reduced\" { 105 } else { 120 } / 100\n}\n\npub fn find(kind: &str) -> Option<u32> {\n    (kind == \"low\").then_some(5)\n}\n";
@@ -181,7 +176,8 @@ fn each_test_of_cargo_gets_its_word_also_beside_its_source() {
         ("src/lib.rs", &*first),
         ("tests/api.rs", api),
     ];
-    let project = repository("cargo-test", "cargo test --offline", None, &files);
+    let command = format!("{} test --offline", cargo.display());
+    let project = repository("cargo-test", &command, None, &files).with_program(&cargo);
     let added = "    #[test]\n    fn reduced() {\n        assert_eq!(quote(100, \"reduced\"), 105);\n    }\n    #[test]\n    fn worded() {\n        assert!(quote(100, \"reduced\") < 110, \"too large\");\n    }\n    #[test]\n    fn unwraps() {\n        assert_eq!(find(\"low\").unwrap(), 5);\n    }\n    #[test]\n    fn nothing() {\n        assert_eq!(quote(0, \"\"), 0);\n    }\n    #[test]\n    fn same() {\n        assert_eq!(quote(200, \"\"), 240);\n    }\n    #[test]\n    #[should_panic]\n    fn wrong() {\n        quote(100, \"\");\n    }\n    #[test]\n    #[ignore]\n    fn left() {}\n";
     let second = after.to_owned() + &tests(&(normal.to_owned() + added));
     let more = api.to_owned() + "#[test]\nfn reduces() {\n    assert_eq!(shop::quote(100, \"reduced\"), 105);\n}\n";

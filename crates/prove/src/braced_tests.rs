@@ -6,11 +6,28 @@ use crate::touched::{TestInText, TestLanguage};
 /// The calls that define a test, and those that define a group of tests, in JavaScript.
 const TESTS: &[&str] = &["test", "it", "specify", "xit", "fit", "xtest"];
 const GROUPS: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescribe"];
-/// Words behind the dot of such a call, which are called before the call with the title.
-const CALLED_FIRST: &[&str] = &["each", "for", "skipIf", "runIf"];
-/// Words behind the dot of such a call that leave it a call with a title.
-const QUALIFIERS: &[&str] =
-    &["only", "skip", "todo", "concurrent", "sequential", "fails", "failing", "shuffle", "serial", "parallel", "fixme", "fail"];
+/// Words behind the dot of such a word with which it is no test.
+const NO_TESTS: &[&str] = &[
+    "after",
+    "afterAll",
+    "afterEach",
+    "before",
+    "beforeAll",
+    "beforeEach",
+    "configure",
+    "expect",
+    "extend",
+    "info",
+    "mock",
+    "override",
+    "scoped",
+    "setTimeout",
+    "slow",
+    "step",
+    "use",
+];
+/// Words behind the dot that may have a condition in the place of a title, and then are no test.
+const WITH_CONDITION: &[&str] = &["skip", "fixme", "fail", "only", "todo"];
 
 /// Returns the tests of a text; `None` if the text cannot be read. The name of a test in JavaScript has the names of its groups before it,
 /// each with ` > ` behind it. All tests whose names are made when the file runs are one, without a name.
@@ -79,23 +96,34 @@ fn tests_of_script(tokens: &[Token], above: &str, found: &mut Vec<TestInText>) {
     }
 }
 
-/// Returns where the bracket opens before the title of a test or group: in `it("…"`, `it.only("…"`, `it.each([…])("…"`. `None` if the word
-/// at `start` is no such call.
+/// Returns where the bracket opens before the title of a test or group: in `it("…"`, `it.only("…"`, `it.each<Row>([…])("…"`. `None` if the
+/// word at `start` is no such call.
 fn call_with_title(tokens: &[Token], start: usize) -> Option<usize> {
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
-    let mut at = start + 1;
+    let (mut at, mut last) = (start + 1, "");
     while text(at) == "." {
-        let word = text(at + 1);
+        last = text(at + 1);
         at += 2;
-        if CALLED_FIRST.contains(&word) {
-            // Rows are given in brackets or in a template.
-            at = if text(at) == "(" { end_of_group(tokens, at) } else { at + 1 };
-        } else if !QUALIFIERS.contains(&word) {
-            return None;
-        }
     }
     // TypeScript may say the type of the rows.
-    (text(at) == "(" && text(at + 1) != ")").then_some(at)
+    let mut depth = 0_usize;
+    while text(at) == "<" || depth > 0 {
+        match text(at) {
+            "<" => depth += 1,
+            // The arrow of a function is none.
+            ">" if text(at - 1) != "=" => depth -= 1,
+            "" => return None,
+            _ => {}
+        }
+        at += 1;
+    }
+    // Rows are given in brackets or in a template, and the title behind them.
+    let behind = if text(at) == "(" { end_of_group(tokens, at) } else { at + 1 };
+    if (text(at) == "(" || text(at).starts_with('"')) && text(behind) == "(" {
+        at = behind;
+    }
+    let is_condition = WITH_CONDITION.contains(&last) && !text(at + 1).starts_with('"');
+    (text(at) == "(" && text(at + 1) != ")" && !NO_TESTS.contains(&last) && !is_condition).then_some(at)
 }
 
 /// Returns the title at the beginning of a call's arguments; `None` if it is made when the file runs.
@@ -156,8 +184,9 @@ mod tests {
 
     #[test]
     fn tests_are_found_in_each_language() {
-        let script = "import { test } from 'x';\ndescribe('quotes', () => {\n  it(\"adds\", async () => { expect(1).toBe(1); });\n  describe.only('deep', () => { it.each([[1, 2]])('row %i', () => {}); it.each`a`(\"b $a\", f) });\n});\ntest.skip(`t`, () => {});\n/x/.test('no');\n// it('not', …)\ntest.skipIf(a)('s', f);\ntest.beforeEach(() => {});\ntest.describe('group', () => { test('inner', f) });\n";
-        let expected = ["quotes > adds", "quotes > deep > row %i", "quotes > deep > b $a", "t", "s", "group > inner"];
+        let script = "import { test } from 'x';\ndescribe('quotes', () => {\n  it(\"adds\", async () => { expect(1).toBe(1); });\n  describe.only('deep', () => { it.each([[1, 2]])('row %i', () => {}); it.each`a`(\"b $a\", f) });\n});\ntest.skip(`t`, () => {});\n/x/.test('no');\n// it('not', …)\ntest.skipIf(a)('s', f);\ntest.beforeEach(() => {});\ntest.describe('group', () => { test('inner', f) });\nit.each<[number, Map<a, b>]>([[1]])('typed', f);\nit.effect('other', f);\ntest.skip(({ a }) => a, 'why');\ntest.use({ a: 1 });\n";
+        let expected =
+            ["quotes > adds", "quotes > deep > row %i", "quotes > deep > b $a", "t", "s", "group > inner", "typed", "other"];
         assert_eq!(names(script, TestLanguage::Script), expected);
         let made =
             "for (const a of [1]) test('a' + a, f);\nit(`b ${a}`, f);\ntest('c', f);\ndescribe(name, () => { it('d', f) });";
