@@ -47,7 +47,7 @@ pub fn is_expectation(tool: Tool, error: &str, stack: &str, code: Option<&str>) 
     let first = stack.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let lines = [error.trim(), first];
     let begins = |words: &&str| lines.iter().any(|line| line.strip_prefix("builtins.").unwrap_or(line).starts_with(words));
-    let says = known.begins.iter().any(|words| begins(&words));
+    let says = known.begins.iter().any(begins);
     let is_coded = code.is_some_and(|code| known.code.iter().any(|words| code.starts_with(words)));
     let is_excepted = known.except.iter().any(|words| error.contains(words) || stack.contains(words));
     (says || is_coded) && !is_excepted && (!known.needs_place || (known.place)(stack).is_some())
