@@ -71,6 +71,7 @@ mod page;
 mod page_views;
 mod process;
 mod prove;
+mod prove_runners;
 mod public_specifications;
 mod purge;
 mod pytest_scenarios;

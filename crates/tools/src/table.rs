@@ -2,6 +2,7 @@
 //! and which function judges its result. Every other file uses these rows and names no tool.
 
 use crate::discover::{Finder, WrittenFinder};
+use crate::expectations::Expectations;
 use crate::interpret::{Exited, Input, Stopped};
 use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
@@ -61,6 +62,8 @@ pub(super) struct ToolRow {
     /// Globs of the files whose change most likely changes the tool's result. `proctor init` proposes them as `paths`. Empty if
     /// any change may matter.
     pub(super) triggers: &'static [&'static str],
+    /// How the tool's messages are read to tell a failed expectation of a test from another error; `None` if they are not.
+    pub(super) expectations: Option<Expectations>,
 }
 
 const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
@@ -85,6 +88,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         remark: |_, _, _| None,
         strictness: None,
         triggers: &[],
+        expectations: None,
     }
 }
 
@@ -116,6 +120,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(pytest::find),
         written: pytest::written,
         triggers: triggers::PYTHON_TESTS,
+        expectations: Some(pytest::EXPECTATIONS),
         ..row(Tool::Pytest, &["pytest", "py.test"], pytest::interpret)
     },
     ToolRow {
@@ -126,6 +131,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
         triggers: triggers::SCRIPT_TESTS,
+        expectations: Some(node_tests::EXPECTATIONS_OF_JEST),
         ..row(Tool::Jest, &["jest", "jest.js"], node_tests::interpret)
     },
     ToolRow {
@@ -137,6 +143,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
         triggers: triggers::SCRIPT_TESTS,
+        expectations: Some(node_tests::EXPECTATIONS_OF_VITEST),
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], node_tests::interpret)
     },
     ToolRow {
@@ -145,6 +152,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_test::ask,
         find: Some(node_test::find),
         triggers: triggers::SCRIPT_TESTS,
+        expectations: Some(node_test::EXPECTATIONS),
         ..row(Tool::NodeTest, &["node", "nodejs", "tsx"], node_test::interpret)
     },
     ToolRow {
@@ -153,6 +161,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         shards: Some(&cargo_test::SHARDING),
         find: Some(cargo_test::find),
         triggers: triggers::RUST_TESTS,
+        expectations: Some(cargo_test::EXPECTATIONS),
         ..row(Tool::CargoTest, &["cargo", "cargo-nextest"], |exited, _| cargo_test::interpret(exited))
     },
     ToolRow {
@@ -163,6 +172,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         is_asked_by_argument_only: true,
         find: Some(go_test::find),
         triggers: triggers::GO_TESTS,
+        expectations: Some(go_test::EXPECTATIONS),
         ..row(Tool::GoTest, &["go"], |exited, _| go_test::interpret(exited))
     },
     ToolRow {
@@ -290,6 +300,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         is_asked_by_argument_only: false,
         find: Some(|files, package, findings| asked::find(Tool::Playwright, files, package, findings)),
         shards: Some(&asked::SHARDING_OF_PLAYWRIGHT),
+        expectations: Some(asked::EXPECTATIONS_OF_PLAYWRIGHT),
         ..asked_row(Tool::Playwright, &["playwright"])
     },
     ToolRow {

@@ -6,6 +6,7 @@
 
 mod discover;
 
+use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::launchers::hand_on;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
@@ -116,6 +117,14 @@ const RUNNERS: &[AskedRunner] = &[
 
 /// How Playwright divides its tests.
 pub(super) const SHARDING_OF_PLAYWRIGHT: Sharding = Sharding { option: Some("--shard={shard}"), ..SHARDING_DEFAULTS };
+
+/// Playwright names a matcher first, and a time-out of the test in other words.
+pub(super) const EXPECTATIONS_OF_PLAYWRIGHT: Expectations = Expectations {
+    begins: &["expect(", "Error: expect(", "AssertionError"],
+    except: &["Matcher error", "matcher error"],
+    place: first_frame,
+    ..expectations::NONE
+};
 
 fn runner_of(tool: Tool) -> &'static AskedRunner {
     RUNNERS.iter().find(|runner| runner.tool == tool).unwrap_or(&NONE)

@@ -29,6 +29,7 @@ mod written;
 mod rule_tests;
 
 use crate::advise::advise_exit;
+use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
@@ -54,6 +55,14 @@ pub(super) use written::written;
 
 /// The runner, as people write it.
 pub(super) const PYTEST: &str = "pytest";
+
+pub(super) const EXPECTATIONS: Expectations = Expectations {
+    begins: &["assert ", "assert(", "AssertionError", "DID NOT RAISE", "Failed: "],
+    // pytest-timeout ends a test like `pytest.fail`.
+    except: &["Failed: Timeout"],
+    place: failures::raised_at,
+    ..expectations::NONE
+};
 
 /// Judges a pytest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {
