@@ -120,14 +120,17 @@ pub fn read_despite_full_disk<T>(
 pub fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
     let found = archive.find_project(root).map_err(|error| from_run_error(&error))?;
-    let project = found.ok_or_else(|| {
-        if let Some(lost) = lost_evidence(environment, root) {
-            return CommandError::new(CommandExit::EvidenceWrong, lost).hint(PUT_BACK);
-        }
-        CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
-            .hint("`proctor run` registers a project and makes its first run")
-    })?;
+    let project =
+        found.ok_or_else(|| not_registered(environment, root, "`proctor run` registers a project and makes its first run"))?;
     Ok((archive, project))
+}
+
+/// Returns the error of a command about a project that the store does not know. `hint` is what to do if it never knew it.
+pub fn not_registered(environment: &Environment, root: &Path, hint: &str) -> CommandError {
+    if let Some(lost) = lost_evidence(environment, root) {
+        return CommandError::new(CommandExit::EvidenceWrong, lost).hint(PUT_BACK);
+    }
+    CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display())).hint(hint)
 }
 
 /// What to do where the store was removed.
