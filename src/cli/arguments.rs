@@ -112,7 +112,8 @@ pub(crate) struct RunOptions {
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
     pub(crate) fresh_caches: bool,
-    /// Take the verdict of a run that judged just these files, also in another worktree, and run nothing then
+    /// Take the verdict of a run that judged just these files, also in another worktree, and run nothing then; of one that others
+    /// attested, `--json` prints what `wait --json` does
     #[arg(long, conflicts_with_all = ["checks", "phase", "fresh_caches"])]
     pub(crate) known: bool,
     /// How much is shown of what failed

@@ -229,7 +229,7 @@ pub struct Usage {
     pub peak_memory_kib: u64,
 }
 
-/// Resource limits for all processes of an action together. `None` means no limit.
+/// What all processes of an action together may take. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// The most memory, in bytes.
@@ -237,6 +237,8 @@ pub struct ResourceLimits {
     /// The most processes and threads at the same time.
     pub processes: Option<u32>,
     pub enforcement: LimitEnforcement,
+    /// How much later than other programs they get a processor, as nice(1) counts, and from 1 on the disk.
+    pub nice: u8,
 }
 
 /// What happens if a limit on resources cannot be enforced, because no cgroup with its controller was delegated.

@@ -45,7 +45,7 @@ use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
     DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, Shards,
-    SpawnFailure, StopReason, TreePath, World,
+    SpawnFailure, StopReason, TreePath, TriggerKind, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
@@ -421,7 +421,13 @@ impl<'w, 'c> Performer<'w, 'c> {
             manifests: &self.manifests,
             missing: MissingDirectories::Create,
         };
-        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
+        let made = isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation);
+        let mut isolation = made.map_err(ProjectError::Sandbox)?;
+        isolation.resources.nice = match request.trigger.kind {
+            TriggerKind::Save | TriggerKind::Moved => request.settings.nice,
+            TriggerKind::Request | TriggerKind::Start | TriggerKind::Wait => 0,
+        };
+        Ok(isolation)
     }
 
     fn classify(

@@ -169,7 +169,8 @@ pub(crate) fn look(
                     opening::open_archive(environment)?.gate_signers(allowed.clone()).map_err(|error| from_run_error(&error))?
                 }
             };
-            let read = notes::read(repository, &signers, (git_tree, tree, files), (source, &bundles), clock::now());
+            let read =
+                notes::read((environment, repository), &signers, (git_tree, tree, files), (source, &bundles), clock::now());
             read.map(|read| Attested { refused: [read.refused, refused].concat(), ..read })
         };
         if let Some(notes) = &question.notes {

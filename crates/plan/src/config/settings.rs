@@ -35,6 +35,8 @@ pub struct Configuration {
     pub evidence: EvidenceSettings,
     pub tasks: TaskSettings,
     pub queue: QueueSettings,
+    /// `nice` of `[service]`: how much later than other programs the actions of runs that saves start get a processor, as nice(1) counts.
+    pub nice: u8,
     pub environment: EnvironmentSettings,
     pub sandbox: SandboxSettings,
     pub routing: RoutingSettings,

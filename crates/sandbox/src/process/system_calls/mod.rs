@@ -7,6 +7,7 @@ mod filter;
 mod namespaces;
 mod network;
 mod peer_pidfd;
+mod priority;
 mod privileges;
 
 use std::ffi::CString;
@@ -34,6 +35,7 @@ pub(super) use namespaces::{
 };
 pub(super) use network::bring_loopback_up;
 pub(super) use peer_pidfd::{PeerPidfd, peer_pidfd, set_open_files_of};
+pub(super) use priority::lower_priority;
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
 /// Whether an ended child stays a zombie after its status was read.
