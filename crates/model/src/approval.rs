@@ -92,7 +92,6 @@ pub struct ActionTerms {
     pub phase: Option<ActionPhase>,
     /// Into how many parts the tests are divided; `None` if one process runs them all. A test may pass only because another one ran
     /// in another process, so a change is told as another word of the command is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<Shards>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

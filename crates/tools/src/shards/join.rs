@@ -204,7 +204,7 @@ fn further(before: FurtherTestCounts, now: FurtherTestCounts) -> FurtherTestCoun
 fn flaw(tool: Tool, shards: &[ShardOutcome]) -> Option<String> {
     const LOOK: &str =
         "look for tests whose names or number change from one collection to the next, and for hooks that end the process";
-    let Some(sharding) = row_of(tool).shards else { return None };
+    let sharding = row_of(tool).shards?;
     let incomplete = |place: usize, why: String| Some(format!("{} {why}; {LOOK}", named(place, shards)));
     if sharding.list.is_none() {
         return repeated(shards).or_else(|| sharding.counts_others.then(|| unequal_totals(shards)).flatten());

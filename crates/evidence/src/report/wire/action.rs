@@ -198,7 +198,6 @@ pub struct ActionOutcomeV2 {
     /// The measured and required test coverage; absent if no coverage was measured.
     pub coverage: Option<Coverage>,
     /// In how many processes the tests ran, if the check has `shards` (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub shards: Option<u32>,
     /// How the test report was requested (E5): `argument`, `own`, `inherited`.
     pub report_channel: Option<String>,
