@@ -12,7 +12,6 @@ use crate::launchers::hand_on;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
 use crate::reports::{judge_tests, read_tests, unreadable};
-use crate::shards::{SHARDING_DEFAULTS, Sharding};
 use crate::subcommands::subcommand;
 use crate::{launch_failure, signals};
 pub(super) use discover::find;
@@ -114,9 +113,6 @@ const RUNNERS: &[AskedRunner] = &[
     },
     AskedRunner { tool: Tool::Ava, name: "AVA", options: &["--tap"], report: None, format: ReportFormat::Tap, ..NONE },
 ];
-
-/// How Playwright divides its tests.
-pub(super) const SHARDING_OF_PLAYWRIGHT: Sharding = Sharding { option: Some("--shard={shard}"), ..SHARDING_DEFAULTS };
 
 /// Playwright names a matcher first, and a time-out of the test in other words.
 pub(super) const EXPECTATIONS_OF_PLAYWRIGHT: Expectations = Expectations {
