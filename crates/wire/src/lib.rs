@@ -39,11 +39,11 @@ pub fn wire(words: TokenStream, item: TokenStream) -> TokenStream {
             "lower" => form = "lowercase",
             "kebab" => form = "kebab-case",
             name if name.starts_with(|first: char| first.is_ascii_uppercase()) => derived.push(name),
-            unknown => return tokens(&format!("compile_error!({:?});", format!("`wire` has no word `{unknown}`"))),
+            unknown => return tokens(&format!("compile_error!(\"`wire` has no word `{unknown}`\");")),
         }
     }
     let closed = if has("closed") || (is_struct && !has("open")) { ", deny_unknown_fields" } else { "" };
-    let mut out = tokens(&format!("#[derive({})] {schema} #[serde(rename_all = {form:?}{closed})]", derived.join(", ")));
+    let mut out = tokens(&format!("#[derive({})] {schema} #[serde(rename_all = \"{form}\"{closed})]", derived.join(", ")));
     out.extend(if is_struct && has("sparse") {
         item.into_iter().map(|token| without_empty_keys(token, has("written"))).collect()
     } else {
