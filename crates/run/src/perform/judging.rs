@@ -255,6 +255,7 @@ fn was_clock_set(ended: &EndedAction) -> bool {
     let by_clock = ended.ended.as_millis() - ended.started.as_millis();
     by_clock.abs_diff(i64::try_from(ended.duration.0).unwrap_or(i64::MAX)) > CLOCK_TOLERANCE.as_millis() as u64
 }
+
 /// An action that could use the socket of a container engine counts as isolated by its process group alone, whatever held its own
 /// processes: the engine starts processes for it outside of every isolation.
 fn note_engine_socket(action: &Action, ended: &mut EndedAction) {

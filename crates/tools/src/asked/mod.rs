@@ -114,7 +114,8 @@ const RUNNERS: &[AskedRunner] = &[
     AskedRunner { tool: Tool::Ava, name: "AVA", options: &["--tap"], report: None, format: ReportFormat::Tap, ..NONE },
 ];
 
-/// Playwright names a matcher first, and a time-out of the test in other words.
+/// Where an expectation failed, Playwright's message begins with its call: `expect(received).toBe(expected)`. A test that exceeded its
+/// time limit has a message of another form.
 pub(super) const EXPECTATIONS_OF_PLAYWRIGHT: Expectations = Expectations {
     begins: &["expect(", "Error: expect(", "AssertionError"],
     except: &["Matcher error", "matcher error"],

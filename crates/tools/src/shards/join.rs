@@ -26,7 +26,7 @@ struct CollectedTests {
     own: Vec<usize>,
 }
 
-/// How the category of a shard counts.
+/// What the result of one shard means for the whole check. Of the results of all shards, the one that stands first here decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// proctor stopped the shard.
