@@ -30,6 +30,8 @@ const GRACE: Duration = Duration::from_secs(3);
 const MOST_SAID: usize = 4096;
 /// What git may be given as an address: a host is asked, and no path of this machine.
 const PROTOCOLS: [&str; 3] = ["https", "ssh", "git"];
+/// The largest file that a fetch may write, in bytes: what it brings is one pack. A year of ten people's attestations is about half of it.
+const LARGEST_PACK: u64 = 256 << 20;
 
 /// Returns the repository of proctor's own with what was fetched for a project's repository; `None` if nothing was.
 pub(crate) fn fetched_notes(environment: &Environment, repository: &ProjectRepository) -> Option<GitStorage> {
@@ -60,7 +62,19 @@ pub fn fetch_notes(environment: &Environment, root: &Path) -> Result<Result<(), 
     let place = place_of(environment, &repository);
     let notes = format!("+{ATTESTATIONS}*:{FETCHED_ATTESTATIONS}*");
     let create = ["init", "--quiet", "--bare", "--template="].map(OsString::from).into_iter().chain([place.clone().into()]);
-    let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", address, &notes];
+    // One pack, however few objects it has: so the limit of a file is the limit of a fetch.
+    let fetch = [
+        "-c",
+        "fetch.unpackLimit=1",
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+        "--",
+        address,
+        &notes,
+    ];
     Ok(fs::create_dir_all(environment.state_root().join(DIRECTORY)).map_err(|error| error.to_string()).and_then(|()| {
         run_git(environment, create.collect())?;
         let directory = [OsString::from("--git-dir"), place.into()].into_iter();
@@ -100,16 +114,40 @@ fn run_git(environment: &Environment, arguments: Vec<OsString>) -> Result<(), St
     words.push(find("git")?.into());
     let plain = ["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
     words.extend(plain.map(OsString::from).into_iter().chain(arguments));
+    words.splice(0..0, words_of_limit(LARGEST_PACK).map(OsString::from).into_iter().chain([find("env")?.into()]));
     let begun = clock::monotonic();
     let is_late = || clock::monotonic().since(begun) > PATIENCE;
-    let end = try_program(&find("env")?, &words, MOST_SAID, GRACE, &is_late).map_err(|error| error.to_string())?;
+    let end = try_program(&find("sh")?, &words, MOST_SAID, GRACE, &is_late).map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&end.stderr).trim().lines().next_back().unwrap_or("git did not answer in time").to_owned();
     if end.code == Some(0) { Ok(()) } else { Err(said) }
+}
+
+/// Returns the words for `sh` that run the words after them with files of at most so many bytes.
+fn words_of_limit(bytes: u64) -> [String; 3] {
+    // POSIX counts in blocks of 512 bytes.
+    ["-c".into(), format!("ulimit -f {} && exec \"$@\"", bytes / 512), "sh".into()]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_runs_by_the_limit_writes_no_larger_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (bytes, succeeds) in [(4096, true), (1 << 20, false)] {
+            let file = directory.path().join("file");
+            let words = words_of_limit(64 << 10)
+                .map(OsString::from)
+                .into_iter()
+                .chain(["dd", "if=/dev/zero", "bs=1024"].map(OsString::from));
+            let words: Vec<OsString> =
+                words.chain([format!("count={}", bytes / 1024), format!("of={}", file.display())].map(OsString::from)).collect();
+            let end = try_program(Path::new("/bin/sh"), &words, MOST_SAID, GRACE, &|| false).expect("it starts");
+            assert_eq!(end.code == Some(0), succeeds, "{bytes}");
+            assert!(file.metadata().expect("a file").len() <= 64 << 10);
+        }
+    }
 
     #[test]
     fn only_what_asks_a_host_is_an_address() {
