@@ -100,6 +100,8 @@ pub fn facts<'a>(
     tested: TestedPlace,
 ) -> Option<IsolationFacts> {
     let started: Vec<StartedAction<'_>> = started.collect();
+    let (there, here): (Vec<_>, Vec<_>) =
+        started.iter().copied().partition(|one| one.kept.reached.level == IsolationLevel::Remote);
     let kept: Vec<&ReachedIsolation> = started.iter().map(|one| one.kept).collect();
     // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
@@ -118,8 +120,19 @@ pub fn facts<'a>(
             reached: ReachedLevel { level, obstacles, unenforced },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
-        open_channels: open_channels(level, &started, settings, tested),
+        open_channels: channels_here(&here, settings, tested).into_iter().chain(channels_there(&there)).collect(),
     })
+}
+
+/// Returns the open channels of the actions that ran on this machine.
+fn channels_here(here: &[StartedAction<'_>], settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
+    let level = here.iter().map(|one| one.kept.reached.level).max();
+    level.map_or_else(Vec::new, |level| open_channels(level, here, settings, tested))
+}
+
+/// Returns what is open of the actions that a server carried out: who carried them out says it of each.
+fn channels_there(there: &[StartedAction<'_>]) -> BTreeSet<String> {
+    there.iter().flat_map(|one| one.kept.reached.obstacles.iter().cloned()).collect()
 }
 
 /// Returns the open channels by which actions use the machine's network, with the actions where others do not.
@@ -148,7 +161,7 @@ fn why_network_is_open(reached: &ReachedLevel, network: NetworkAccess) -> Option
             format!(": {}", obstacles.find(|obstacle| obstacle.starts_with(NO_OWN_NETWORK))?)
         }
         (
-            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup,
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup | IsolationLevel::Remote,
             NetworkAccess::Loopback | NetworkAccess::Off,
         ) => " needs namespaces".to_owned(),
     };

@@ -290,6 +290,7 @@ impl<'c> Resolver<'c> {
             after,
             control: check.control,
             in_place: check.in_place,
+            remote: check.remote.as_ref().map(|remote| Box::new(remote.value.clone())),
             retry_attempts: check.retries,
             ..action
         };

@@ -12,6 +12,7 @@ use crate::connection_variables::KnownVariables;
 use crate::flow::stop_reasons_for;
 use crate::old_report::OldReportGuard;
 use crate::perform::control::{ControlOutcome, apply_control};
+use crate::perform::elsewhere::RemoteLaunch;
 use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{
     directory_of_reports, named_report_paths, names_in, normalise_path, package_scripts, read_source, take_project_report,
@@ -50,6 +51,8 @@ pub(crate) struct ProcessLaunch {
     /// proctor.
     pub(crate) request: Result<LaunchRequest, SpawnFailure>,
     pub(crate) limits: ActionLimits,
+    /// What the server is given that carries the action out; `None` for this machine.
+    pub(crate) remote: Option<Box<RemoteLaunch>>,
     log: File,
     frames: File,
     /// The secrets that are masked in the output.
@@ -76,7 +79,33 @@ pub(crate) struct PreparedAttempt {
     time_budget: TimeBudget,
 }
 
+impl PreparedAttempt {
+    /// Makes an attempt that a server carries out. `read` are the report and the coverage report that are read afterwards.
+    pub(super) fn elsewhere(
+        launch: ProcessLaunch,
+        names: ActionFiles,
+        attempt: u32,
+        output: OutputDirectory,
+        environment: ChildEnvironment,
+        (report, coverage): (ReportRequest, Option<PathBuf>),
+        time_budget: TimeBudget,
+    ) -> Self {
+        let (control, listing, report_watch, aside) = (None, None, None, Vec::new());
+        Self { launch, control, listing, names, attempt, output, environment, report, report_watch, coverage, aside, time_budget }
+    }
+}
+
 impl ProcessLaunch {
+    pub(super) fn new(
+        request: Result<LaunchRequest, SpawnFailure>,
+        remote: Option<Box<RemoteLaunch>>,
+        limits: ActionLimits,
+        (log, frames): (File, File),
+        secrets: Secrets,
+    ) -> Self {
+        Self { request, limits, remote, log, frames, secrets }
+    }
+
     /// Returns handles of the files that the output is written to. The files stay open here, so that a second launcher
     /// can be given them too.
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
@@ -105,6 +134,9 @@ impl Performer<'_, '_> {
     /// Prepares an attempt and reports its start to the screen. The control runs here. So with checks side by side, no
     /// other check starts and no end is reported until the control is over.
     pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<PreparedAttempt, ProjectError> {
+        if let Some(run) = attempts.server_of(action) {
+            return self.prepare_elsewhere(action, attempts, run);
+        }
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::for_attempt(action, attempt);
@@ -230,7 +262,7 @@ impl Performer<'_, '_> {
             }
         }
         self.directory.begin_batched_sync();
-        Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
+        Ok(ProcessLaunch::new(request, None, limits, (log, frames), self.secrets()))
     }
 
     /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.
@@ -248,6 +280,10 @@ impl Performer<'_, '_> {
         let stop_reasons_for = stop_reasons_for(action.phase);
         let control = self.context.request.control;
         let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
+        if let Some(remote) = &launch.remote {
+            let sinks = launch.sinks(action)?;
+            return remote.carry_out(&launch.limits, sinks, control, stop_reasons_for).map_err(failed);
+        }
         for _ in 0..LAUNCHERS {
             let sinks = launch.sinks(action)?;
             match supervise(self.runner.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
@@ -295,9 +331,12 @@ impl Performer<'_, '_> {
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
         let (mut notes, mut changed) = (Vec::new(), Vec::new());
         let secrets = &launch.secrets;
-        let report = take_report(&report, &output, &self.working_directory(action), root, mount);
+        // What a server sent back stands for the project.
+        let answered = launch.remote.as_ref().map(|remote| remote.project());
+        let reported = answered.as_deref().unwrap_or(root);
+        let report = take_report(&report, &output, &reported.join(&action.directory), reported, mount);
         let report = without_secrets(report, secrets, output.path());
-        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
+        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(reported, &path, mount));
         let coverage = without_secrets(coverage, secrets, output.path());
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
@@ -311,7 +350,7 @@ impl Performer<'_, '_> {
         }
         let dropped = isolation.and_then(|isolation| isolation.dropped.as_ref());
         notes.extend(self.drop_layers(action, dropped));
-        if mount.is_none() {
+        if mount.is_none() && launch.remote.is_none() {
             notes.extend(note_of_foreign_bytecode(action, &environment, output.path()));
         }
         drop(aside);
@@ -363,7 +402,8 @@ impl Performer<'_, '_> {
         files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
-        let program = launch.request.as_ref().ok().map(|request| request.child.program.as_path());
+        let request = launch.request.as_ref().ok().filter(|_| launch.remote.is_none());
+        let program = request.map(|request| request.child.program.as_path());
         files.extend(self.keep_records(JudgedAttempt {
             action,
             ended: &ended,
@@ -384,7 +424,7 @@ impl Performer<'_, '_> {
         if is_process_tree_empty(&ended) {
             self.spare_output = Some(output);
         }
-        if judgement.classification.category != ResultType::Success {
+        if judgement.classification.category != ResultType::Success && launch.remote.is_none() {
             let isolation = launch.request.ok().map(|request| request.child.isolation);
             let on_snapshot = isolation.as_ref().is_some_and(|isolation| isolation.snapshot.is_some());
             let sandbox = isolation.and_then(|isolation| isolation.sandbox);
