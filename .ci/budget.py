@@ -26,6 +26,7 @@ LIMITS = {
     "proctor": 11_850,
     "project": 12_800,
     "prove": 2_000,
+    "remote": 1_100,
     "run": 10_270,
     "sandbox": 11_560,
     "service": 9_350,

@@ -183,7 +183,7 @@ pub struct Action {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
     /// The server that carries the check out; `None` for this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "run", skip_serializing_if = "Option::is_none")]
     pub remote: Option<Box<RemoteRun>>,
     /// The network that the action's processes have.
     #[serde(skip_serializing_if = "NetworkAccess::is_open")]

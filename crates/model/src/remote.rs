@@ -8,6 +8,7 @@ use crate::Digest;
 
 /// A server that carries actions out, as `[remote]` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteServer {
     /// `grpcs://HOST:PORT`, `grpc://` to this machine, or `unix://PATH`.
@@ -24,6 +25,7 @@ pub struct RemoteServer {
 
 /// Files in PEM form, absolute or relative to the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct RemoteCertificates {
     /// The authority that signed the server's certificate; `None` for the well-known ones.
     pub ca: Option<String>,
@@ -35,6 +37,7 @@ pub struct RemoteCertificates {
 
 /// That an action is carried out by a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteRun {
     pub server: RemoteServer,
@@ -44,6 +47,7 @@ pub struct RemoteRun {
 
 /// What happens to an action whose server gives no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum WithoutServer {
     /// It counts as not started, with the server's word.

@@ -50,6 +50,9 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
 /// The name of an open channel that exists only on kernels before Linux 6.12, which cannot close it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
 
+/// How the obstacle of an action begins that a server carried out; the server's endpoint follows.
+pub const REMOTE: &str = "remote: ";
+
 /// The name of the open channel of actions whose system calls are not filtered.
 const UNFILTERED_CALLS: &str = "every system call that the user may make: io_uring, keyrings, sockets to the host";
 
@@ -106,7 +109,9 @@ pub fn facts<'a>(
     // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
-    obstacles.sort();
+    // What a server's workers have is an open channel of the run, and no reason for its level.
+    obstacles.retain(|obstacle| !obstacle.starts_with(OPEN_WORLD));
+    obstacles.sort_by_key(|obstacle| (!obstacle.starts_with(REMOTE), obstacle.clone()));
     obstacles.dedup();
     if settings.mode == ProtectionMode::Off {
         obstacles.push("`sandbox.mode` is \"off\"".to_owned());
@@ -132,7 +137,8 @@ fn channels_here(here: &[StartedAction<'_>], settings: &SandboxSettings, tested:
 
 /// Returns what is open of the actions that a server carried out: who carried them out says it of each.
 fn channels_there(there: &[StartedAction<'_>]) -> BTreeSet<String> {
-    there.iter().flat_map(|one| one.kept.reached.obstacles.iter().cloned()).collect()
+    let said = there.iter().flat_map(|one| one.kept.reached.obstacles.iter());
+    said.filter(|said| said.starts_with(REMOTE) || said.starts_with(OPEN_WORLD)).cloned().collect()
 }
 
 /// Returns the open channels by which actions use the machine's network, with the actions where others do not.
@@ -266,6 +272,22 @@ mod tests {
         assert_eq!((facts.kept.reached.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
         assert_eq!(facts.kept.reached.obstacles, ["no namespaces"]);
         assert!(super::facts(std::iter::empty(), &settings(), TestedPlace::InPlace).is_none());
+    }
+
+    #[test]
+    fn what_a_server_ran_opens_nothing_here_and_says_where_it_was() {
+        let here = kept(IsolationLevel::Namespace, false, "");
+        let mut there = kept(IsolationLevel::Remote, false, "remote: unix:///s (it could lie)");
+        there.reached.obstacles.extend([format!("{OPEN_WORLD}: its workers"), "by its word: worker `w`".to_owned()]);
+        let action = |name, kept| StartedAction { name, network: NetworkAccess::Loopback, kept };
+        let of = |started: &[StartedAction<'_>]| {
+            facts(started.iter().copied(), &settings(), TestedPlace::Snapshot).expect("something was started")
+        };
+        let (only_here, both) = (of(&[action("a", &here)]), of(&[action("a", &here), action("b", &there)]));
+        assert_eq!(both.kept.reached.level, IsolationLevel::Remote);
+        assert_eq!(both.kept.reached.obstacles, ["remote: unix:///s (it could lie)", "by its word: worker `w`"]);
+        let more: Vec<&String> = both.open_channels.iter().filter(|one| !only_here.open_channels.contains(one)).collect();
+        assert_eq!(more, ["open world: its workers", "remote: unix:///s (it could lie)"]);
     }
 
     #[test]

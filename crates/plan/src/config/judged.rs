@@ -111,7 +111,7 @@ const ROWS: &[SettingRow] = &[
         text(all.remote.server.value.certificates.certificate.as_deref().unwrap_or_default())
     }),
     wide("remote.key", Changed, |all| text(all.remote.server.value.certificates.key.as_deref().unwrap_or_default())),
-    first("remote.platform", Changed, |all| {
+    rule("remote.platform", Changed, |all| {
         let property = |(name, value): (&String, &String)| format!("{name}={value}");
         SettingValue::List(all.remote.server.value.platform.iter().map(property).collect())
     }),

@@ -99,7 +99,7 @@ impl Performer<'_, '_> {
         mut one: ActionResult,
     ) -> Option<ActionResult> {
         if let Some(why) = self.runs_here_instead(action, attempts, &one) {
-            (self.show)(Progress::Note(why.clone()));
+            (self.show)(Progress::Note(format!("{}: {why}", action.name)));
             attempts.is_here = true;
             one.notes.push(PlanNote { subject: action.name.clone(), message: why });
             attempts.before.push(one);

@@ -19,6 +19,7 @@ use proctor_model::{
 };
 use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::ChildEnvironment;
+use proctor_sandbox::isolation::REMOTE;
 use proctor_sandbox::process::{Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, capture_files, clock};
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
@@ -58,6 +59,8 @@ pub(crate) struct RemoteLaunch {
 pub(super) struct ServerAnswer {
     pub(super) code: i32,
     pub(super) is_timeout: bool,
+    /// What the server says of worker and time, as words for people.
+    pub(super) its_word: String,
     pub(super) stdout: PathBuf,
     pub(super) stderr: PathBuf,
 }
@@ -87,12 +90,8 @@ impl RemoteLaunch {
         let requested = || control.requested().filter(|reason| stop_reasons.contains(reason));
         let answer = server::ask(self, &|| requested().is_some());
         let (ended, duration) = (clock::now(), DurationMs::from(clock::monotonic().since(begun)));
-        let (end, streams) = match answer {
-            Ok(ServerAnswer { code, is_timeout: false, stdout, stderr }) => (ActionEnd::Exited { code }, Some((stdout, stderr))),
-            Ok(ServerAnswer { code, is_timeout: true, stdout, stderr }) => {
-                let (limit, stage) = (LimitKind::Wall, StopStage::Sigkill);
-                (ActionEnd::TimedOut { limit, stage, code: Some(code), signal: None }, Some((stdout, stderr)))
-            }
+        let (end, answer) = match answer {
+            Ok(answer) => (answer.end(), Some(answer)),
             Err(NoAnswer::Stopped) => {
                 let reason = requested().unwrap_or(StopReason::Interrupted);
                 (ActionEnd::Stopped { reason, stage: StopStage::Sigterm }, None)
@@ -103,21 +102,32 @@ impl RemoteLaunch {
             }
         };
         let was_started = !matches!(end, ActionEnd::NotStarted(_));
-        let captured =
-            capture_files(sinks, limits.output, streams.as_ref().map(|(out, error)| (out.as_path(), error.as_path())))?;
-        let kept = was_started.then(|| self.kept());
+        let streams = answer.as_ref().map(|answer| (answer.stdout.as_path(), answer.stderr.as_path()));
+        let captured = capture_files(sinks, limits.output, streams)?;
+        let kept = was_started.then(|| self.kept(answer.map(|answer| answer.its_word)));
         Ok(EndedAction { end, started, ended, duration, captured, survivors: Vec::new(), usage: None, kept })
     }
 
     /// Returns what a verdict says about an action that ran where nobody here could look.
-    fn kept(&self) -> ReachedIsolation {
+    fn kept(&self, its_word: Option<String>) -> ReachedIsolation {
         let server = &self.run.server;
-        let mut obstacles = vec![format!("remote: {} (the server could lie about what it ran)", server.endpoint)];
+        let mut obstacles = vec![format!("{REMOTE}{} (the server could lie about what it ran)", server.endpoint)];
         if server.image_digest().is_none() {
             obstacles.push(format!("{OPEN_WORLD}: what its workers have (`remote.platform` names no image by its digest)"));
         }
+        obstacles.extend(its_word);
         let reached = ReachedLevel { level: IsolationLevel::Remote, obstacles, unenforced: Vec::new() };
         ReachedIsolation { reached, killed_by: None }
+    }
+}
+
+impl ServerAnswer {
+    fn end(&self) -> ActionEnd {
+        let (limit, stage) = (LimitKind::Wall, StopStage::Sigkill);
+        match self.is_timeout {
+            true => ActionEnd::TimedOut { limit, stage, code: Some(self.code), signal: None },
+            false => ActionEnd::Exited { code: self.code },
+        }
     }
 }
 
@@ -157,7 +167,22 @@ impl Performer<'_, '_> {
         let limits = limits_of(action, time_budget.timeout);
         let report = read_from(report, &launch.into.join("root").join(OUT));
         let launch = self.remote_launch(&names, limits, launch)?;
-        Ok(PreparedAttempt::elsewhere(launch, names, attempt, output, environment, (report, coverage), time_budget))
+        // Nothing of the project is at stake, so nothing is moved aside, and no other file can be taken for the report.
+        let (control, listing, report_watch, aside) = (None, None, None, Vec::new());
+        Ok(PreparedAttempt {
+            launch,
+            control,
+            listing,
+            names,
+            attempt,
+            output,
+            environment,
+            report,
+            report_watch,
+            coverage,
+            aside,
+            time_budget,
+        })
     }
 
     /// Returns a launch with the tree that is sent, and where its content lies.
@@ -214,7 +239,7 @@ impl Performer<'_, '_> {
             input: None,
         };
         self.directory.begin_batched_sync();
-        Ok(ProcessLaunch::new(Ok(request), Some(Box::new(launch)), limits, (log, frames), self.secrets()))
+        Ok(ProcessLaunch { request: Ok(request), remote: Some(Box::new(launch)), limits, log, frames, secrets: self.secrets() })
     }
 
     /// Returns why an attempt is repeated on this machine; `None` if it is not, because the server gave a result or no other may.
@@ -222,7 +247,7 @@ impl Performer<'_, '_> {
         let run = attempts.server_of(action)?;
         let ActionEnd::NotStarted(SpawnFailure::NoServer { why }) = &one.executed()?.ended.end else { return None };
         let may = run.without_result == WithoutServer::RunHere && self.requested_stop(action).is_none();
-        may.then(|| format!("{} runs here instead: {why}", action.name))
+        may.then(|| format!("it runs here, because there is no result of the server {why}"))
     }
 }
 

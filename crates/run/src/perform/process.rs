@@ -13,6 +13,7 @@ use crate::flow::stop_reasons_for;
 use crate::old_report::OldReportGuard;
 use crate::perform::control::{ControlOutcome, apply_control};
 use crate::perform::elsewhere::RemoteLaunch;
+use crate::perform::keeping::{is_process_tree_empty, shorten};
 use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{
     directory_of_reports, named_report_paths, names_in, normalise_path, package_scripts, read_source, take_project_report,
@@ -24,8 +25,8 @@ use crate::perform::{
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
 use proctor_model::{
-    Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
-    JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport, VisibleKind,
+    Action, ActionKind, ActionLimits, ActionPhase, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel, JudgedBy,
+    PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport, VisibleKind,
 };
 use proctor_project::{Progress, ProjectError};
 use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
@@ -53,10 +54,10 @@ pub(crate) struct ProcessLaunch {
     pub(crate) limits: ActionLimits,
     /// What the server is given that carries the action out; `None` for this machine.
     pub(crate) remote: Option<Box<RemoteLaunch>>,
-    log: File,
-    frames: File,
+    pub(super) log: File,
+    pub(super) frames: File,
     /// The secrets that are masked in the output.
-    secrets: Secrets,
+    pub(super) secrets: Secrets,
 }
 
 /// An attempt that is ready to start. When the attempt is dropped, old reports that were moved aside for it are moved
@@ -64,48 +65,22 @@ pub(crate) struct ProcessLaunch {
 pub(crate) struct PreparedAttempt {
     pub(crate) launch: ProcessLaunch,
     /// The result of the check's control. A control has ended before the attempt itself is started.
-    control: Option<ControlOutcome>,
+    pub(super) control: Option<ControlOutcome>,
     /// The list of the files that the check looks at, if a second call listed them.
-    listing: Option<ListingOutcome>,
-    names: ActionFiles,
-    attempt: u32,
-    output: OutputDirectory,
-    environment: ChildEnvironment,
-    report: ReportRequest,
+    pub(super) listing: Option<ListingOutcome>,
+    pub(super) names: ActionFiles,
+    pub(super) attempt: u32,
+    pub(super) output: OutputDirectory,
+    pub(super) environment: ChildEnvironment,
+    pub(super) report: ReportRequest,
     /// The observation of the report's file; `None` if proctor did not name the file, or if it cannot be observed.
-    report_watch: Option<ReportWatch>,
-    coverage: Option<PathBuf>,
-    aside: Vec<OldReportGuard>,
-    time_budget: TimeBudget,
-}
-
-impl PreparedAttempt {
-    /// Makes an attempt that a server carries out. `read` are the report and the coverage report that are read afterwards.
-    pub(super) fn elsewhere(
-        launch: ProcessLaunch,
-        names: ActionFiles,
-        attempt: u32,
-        output: OutputDirectory,
-        environment: ChildEnvironment,
-        (report, coverage): (ReportRequest, Option<PathBuf>),
-        time_budget: TimeBudget,
-    ) -> Self {
-        let (control, listing, report_watch, aside) = (None, None, None, Vec::new());
-        Self { launch, control, listing, names, attempt, output, environment, report, report_watch, coverage, aside, time_budget }
-    }
+    pub(super) report_watch: Option<ReportWatch>,
+    pub(super) coverage: Option<PathBuf>,
+    pub(super) aside: Vec<OldReportGuard>,
+    pub(super) time_budget: TimeBudget,
 }
 
 impl ProcessLaunch {
-    pub(super) fn new(
-        request: Result<LaunchRequest, SpawnFailure>,
-        remote: Option<Box<RemoteLaunch>>,
-        limits: ActionLimits,
-        (log, frames): (File, File),
-        secrets: Secrets,
-    ) -> Self {
-        Self { request, limits, remote, log, frames, secrets }
-    }
-
     /// Returns handles of the files that the output is written to. The files stay open here, so that a second launcher
     /// can be given them too.
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
@@ -262,7 +237,7 @@ impl Performer<'_, '_> {
             }
         }
         self.directory.begin_batched_sync();
-        Ok(ProcessLaunch::new(request, None, limits, (log, frames), self.secrets()))
+        Ok(ProcessLaunch { request, remote: None, limits, log, frames, secrets: self.secrets() })
     }
 
     /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.
@@ -521,17 +496,4 @@ fn note_engine_socket(action: &Action, ended: &mut EndedAction) {
         kept.reached.level = IsolationLevel::ProcessGroup;
         kept.reached.obstacles.insert(0, ENGINE_SOCKET_OPEN.to_owned());
     }
-}
-
-/// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected
-/// process may still have the action's output directory open.
-fn is_process_tree_empty(ended: &EndedAction) -> bool {
-    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
-}
-
-/// Shortens the captured output to save memory: it is kept until the end of the run, but it has been interpreted and is
-/// only shown from now on.
-fn shorten(captured: &mut CapturedOutput) {
-    captured.stdout = captured.stdout.shortened();
-    captured.stderr = captured.stderr.shortened();
 }

@@ -62,6 +62,8 @@ pub(super) fn ask(launch: &RemoteLaunch, is_stopped: &(dyn Fn() -> bool + Sync))
         into: &launch.into,
     };
     let end = run(&access, &order, is_stopped).map_err(no_answer)?;
-    tracing::info!(worker = end.worker, took = ?end.took, uploaded = end.uploaded, "a server carried an action out");
-    Ok(ServerAnswer { code: end.code, is_timeout: end.is_timeout, stdout: end.stdout, stderr: end.stderr })
+    tracing::debug!(uploaded = end.uploaded, "a server carried an action out");
+    let took = end.took.map(|took| format!(", {} ms", took.as_millis())).unwrap_or_default();
+    let its_word = format!("by its word: worker `{}`{took}", end.worker.escape_debug());
+    Ok(ServerAnswer { code: end.code, is_timeout: end.is_timeout, its_word, stdout: end.stdout, stderr: end.stderr })
 }
