@@ -80,7 +80,6 @@ pub(super) fn read_place(
         ("snapshot", "a check on a server works on what was sent, not in the project"),
         ("control", "there is no control for a check on a server"),
         ("network", "the server decides which network its workers have"),
-        ("prompt", "a review runs on this machine"),
     ] {
         section.refuse(document, key, WrongValue::new(why).hint(format!("remove `{key}`, or let the check run here")));
     }
