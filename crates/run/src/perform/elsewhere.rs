@@ -34,6 +34,7 @@ const SEARCHED: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
 
 /// Everything that a server is given of an action.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only a client for servers reads it"))]
 pub(crate) struct RemoteLaunch {
     pub(super) run: RemoteRun,
     pub(super) tree: TreeIndex,
@@ -66,6 +67,7 @@ pub(super) struct ServerAnswer {
 }
 
 /// Why there is no answer.
+#[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "without a client for servers nothing is stopped"))]
 pub(super) enum NoAnswer {
     Stopped,
     /// The reason, as a sentence for people.
