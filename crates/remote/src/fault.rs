@@ -12,7 +12,7 @@ pub enum RemoteFault {
     #[error("the server is not reached: {0}")]
     Away(String),
     /// The server's own word.
-    #[error("the server says {code:?}: {message}")]
+    #[error("the server says: {message} ({code})")]
     Said { code: Code, message: String },
     /// The server cannot do what is needed of it.
     #[error("the server is not one for this: {0}")]
