@@ -76,10 +76,8 @@ impl From<tonic::transport::Error> for RemoteFault {
 
 /// Returns the status of an answer as a fault; `Ok` if it says that all is well.
 pub(crate) fn said(code: i32, message: &str) -> Result<(), RemoteFault> {
-    match Code::from_i32(code) {
-        Code::Ok => Ok(()),
-        code => Err(RemoteFault::Said { code, message: message.to_owned() }),
-    }
+    let code = Code::from_i32(code);
+    if code == Code::Ok { Ok(()) } else { Err(RemoteFault::Said { code, message: message.to_owned() }) }
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {
