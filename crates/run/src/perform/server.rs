@@ -46,9 +46,8 @@ pub(super) fn ask(_launch: &RemoteLaunch, _is_stopped: &(dyn Fn() -> bool + Sync
 pub(super) fn ask(launch: &RemoteLaunch, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<ServerAnswer, NoAnswer> {
     use proctor_remote::{InputFiles, RemoteFault, RemoteOrder, ServerAccess, run};
 
-    let no_answer = |fault: RemoteFault| match fault {
-        RemoteFault::Stopped => NoAnswer::Stopped,
-        fault => NoAnswer::Because(fault.to_string()),
+    let no_answer = |fault: RemoteFault| {
+        if matches!(fault, RemoteFault::Stopped) { NoAnswer::Stopped } else { NoAnswer::Because(fault.to_string()) }
     };
     let access = ServerAccess::read(&launch.run.server, &launch.ambient, &launch.root).map_err(no_answer)?;
     let order = RemoteOrder {
