@@ -32,6 +32,7 @@ LIMITS = {
     "service": 9_350,
     "tools": 17_270,
     "tree": 6_160,
+    "wire": 80,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

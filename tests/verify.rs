@@ -121,7 +121,7 @@ fn an_untouched_store_of_many_runs_verifies_clean_and_a_changed_byte_in_one_of_t
     seal_many_runs(&state, runs, LOG_BYTES);
     let document = project.proctor(["verify", "--all", "--json"]).success().json();
     assert_eq!((&document["verified"], &document["runs"]), (&true.into(), &(runs + 1).into()), "{document}");
-    let listed = project.proctor(["log", "--limit", &(runs + 10).to_string()]).success().stdout;
+    let listed = project.proctor(["log", "--ids", "--limit", &(runs + 10).to_string()]).success().stdout;
     assert_eq!(listed.lines().count() as u64, runs + 1);
     project.proctor(["verify", "--all"]).success();
     let next = project.proctor(["run"]).success();

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use proctor_wire::wire;
 
 use crate::Digest;
 
 /// A server that carries actions out, as `[remote]` names it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema, sparse)]
 pub struct RemoteServer {
     /// `grpcs://HOST:PORT`, `grpc://` to this machine, or `unix://PATH`.
     pub endpoint: String,
@@ -24,8 +22,7 @@ pub struct RemoteServer {
 }
 
 /// Files in PEM form, absolute or relative to the project.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[wire(Default, written, schema, sparse)]
 pub struct RemoteCertificates {
     /// The authority that signed the server's certificate; `None` for the well-known ones.
     pub ca: Option<String>,
@@ -36,9 +33,7 @@ pub struct RemoteCertificates {
 }
 
 /// That an action is carried out by a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema, sparse)]
 pub struct RemoteRun {
     pub server: RemoteServer,
     /// What happens if the server gives no result.
@@ -46,9 +41,7 @@ pub struct RemoteRun {
 }
 
 /// What happens to an action whose server gives no result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, written, schema, kebab)]
 pub enum WithoutServer {
     /// It counts as not started, with the server's word.
     NotStarted,

@@ -363,7 +363,7 @@ fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Opt
 pub(crate) fn pruned(run: &RecordedRun, why: PruneReason, here: &LocalTime) -> [String; 3] {
     let manifest = run.sealed.map(|hashes| hashes.manifest.hex()).unwrap_or_default();
     [
-        log_line(run, None, here),
+        log_line(&run.run_id.number().to_string(), run, None, here),
         format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]

@@ -1,8 +1,12 @@
 //! Reads `[[check]]`, `[[prerequisite]]`, `[[cleanup]]`, and the defaults of all actions.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::DeValue;
 
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
@@ -12,12 +16,12 @@ use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
 use crate::config::values::{
-    WrongValue, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables,
+    WrongValue, basis_points, boolean, choice, count, duration, filled_text, list, number, or_off, size, variables,
 };
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ByteSize, CheckOrder, CheckStart, CoverageTarget, JudgedBy, NetworkAccess, OnSurvivors, ParallelChecks,
-    ReportFile, ReportFormat, Reuse, SkipWhileUnchanged, Tool,
+    ReportFile, ReportFormat, Reuse, Shards, SkipWhileUnchanged, Tool,
 };
 
 /// The tools that `tool` can name.
@@ -154,6 +158,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, context: Check
     let report = read_report(section, document);
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
+    let shards = section.optional(document, "shards", shards);
     let remote = read_place(section, document, remote);
     let policy = read_override(&section.table(document, "policy"), document);
     let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
@@ -176,10 +181,20 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, context: Check
         coverage,
         report,
         control,
+        shards,
         in_place,
         remote,
         policy,
     })
+}
+
+/// Reads a number of shards, or the word `cores`.
+fn shards(value: &Spanned<DeValue<'_>>) -> Result<Shards, WrongValue> {
+    if value.get_ref().as_str().is_some() {
+        return choice(&[(Shards::CORES, Shards::Cores)])(value);
+    }
+    let number = count(1..=Shards::MOST, "4")(value).map_err(|wrong| wrong.hint("or \"cores\": one for each processor"))?;
+    Ok(Shards::Number(NonZeroU32::new(number).expect("the range begins with 1")))
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {

@@ -102,6 +102,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         evidence: read_evidence(&top.table(document, "evidence"), document),
         tasks: read_tasks(&top.table(document, "tasks"), document),
         queue: read_queue(&top.table(document, "queue"), document),
+        nice: read_nice(&top.table(document, "service"), document),
         environment: read_environment(&top.table(document, "environment"), document),
         sandbox: read_sandbox(&top.table(document, "sandbox"), document),
         remote,
@@ -221,6 +222,11 @@ fn export_formats(written: Vec<ExportFormat>) -> Vec<ExportFormat> {
 fn read_tasks(section: &Section<'_>, document: &mut Document<'_>) -> TaskSettings {
     let file = section.setting(document, "file", task_list).value;
     TaskSettings { file: Some(file).filter(|file| !file.is_empty()) }
+}
+
+fn read_nice(section: &Section<'_>, document: &mut Document<'_>) -> u8 {
+    let nice = section.setting(document, "nice", count(0..=19, "5")).value;
+    u8::try_from(nice).unwrap_or(u8::MAX)
 }
 
 fn read_queue(section: &Section<'_>, document: &mut Document<'_>) -> QueueSettings {

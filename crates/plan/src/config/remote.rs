@@ -78,6 +78,7 @@ pub(super) fn read_place(
     for (key, why) in [
         ("writes", "what a check on a server writes is not copied to the project"),
         ("snapshot", "a check on a server works on what was sent, not in the project"),
+        ("shards", "a server is sent one command for all tests of the check"),
         ("control", "there is no control for a check on a server"),
         ("network", "the server decides which network its workers have"),
     ] {
@@ -175,7 +176,7 @@ mod tests {
         let read = check("").expect("right").checks.remove(0).remote.expect("it runs there").value;
         assert_eq!((read.without_result, read.server.endpoint.as_str()), (WithoutServer::RunHere, "unix:///s"));
         assert_eq!(read.server.platform["container-image"], "docker://a");
-        for more in ["writes = [\"a\"]\n", "snapshot = \"off\"\n", "control = true\n", "network = \"off\"\n"] {
+        for more in ["writes = [\"a\"]\n", "snapshot = \"off\"\n", "shards = 2\n", "control = true\n", "network = \"off\"\n"] {
             let found = check(more).expect_err(more);
             assert!(found[0].hint.as_deref().is_some_and(|hint| hint.contains("run here")), "{found:?}");
         }

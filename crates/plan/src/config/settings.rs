@@ -12,7 +12,7 @@ use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CheckStart, CommandLine, CoverageTarget, Digest, ExportFormat,
     GatePolicy, JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, RemoteRun, ReportFile,
-    RetentionLimits, Reuse, RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    RetentionLimits, Reuse, RoutingSettings, SandboxSettings, Service, Shards, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -36,6 +36,8 @@ pub struct Configuration {
     pub evidence: EvidenceSettings,
     pub tasks: TaskSettings,
     pub queue: QueueSettings,
+    /// `nice` of `[service]`: how much later than other programs the actions of runs that saves start get a processor, as nice(1) counts.
+    pub nice: u8,
     pub environment: EnvironmentSettings,
     pub sandbox: SandboxSettings,
     /// `[remote]`
@@ -146,6 +148,8 @@ pub struct Check {
     pub report: Option<WrittenValue<ReportFile>>,
     /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
+    /// Into how many parts the tests are divided; `None` if it is not written.
+    pub shards: Option<WrittenValue<Shards>>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     pub in_place: bool,
     /// The server that carries the check out; `None` for this machine.

@@ -176,6 +176,7 @@ impl Performer<'_, '_> {
             control,
             listing,
             names,
+            list: None,
             attempt,
             output,
             environment,

@@ -35,7 +35,9 @@ use crate::process::process_table::{
 };
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
-use crate::process::system_calls::{Children, Reaping, close_all_but, join_own_session_keyring, reap_ended_children, wait_child};
+use crate::process::system_calls::{
+    Children, Reaping, close_all_but, join_own_session_keyring, lower_priority, reap_ended_children, wait_child,
+};
 use proctor_model::{Access, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
 
 /// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
@@ -283,6 +285,10 @@ impl Keeper {
 
     /// Starts the leader, the action's main process, with the restrictions of the isolation level.
     fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
+        // The action inherits it from this process, which does little.
+        if start.child.isolation.resources.nice > 0 {
+            lower_priority(start.child.isolation.resources.nice);
+        }
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
             let (snapshot, dropped) = (start.child.isolation.snapshot.as_ref(), start.child.isolation.dropped.as_ref());

@@ -6,11 +6,13 @@
 
 mod discover;
 
+use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::launchers::hand_on;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
 use crate::reports::{judge_tests, read_tests, unreadable};
+use crate::shards::{SHARDING_DEFAULTS, Sharding};
 use crate::subcommands::subcommand;
 use crate::{launch_failure, signals};
 pub(super) use discover::find;
@@ -112,6 +114,17 @@ const RUNNERS: &[AskedRunner] = &[
     },
     AskedRunner { tool: Tool::Ava, name: "AVA", options: &["--tap"], report: None, format: ReportFormat::Tap, ..NONE },
 ];
+
+/// How Playwright divides its tests.
+pub(super) const SHARDING_OF_PLAYWRIGHT: Sharding = Sharding { option: Some("--shard={shard}"), ..SHARDING_DEFAULTS };
+
+/// Playwright names a matcher first, and a time-out of the test in other words.
+pub(super) const EXPECTATIONS_OF_PLAYWRIGHT: Expectations = Expectations {
+    begins: &["expect(", "Error: expect(", "AssertionError"],
+    except: &["Matcher error", "matcher error"],
+    place: first_frame,
+    ..expectations::NONE
+};
 
 fn runner_of(tool: Tool) -> &'static AskedRunner {
     RUNNERS.iter().find(|runner| runner.tool == tool).unwrap_or(&NONE)

@@ -8,7 +8,9 @@ mod discover;
 mod libtest;
 mod nextest;
 mod panics;
+mod shards;
 
+use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
 use crate::subcommands::subcommand;
@@ -16,6 +18,7 @@ use crate::test_run::{RunFacts, first_line, judge};
 use crate::{compile, launch_failure, signals};
 pub(super) use discover::find;
 use proctor_model::{CategoryCode, Diagnostic, FindingLevel, Interpretation, TestFailure};
+pub(super) use shards::SHARDING;
 
 /// The options with which Cargo or a program of tests only prints something, or only builds.
 pub(super) const NO_WORK: NoWork = NoWork {
@@ -23,6 +26,13 @@ pub(super) const NO_WORK: NoWork = NoWork {
     after_separator: &["--list", "--help", "-h"],
     names_the_tool: false,
     ..no_work::NONE
+};
+
+pub(super) const EXPECTATIONS: Expectations = Expectations {
+    begins: &["assertion ", "test did not panic", "panic did not contain expected string", "Test failed: assertion "],
+    code: &["assert", "debug_assert", "prop_assert", "panic!"],
+    place: panics::raised_at,
+    ..expectations::NONE
 };
 
 /// The beginnings of messages by which Cargo refuses its command line, or a manifest.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::discover::{FoundCheck, FoundChecks, Looked, named, words};
+use crate::expectations::RaisedAt;
 use crate::interpret::Exited;
 use crate::located::located;
 use crate::project_files::{ProjectFiles, within};
@@ -189,6 +190,16 @@ fn of_test(package: &str, name: &str, test: &Test, outcome: TestOutcome, of_pack
         line.unwrap_or("it has no result; its process ended").clone_into(&mut read.error);
     }
     read
+}
+
+/// Returns where a test called `t.Error` or the like, by the name of the file of tests. A call elsewhere has no place.
+pub(super) fn raised_at(text: &str) -> Option<RaisedAt> {
+    text.lines().find_map(|line| {
+        let (file, rest) = line.strip_prefix("    ")?.trim_start().split_once(".go:")?;
+        let line = rest.split(':').next()?.parse().ok()?;
+        let is_name = file.ends_with("_test") && !file.contains(' ');
+        is_name.then(|| RaisedAt { path: format!("{file}.go"), line, column: 1 })
+    })
 }
 
 /// Returns whether a line only says that a test begins or ends.
