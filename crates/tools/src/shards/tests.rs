@@ -78,6 +78,7 @@ fn each_part_is_asked_by_the_tools_own_words() {
 }
 
 /// Returns the parts of tests, as `shard.py` divides them: for each test the number of its part.
+#[expect(clippy::disallowed_methods, reason = "a test of what Python itself carries out")]
 fn divided(calls: &[&str]) -> Vec<String> {
     let plugin = include_str!("../pytest/shard.py");
     // Dividing needs nothing of pytest, which is not installed everywhere.
