@@ -294,7 +294,10 @@ mod tests {
     #[test]
     fn a_weaker_level_never_has_fewer_open_channels() {
         let open = |level| open_at(level, &settings(), TestedPlace::InPlace);
-        for pair in IsolationLevel::ALL.windows(2) {
+        // What a server ran opens nothing here: the server's own channels are named instead.
+        let here: Vec<IsolationLevel> =
+            IsolationLevel::ALL.into_iter().filter(|level| *level != IsolationLevel::Remote).collect();
+        for pair in here.windows(2) {
             let (stronger, weaker) = (open(pair[0]), open(pair[1]));
             let of_table = |name: &&String| {
                 name.as_str() != ABSTRACT_SOCKETS
