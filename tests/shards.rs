@@ -1,13 +1,11 @@
 //! Checks whose tests run in several processes: one result, the counts of one process, and no success where a test is missing.
 
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, jest_modules, python_plain, vitest_modules};
+use crate::common::{Project, python_plain};
 
 const QUEUE: &str = "[queue]\nmax_parallel = 4\n";
 
@@ -70,10 +68,9 @@ fn tests_run_in_several_processes_and_are_one_result() {
 #[test]
 fn a_check_that_cannot_be_divided_is_refused_with_the_reason() {
     for (check, part) in [
-        ("command = [\"make\", \"test\"]", "cannot be divided among processes"),
+        ("command = [\"make\", \"test\"]", "cannot list in each shard"),
         ("command = [\"pytest\", \"--cov-fail-under=90\"]", "threshold of the whole suite"),
         ("command = [\"pytest\"]\nsnapshot = \"off\"", "shards need the snapshot"),
-        ("command = [\"cargo\", \"test\"]", "use `cargo nextest run`"),
         ("command = [\"pytest\"]\nshards = 33", "from 1 to 32"),
     ] {
         let shards = if check.contains("shards") { "" } else { "\nshards = 2" };
@@ -127,55 +124,4 @@ fn with_one_turn_the_shards_run_one_after_the_other() {
     project.save("proctor.toml", &fs::read_to_string(project.path().join("proctor.toml")).expect("it").replace("= 4", "= 1"));
     let report = project.proctor(["run"]).success().report();
     assert_eq!((tests(&report)["passed"].as_u64(), &result(&report)["result"]["shards"]), (Some(3), &json!(3)));
-}
-
-fn node(tool: &str, modules: &Path, subcommand: &str, shards: u32) -> Project {
-    let command = modules.join(".bin").join(tool).display().to_string();
-    let toml = format!(
-        "[[check]]\nname = \"{tool}\"\ntool = \"{tool}\"\ncommand = \"{command}{subcommand}\"\nshards = {shards}\n{QUEUE}"
-    );
-    let project = Project::new().toml(&toml).file("package.json", "{\"name\": \"x\"}\n").file(".gitignore", "node_modules\n");
-    symlink(modules, project.path().join("node_modules")).expect("the project is ours");
-    project
-}
-
-#[test]
-#[ignore = "long tier"]
-fn shards_of_jest_and_vitest_have_the_counts_of_one_process() {
-    for (tool, modules, subcommand, import) in
-        [("jest", jest_modules(), "", ""), ("vitest", vitest_modules(), " run", "import { test, expect } from 'vitest';\n")]
-    {
-        let of = |shards| {
-            let mut project = node(tool, &modules, subcommand, shards);
-            for number in 0..4 {
-                let text =
-                    format!("{import}test('a', () => {{ expect({number}).not.toBe(9); }});\ntest.skip('b', () => {{}});\n");
-                project = project.file(&format!("t{number}.test.js"), &text);
-            }
-            tests(&project.proctor(["run"]).bound(Duration::from_secs(180)).success().report())
-        };
-        assert_eq!(of(3), of(1), "{tool}");
-    }
-}
-
-#[test]
-#[ignore = "long tier"]
-fn shards_of_go_are_packages_and_have_the_counts_of_one_process() {
-    let of = |shards: u32| {
-        let check = format!("[[check]]\nname = \"go\"\ncommand = [\"go\", \"test\", \"./...\"]\nshards = {shards}\n{QUEUE}");
-        let mut project = Project::new().toml(&check).file("go.mod", "module shop\n\ngo 1.19\n");
-        for name in ["a", "b", "c"] {
-            let test = format!(
-                "package {name}\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {{}}\nfunc TestOther(t *testing.T) {{ t.Skip() }}\n"
-            );
-            project = project
-                .file(&format!("{name}/{name}_test.go"), &test)
-                .file(&format!("{name}/{name}.go"), &format!("package {name}\n"));
-        }
-        project = project.file("none/none.go", "package none\n");
-        tests(&project.proctor(["run"]).bound(Duration::from_secs(180)).success().report())
-    };
-    let whole = of(1);
-    assert_eq!(of(2), whole);
-    assert_eq!(of(6), whole, "more shards than packages");
 }

@@ -28,7 +28,7 @@ fn what_is_verified_is_a_project_a_run_a_task_a_directory_or_everything() {
     let directory = project.store().run_directory("default");
     let id = directory.file_name().expect("it has a name").to_str().expect("it is text");
     assert_eq!([runs(&[]), runs(&["--all"]), runs(&["default"])], [2, 2, 2]);
-    assert_eq!([runs(&["3"]), runs(&[id]), runs(&[directory.to_str().expect("it is text")])], [1, 1, 1]);
+    assert_eq!([runs(&["2"]), runs(&[id]), runs(&[directory.to_str().expect("it is text")])], [1, 1, 1]);
     for unknown in ["99", "other", "./nowhere"] {
         project.proctor(["verify", unknown]).status(2);
     }

@@ -8,8 +8,8 @@ use crate::cli::project_place::ProjectPlace;
 
 /// List the runs of a project, newest first
 ///
-/// Each line has the run's number, the verdict, the tree, the run's duration, its tests, and what failed. `flaky` says that every failure that made the run
-/// red passed on an equal tree.
+/// Each line has the run's number, the verdict, the tree, the run's duration, its tests, and what failed. `flaky` says that every
+/// failure that made the run red passed on an equal tree.
 ///
 /// Examples:
 ///   proctor log --failed --since 2d

@@ -75,7 +75,7 @@ fn a_run_is_shown_as_it_was() {
               ✓ packages             done <time>
               ✗ a                    exit 1 <time>
                    │ first
-                   all of its output: `proctor show 2 --log a`
+                   all of its output: `proctor show 1 --log a`
               ✓ b                    done <time>
             FAILED · a failed · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
             ");

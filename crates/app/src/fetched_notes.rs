@@ -92,6 +92,8 @@ fn run_git(environment: &Environment, arguments: Vec<OsString>) -> Result<(), St
     // A variable such as GIT_DIR or GIT_CONFIG_PARAMETERS leads git elsewhere.
     let of_git = variables.keys().filter(|name| name.as_encoded_bytes().starts_with(b"GIT_"));
     let mut words: Vec<OsString> = of_git.flat_map(|name| ["-u".into(), name.clone()]).collect();
+    // git asks this program for a password before it looks whether there is a terminal.
+    words.extend(["-u", "SSH_ASKPASS"].map(OsString::from));
     let allowed = format!("GIT_ALLOW_PROTOCOL={}", PROTOCOLS.join(":"));
     let quiet = ["GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=never", "GIT_SSH_COMMAND=ssh -oBatchMode=yes", &allowed];
     words.extend(quiet.map(OsString::from));

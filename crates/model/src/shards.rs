@@ -47,13 +47,6 @@ impl Shards {
     }
 }
 
-impl Shard {
-    /// Returns the part as test runners read it: `2/4`.
-    pub fn words(self) -> String {
-        format!("{}/{}", self.number, self.of)
-    }
-}
-
 impl From<Shards> for String {
     fn from(shards: Shards) -> Self {
         match shards {

@@ -94,8 +94,8 @@ impl ProjectCopies {
     ///
     /// # Errors
     ///
-    /// When the project cannot be read, the tree is too large or has a file that cannot be read, or a pattern of the settings is wrong. A copy that cannot be written is no
-    /// error: the checks then run in the project itself.
+    /// When the project cannot be read, the tree is too large or has a file that cannot be read, or a pattern of the settings is wrong. A
+    /// copy that cannot be written is no error: the checks then run in the project itself.
     pub fn update(
         &mut self,
         store: &Store,

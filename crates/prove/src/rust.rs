@@ -28,7 +28,7 @@ pub(crate) struct MergedText {
     pub(crate) code_lines: usize,
 }
 
-/// Divides a text; `None` if it cannot be read.
+/// Divides a text into its code and its tests; `None` if its brackets do not match, because something in it was not understood then.
 pub(crate) fn divided(text: &str) -> Option<DividedText> {
     let tokens = tokens_of(text, TestLanguage::Rust)?;
     if has_words(&tokens, &["#", "!", "[", "cfg", "(", "test", ")", "]"]) {

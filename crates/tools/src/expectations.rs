@@ -110,6 +110,14 @@ mod tests {
             (Tool::GoTest, "got 1", "    a_test.go:7: got 1", None, true),
             (Tool::GoTest, "panic: runtime error", "    a_test.go:7: got 1\npanic: runtime error", None, false),
             (Tool::GoTest, "it has no result; its process ended", "", None, false),
+            (Tool::GoTest, "a_test.go:7: calls F", "    a_test.go:7: calls F\nit has no result; its process ended", None, false),
+            (
+                Tool::GoTest,
+                "a_test.go:7: x",
+                "    a_test.go:7: x\n    testing.go:1: race detected during execution of test",
+                None,
+                false,
+            ),
             (Tool::Mocha, "AssertionError: no", "", None, false),
         ] {
             assert_eq!(is_expectation(tool, error, stack, code), expected, "{tool:?} {error}");

@@ -126,7 +126,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
-        shards: Some(&node_tests::SHARDING_OF_JEST),
         hung: node_tests::hung_in_jest,
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
@@ -138,7 +137,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: node_tests::vitest_tests,
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
-        shards: Some(&node_tests::SHARDING_OF_VITEST),
         hung: node_tests::hung_in_vitest,
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
@@ -158,7 +156,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         checks: cargo_test::runs_tests,
         no_work: cargo_test::NO_WORK,
-        shards: Some(&cargo_test::SHARDING),
         find: Some(cargo_test::find),
         triggers: triggers::RUST_TESTS,
         expectations: Some(cargo_test::EXPECTATIONS),
@@ -167,7 +164,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         checks: go_test::runs_tests,
         no_work: go_test::NO_WORK,
-        shards: Some(&go_test::SHARDING),
         ask: go_test::ask,
         is_asked_by_argument_only: true,
         find: Some(go_test::find),
@@ -299,7 +295,6 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: NoWork { options: &["--help", "-h", "--list"], names_the_tool: false, ..no_work::NONE },
         is_asked_by_argument_only: false,
         find: Some(|files, package, findings| asked::find(Tool::Playwright, files, package, findings)),
-        shards: Some(&asked::SHARDING_OF_PLAYWRIGHT),
         expectations: Some(asked::EXPECTATIONS_OF_PLAYWRIGHT),
         ..asked_row(Tool::Playwright, &["playwright"])
     },

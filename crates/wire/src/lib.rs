@@ -6,7 +6,7 @@
 //! * a word that begins with a capital letter is one more trait to derive, such as `Copy`.
 //! * `schema`: a JSON Schema is made of it for tests and for the feature `testing`; `test_schema`: only for its own crate's tests.
 //! * `written`: it is never read; `read`: it is never written.
-//! * `open`: a struct that passes over keys it does not know; `closed`: an enum whose variants do not.
+//! * `open`: a struct that passes over keys it does not know; `closed`: an enum whose variants refuse them.
 //! * `sparse`: a field of the type `Option`, `Vec` or `BTreeMap` with nothing in it has no key at all, and may be missing when it is
 //!   read. `#[kept]` before a field says that its key is always there, as are all keys of a type without this word.
 //! * `inexact`: it has floating-point numbers, so it is not `Eq`.
@@ -17,7 +17,7 @@
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
 /// Derives what a type needs that is written to a file or sent; the head of this file has its words. A word that is not known, and a
-/// lower-case word for a trait, is an error of the compiler that names it.
+/// lower-case word for a trait, is a compiler error that names it.
 #[proc_macro_attribute]
 pub fn wire(words: TokenStream, item: TokenStream) -> TokenStream {
     let words: Vec<String> =
@@ -39,11 +39,11 @@ pub fn wire(words: TokenStream, item: TokenStream) -> TokenStream {
             "lower" => form = "lowercase",
             "kebab" => form = "kebab-case",
             name if name.starts_with(|first: char| first.is_ascii_uppercase()) => derived.push(name),
-            unknown => return tokens(&format!("compile_error!({:?});", format!("`wire` has no word `{unknown}`"))),
+            unknown => return tokens(&format!("compile_error!(\"`wire` has no word `{unknown}`\");")),
         }
     }
     let closed = if has("closed") || (is_struct && !has("open")) { ", deny_unknown_fields" } else { "" };
-    let mut out = tokens(&format!("#[derive({})] {schema} #[serde(rename_all = {form:?}{closed})]", derived.join(", ")));
+    let mut out = tokens(&format!("#[derive({})] {schema} #[serde(rename_all = \"{form}\"{closed})]", derived.join(", ")));
     out.extend(if is_struct && has("sparse") {
         item.into_iter().map(|token| without_empty_keys(token, has("written"))).collect()
     } else {

@@ -23,7 +23,7 @@ const SKIPS: &str = "\
     test.todo(|it.fails(|test.fails(|xit(|xtest(|xdescribe(|it.only(|test.only(|describe.only(|fit(|fdescribe(|\
     #[ignore|#[cfg(any())|#[cfg(false)|#[cfg(not(test))|t.Skip|b.Skip|xit \"|xit '|xdescribe \"|xcontext \"|xspecify \"|\
     pending \"|pending '|skip \"|skip '|@Disabled|@Ignore|(Skip = |(Skip=|markTestSkipped(|@tag :skip|XCTSkip";
-/// What leaves a file of tests in Go out of a build.
+/// The beginnings of the line by which Go builds a file only under a condition, and else leaves its tests out.
 const GO_BUILDS: [&str; 2] = ["//go:build", "// +build"];
 /// The endings of source files.
 const SOURCES: &str = "\

@@ -190,8 +190,8 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, context: Check
 
 /// Reads a number of shards, or the word `cores`.
 fn shards(value: &Spanned<DeValue<'_>>) -> Result<Shards, WrongValue> {
-    if value.get_ref().as_str().is_some() {
-        return choice(&[(Shards::CORES, Shards::Cores)])(value);
+    if value.get_ref().as_str() == Some(Shards::CORES) {
+        return Ok(Shards::Cores);
     }
     let number = count(1..=Shards::MOST, "4")(value).map_err(|wrong| wrong.hint("or \"cores\": one for each processor"))?;
     Ok(Shards::Number(NonZeroU32::new(number).expect("the range begins with 1")))

@@ -717,7 +717,7 @@ proptest! {
         let command = serde_json::to_string(&command).expect("texts").replace('\u{7f}', "\\u007f");
         let text = format!(
             "[[check]]\nname = \"a\"\ntool = \"generic\"\ncommand = {command}\n{settings}\n[[check]]\nname = \"b\"\nshell = true\ncommand = \"make a | tee 'x y'\"\n{settings}\n\
-             [[check]]\nname = \"v\"\ncommand = \"vitest run\"\nshards = {}\n\
+             [[check]]\nname = \"v\"\ncommand = \"pytest\"\nshards = {}\n\
              [[check]]\nname = \"c\"\ncommand = \"pytest\"\ncoverage = {{ minimum = 85.05, report = \"c.json\" }}\n\
              [[check]]\nname = \"d\"\ncommand = \"eslint .\"\npolicy = {{ max_warnings = {limit}, ignored_rules = [\"x\"], enabled = {} }}\n\
              [[prerequisite]]\nname = \"p\"\ncommand = \"npm ci\"\ncreates = [\"x\"]\n\

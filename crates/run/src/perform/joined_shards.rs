@@ -100,8 +100,8 @@ pub(super) fn joined_end(
         },
         survivors: shards.iter().flat_map(|one| one.survivors.clone()).collect(),
         usage,
-        // The weakest isolation of all counts.
-        kept: shards.iter().filter_map(|one| one.kept.clone()).min_by_key(|kept| kept.reached.level),
+        // The weakest isolation of all counts; levels are in order, the strongest first.
+        kept: shards.iter().filter_map(|one| one.kept.clone()).max_by_key(|kept| kept.reached.level),
     }
 }
 

@@ -136,19 +136,18 @@ impl Performer<'_, '_> {
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let mut seen = with_command_environment(action, &environment);
-        let (mut list_path, mut wrapper) = (None, Vec::new());
+        let mut list_path = None;
         if let Some(part) = part {
             let prepared = tools::prepare_shard(&seen, part.shard, output.path(), part.times);
             environment.add_for_the_tool(&prepared.environment);
             prepared.files.iter().try_for_each(|(name, content)| output.put(name, content.as_bytes()))?;
             seen = with_command_environment(action, &environment);
             seen.command.argv = prepared.argv;
-            (list_path, wrapper) = (prepared.list, prepared.wrapper);
+            list_path = prepared.list;
         }
         let preparation = tools::prepare(&seen, output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { mut argv, mut report, coverage, files, needs_snapshot, .. } = preparation;
-        argv.splice(0..0, wrapper);
         for (name, content) in files {
             output.put(name, content.as_bytes())?;
         }

@@ -122,7 +122,7 @@ impl Performer<'_, '_> {
     ) -> Result<ReadAttempt, ProjectError> {
         let outcomes: Vec<ShardOutcome> =
             read.iter().map(|one| ShardOutcome { interpretation: one.said.clone(), list: one.listed.clone() }).collect();
-        let (said, decides) = tools::join_shards(action.tool, &outcomes);
+        let (said, decides) = tools::join_shards(&outcomes);
         drop(outcomes);
         let names = ActionFiles::for_attempt(action, attempt);
         let logs: Vec<&ActionFiles> = read.iter().map(|one| &one.names).collect();

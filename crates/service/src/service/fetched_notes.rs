@@ -1,4 +1,4 @@
-//! Has what others attested fetched from time to time, for the projects that the service watches. Nothing that a save starts waits for it.
+//! Starts git from time to time to fetch what others attested, for the projects that the service watches. Nothing that a save starts waits for it.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -12,7 +12,6 @@ use crate::launchers::hand_on;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
 use crate::reports::{judge_tests, read_tests, unreadable};
-use crate::shards::{SHARDING_DEFAULTS, Sharding};
 use crate::subcommands::subcommand;
 use crate::{launch_failure, signals};
 pub(super) use discover::find;
@@ -115,10 +114,8 @@ const RUNNERS: &[AskedRunner] = &[
     AskedRunner { tool: Tool::Ava, name: "AVA", options: &["--tap"], report: None, format: ReportFormat::Tap, ..NONE },
 ];
 
-/// How Playwright divides its tests.
-pub(super) const SHARDING_OF_PLAYWRIGHT: Sharding = Sharding { option: Some("--shard={shard}"), ..SHARDING_DEFAULTS };
-
-/// Playwright names a matcher first, and a time-out of the test in other words.
+/// Where an expectation failed, Playwright's message begins with its call: `expect(received).toBe(expected)`. A test that exceeded its
+/// time limit has a message of another form.
 pub(super) const EXPECTATIONS_OF_PLAYWRIGHT: Expectations = Expectations {
     begins: &["expect(", "Error: expect(", "AssertionError"],
     except: &["Matcher error", "matcher error"],

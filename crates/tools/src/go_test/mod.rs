@@ -3,7 +3,6 @@
 //! `events` reads the events, and the common rules in `test_run` judge. The format is documented by `go doc test2json`.
 
 mod events;
-mod shards;
 
 use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
@@ -15,15 +14,19 @@ use crate::test_run::judge;
 use crate::{launch_failure, signals};
 pub(super) use events::find;
 use proctor_model::{CategoryCode, Interpretation};
-pub(super) use shards::SHARDING;
 
 /// The options with which `go test` runs no test.
 pub(super) const NO_WORK: NoWork =
     NoWork { options: &["-c", "-n", "-list", "--list", "-h", "-help", "--help"], names_the_tool: false, ..no_work::NONE };
 
 /// A test of Go says that it failed by a message with the place of the call, and in no certain words.
-pub(super) const EXPECTATIONS: Expectations =
-    Expectations { begins: &[""], except: &["panic: "], place: events::raised_at, needs_place: true, ..expectations::NONE };
+pub(super) const EXPECTATIONS: Expectations = Expectations {
+    begins: &[""],
+    except: &["panic: ", events::PROCESS_ENDED, "race detected during execution of test"],
+    place: events::raised_at,
+    needs_place: true,
+    ..expectations::NONE
+};
 
 /// Go's exit code for a wrong command line.
 const USAGE: i32 = 2;

@@ -13,7 +13,6 @@ mod printed;
 mod projects;
 mod report;
 mod rules;
-mod shards;
 mod tally;
 mod words;
 mod written;
@@ -29,7 +28,6 @@ use crate::{launch_failure, signals};
 pub(super) use hung::{hung_in_jest, hung_in_vitest};
 pub(super) use prepare::{ask, find_jest, find_vitest, vitest_tests};
 use proctor_model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
-pub(super) use shards::{SHARDING_OF_JEST, SHARDING_OF_VITEST};
 use tally::Tally;
 pub(super) use written::{written_by_jest, written_by_vitest};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::prepare::insert_options;
-use crate::shards::{DividedCheck, SHARDING_DEFAULTS, ShardObstacle, ShardPreparation, ShardTask, Sharding};
+use crate::shards::{DividedCheck, ShardObstacle, ShardPreparation, ShardTask, Sharding};
 
 /// The name of the plugin's module, and its text.
 const MODULE: &str = "proctor_shard";
@@ -23,7 +23,7 @@ const SETTINGS: &[&str] =
 /// Options that choose tests by what the last run kept in pytest's cache, which has only one part after a run with shards.
 const BY_LAST_RUN: &[&str] = &["--lf", "--last-failed", "--sw", "--stepwise", "--nf", "--new-first", "--ff", "--failed-first"];
 
-pub(crate) const SHARDING: Sharding = Sharding { obstacle, prepare, list: Some(LIST), ..SHARDING_DEFAULTS };
+pub(crate) const SHARDING: Sharding = Sharding { obstacle, prepare, list: LIST };
 
 fn obstacle(check: &DividedCheck<'_>) -> Option<ShardObstacle> {
     let texts: String = SETTINGS.iter().map(|name| check.text(name) + "\n").collect();
@@ -36,6 +36,10 @@ fn obstacle(check: &DividedCheck<'_>) -> Option<ShardObstacle> {
     }
     if has_word("--cov") && texts.contains("fail_under") {
         return Some(ShardObstacle::threshold("`fail_under` in the settings of coverage.py"));
+    }
+    if let Some(option) = check.interpreter_options().find(|word| ["-I", "-E"].contains(word)) {
+        let message = format!("`{option}` makes Python ignore PYTHONPATH, by which each shard gets proctor's plugin");
+        return Some(ShardObstacle { message, hint: format!("remove `{option}` or `shards`") });
     }
     let option = check.words().find(|word| BY_LAST_RUN.contains(word))?;
     let message = format!("`{option}` chooses by the last run, and each shard knows only its own part of it");

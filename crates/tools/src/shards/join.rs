@@ -1,22 +1,21 @@
 //! Joins the results of the shards of a check into one, as if one process had run all tests. Pure.
 //!
 //! A shard that came to no result (it crashed, hung, or its report proves nothing) decides, as it would if it were the only process.
-//! Then failures decide. A success needs a result of every shard and, where the shards list the tests, that all lists are the same and
-//! every test of them was run by exactly one shard.
+//! Then failures decide. A success needs a result of every shard, that all lists are the same, and that every test of them was run by exactly
+//! one shard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::table::row_of;
 use crate::test_run::{headline, listed};
-use proctor_model::{CategoryCode, FurtherTestCounts, Interpretation, TestCounts, TestResults, Tool, ToolReport};
+use proctor_model::{CategoryCode, FurtherTestCounts, Interpretation, TestCounts, TestResults, ToolReport};
 
 /// The result of one shard: what its tool's output and report say, and the list of tests that it wrote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShardOutcome {
     pub interpretation: Interpretation,
-    /// The list; [`ToolReport::NotRequested`] if the tool writes none.
+    /// The list; [`ToolReport::Missing`] if the shard wrote none.
     pub list: ToolReport,
 }
 
@@ -27,7 +26,7 @@ struct CollectedTests {
     own: Vec<usize>,
 }
 
-/// How the category of a shard counts.
+/// What the result of one shard means for the whole check. Of the results of all shards, the one that stands first here decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// proctor stopped the shard.
@@ -58,17 +57,17 @@ fn standing(category: CategoryCode) -> Standing {
 ///
 /// # Panics
 /// When there is no shard.
-pub fn join_shards(tool: Tool, shards: &[ShardOutcome]) -> (Interpretation, usize) {
+pub fn join_shards(shards: &[ShardOutcome]) -> (Interpretation, usize) {
     let standings: Vec<Standing> = shards.iter().map(|shard| standing(shard.interpretation.category)).collect();
     let worst = *standings.iter().min().expect("a check has at least one shard");
     let decides = standings.iter().position(|standing| *standing == worst).unwrap_or_default();
     let count = shards.len();
     let joined = match worst {
         Standing::Stopped | Standing::NoResult => without_result(shards, &standings, decides),
-        Standing::Failed => joined(tool, shards),
-        Standing::Passed | Standing::NothingRan => match flaw(tool, shards) {
-            Some(reason) => Interpretation { category: CategoryCode::ReportIncomplete, reason, ..joined(tool, shards) },
-            None => joined(tool, shards),
+        Standing::Failed => joined(shards),
+        Standing::Passed | Standing::NothingRan => match flaw(shards) {
+            Some(reason) => Interpretation { category: CategoryCode::ReportIncomplete, reason, ..joined(shards) },
+            None => joined(shards),
         },
     };
     (Interpretation { shards: u32::try_from(count).ok(), ..joined }, decides)
@@ -103,18 +102,12 @@ fn named(place: usize, shards: &[ShardOutcome]) -> String {
 }
 
 /// Returns the sum of all shards.
-fn joined(tool: Tool, shards: &[ShardOutcome]) -> Interpretation {
-    let lists_tests = row_of(tool).shards.is_some_and(|sharding| sharding.lists_tests);
-    let lists: Vec<Option<CollectedTests>> =
-        shards.iter().map(|shard| read_list(&shard.list).ok().flatten().filter(|_| lists_tests)).collect();
+fn joined(shards: &[ShardOutcome]) -> Interpretation {
+    let lists: Vec<Option<CollectedTests>> = shards.iter().map(|shard| read_list(&shard.list).ok().flatten()).collect();
     let mut sum = shards.iter().map(|shard| shard.interpretation.clone()).reduce(added).expect("a check has at least one shard");
     let mut seen = BTreeSet::new();
     sum.cases.retain(|case| seen.insert((case.test_file.clone(), case.full_name.clone())));
     let Some(results) = &mut sum.test_results else { return sum };
-    if let Some(all) = total_of_others(tool, shards) {
-        results.counts.skipped = all.saturating_sub(results.counts.passed + results.counts.failed);
-        results.total = all;
-    }
     // A module that skips itself is no test, and in the report of every shard.
     let modules =
         shards.iter().zip(&lists).filter_map(|(shard, list)| Some(reported(shard).saturating_sub(list.as_ref()?.distinct())));
@@ -201,14 +194,10 @@ fn further(before: FurtherTestCounts, now: FurtherTestCounts) -> FurtherTestCoun
 }
 
 /// Returns why the shards together do not prove that every test was run once; `None` if they do.
-fn flaw(tool: Tool, shards: &[ShardOutcome]) -> Option<String> {
+fn flaw(shards: &[ShardOutcome]) -> Option<String> {
     const LOOK: &str =
         "look for tests whose names or number change from one collection to the next, and for hooks that end the process";
-    let sharding = row_of(tool).shards?;
     let incomplete = |place: usize, why: String| Some(format!("{} {why}; {LOOK}", named(place, shards)));
-    if sharding.list.is_none() {
-        return repeated(shards).or_else(|| sharding.counts_others.then(|| unequal_totals(shards)).flatten());
-    }
     let mut first: Option<(BTreeSet<String>, usize)> = None;
     let mut ran: BTreeMap<String, usize> = BTreeMap::new();
     for (place, shard) in shards.iter().enumerate() {
@@ -218,7 +207,7 @@ fn flaw(tool: Tool, shards: &[ShardOutcome]) -> Option<String> {
             Err(why) => return incomplete(place, format!("wrote a list of tests that cannot be read ({why})")),
         };
         let (own, reported) = (list.distinct(), reported(shard));
-        if sharding.lists_tests && reported < own {
+        if reported < own {
             return incomplete(place, format!("was to run {own} test(s), and its report has {reported}"));
         }
         for test in list.own.iter().filter_map(|position| list.tests.get(*position)) {
@@ -240,44 +229,6 @@ fn flaw(tool: Tool, shards: &[ShardOutcome]) -> Option<String> {
     let (all, _) = first?;
     let missed = all.iter().find(|test| !ran.contains_key(*test))?;
     Some(format!("No shard ran `{missed}`, which all of them collected; {LOOK}"))
-}
-
-/// Returns the sentence about a test that two shards ran.
-fn repeated(shards: &[ShardOutcome]) -> Option<String> {
-    let mut ran = BTreeMap::new();
-    for (place, shard) in shards.iter().enumerate() {
-        for case in &shard.interpretation.cases {
-            let before = ran.insert((&case.test_file, &case.full_name), place).filter(|before| *before != place);
-            if let Some(before) = before {
-                return Some(format!("{} ran `{}`, which shard {} ran too", named(place, shards), case.full_name, before + 1));
-            }
-        }
-    }
-    None
-}
-
-/// Returns the sentence about shards that count different numbers of tests in all.
-fn unequal_totals(shards: &[ShardOutcome]) -> Option<String> {
-    let totals: Vec<(usize, u64)> = totals(shards).collect();
-    let (first, all) = *totals.first()?;
-    let (place, other) = *totals.iter().find(|(_, total)| *total != all)?;
-    Some(format!("{} found {all} test(s), and shard {} found {other}", named(first, shards), place + 1))
-}
-
-fn totals(shards: &[ShardOutcome]) -> impl Iterator<Item = (usize, u64)> + '_ {
-    let counts = |shard: &ShardOutcome| Some(shard.interpretation.test_results.as_ref()?.counts);
-    let total = move |(place, shard)| {
-        let TestCounts { passed, failed, skipped } = counts(shard)?;
-        (passed + failed > 0).then_some((place, passed + failed + skipped))
-    };
-    shards.iter().enumerate().filter_map(total)
-}
-
-/// Returns the number of all tests, for a tool whose shards count the tests of the others as skipped.
-fn total_of_others(tool: Tool, shards: &[ShardOutcome]) -> Option<u64> {
-    let sharding = row_of(tool).shards.filter(|sharding| sharding.counts_others)?;
-    debug_assert!(sharding.list.is_none(), "such a tool lists no tests");
-    totals(shards).map(|(_, total)| total).max()
 }
 
 fn reported(shard: &ShardOutcome) -> u64 {

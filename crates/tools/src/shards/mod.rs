@@ -5,8 +5,7 @@ mod join;
 
 use std::path::Path;
 
-use crate::launchers::{Located, hand_on, locate};
-use crate::prepare::insert_options;
+use crate::launchers::{Located, locate};
 use crate::project_files::{ProjectFiles, within};
 use crate::recognise::CommandForm;
 use crate::table::{ROWS, row_of};
@@ -14,25 +13,16 @@ use proctor_model::{Action, Shard, Tool};
 
 pub use join::{ShardOutcome, join_shards};
 
-/// How the tests of a tool are divided.
+/// How the tests of a tool are divided. Only a tool can be divided whose every process can be made to list all tests and those of its own:
+/// without these lists nobody can say that each test was run.
 pub(crate) struct Sharding {
-    /// The option that names one part, as the tool reads it; `{shard}` stands for the part, such as `2/4`. `None` if a file of proctor
-    /// divides the tests.
-    pub(crate) option: Option<&'static str>,
     /// Returns why a command of the tool cannot be divided, for a reason of the tool's own.
     pub(crate) obstacle: fn(&DividedCheck<'_>) -> Option<ShardObstacle>,
-    /// Prepares a part, where `option` is `None`.
+    /// Prepares a part.
     pub(crate) prepare: fn(&ShardTask<'_>, &mut ShardPreparation),
-    /// The file in which each part lists all tests and those of its own, in the output directory; `None` if the tool lists none.
-    pub(crate) list: Option<&'static str>,
-    /// Whether the list has tests, each of which is in the part's report. Otherwise it has packages of tests.
-    pub(crate) lists_tests: bool,
-    /// Whether each part counts the tests of the others as skipped.
-    pub(crate) counts_others: bool,
+    /// The file in which each part lists all tests and those of its own, in the output directory.
+    pub(crate) list: &'static str,
 }
-
-pub(crate) const SHARDING_DEFAULTS: Sharding =
-    Sharding { option: None, obstacle: |_| None, prepare: |_, _| {}, list: None, lists_tests: true, counts_others: false };
 
 /// A check whose tests are to be divided.
 pub(crate) struct DividedCheck<'a> {
@@ -63,8 +53,6 @@ pub(crate) struct ShardTask<'a> {
 pub struct ShardPreparation {
     /// The command that runs the part. A report is not yet requested in it.
     pub argv: Vec<String>,
-    /// Words that stand before the command, once its report was requested.
-    pub wrapper: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
     /// Files for the output directory: their names and contents.
@@ -78,6 +66,11 @@ impl DividedCheck<'_> {
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         let argv = self.action.command.argv.iter().chain(self.action.environment.values());
         argv.flat_map(|text| text.split_whitespace())
+    }
+
+    /// Returns the words before the tool's own arguments, such as the options of its interpreter.
+    pub(crate) fn interpreter_options(&self) -> impl Iterator<Item = &str> {
+        self.action.command.argv.iter().take(self.located.arguments_from).map(String::as_str)
     }
 
     /// Returns the text of a file in the directory of the check, without lines that are comments; empty if there is none.
@@ -110,26 +103,17 @@ impl ShardObstacle {
 /// Returns why the tests of a check cannot be divided; `None` if they can.
 pub fn shard_obstacle(action: &Action, files: &dyn ProjectFiles) -> Option<ShardObstacle> {
     let Some(sharding) = row_of(action.tool).shards else {
-        let able = ROWS.iter().filter(|row| row.shards.is_some()).map(|row| row.tool.word());
-        let (word, hint) = (action.tool.word(), format!("remove it; it is for {}", able.collect::<Vec<_>>().join(", ")));
-        return Some(ShardObstacle { message: format!("the tests of {word} cannot be divided among processes"), hint });
+        let able = ROWS.iter().filter(|row| row.shards.is_some()).map(|row| row.tool.word()).collect::<Vec<_>>().join(", ");
+        let word = action.tool.word();
+        let message = format!("{word} cannot list in each shard which tests there are, so nobody could say that all were run");
+        return Some(ShardObstacle { message, hint: format!("remove it; it is for {able}") });
     };
     let located = locate(&action.command.argv);
     let check = DividedCheck { action, located: &located, files };
-    let named = sharding.option.and_then(|option| option.split('=').next());
-    if let Some(option) = named.filter(|option| check.words().any(|word| word.split('=').next() == Some(option))) {
-        let message = format!("the command names its own part by `{option}`");
-        return Some(ShardObstacle { message, hint: format!("remove `{option}` or `shards`") });
-    }
-    let is_direct = is_direct(&located, action.tool);
-    if !is_direct && (sharding.option.is_none() || hand_on(&action.command.argv).is_none()) {
+    if located.recognition.tool != action.tool || located.recognition.form != CommandForm::Direct {
         return Some(ShardObstacle::not_direct(action.tool));
     }
     (sharding.obstacle)(&check)
-}
-
-fn is_direct(located: &Located, tool: Tool) -> bool {
-    located.recognition.tool == tool && located.recognition.form == CommandForm::Direct
 }
 
 /// Prepares one part of a check's tests. `output_directory` must be fresh and absolute. `times` says how long each test took when it
@@ -137,18 +121,9 @@ fn is_direct(located: &Located, tool: Tool) -> bool {
 pub fn prepare_shard(action: &Action, shard: Shard, output_directory: &Path, times: &[(String, u64)]) -> ShardPreparation {
     let mut preparation = ShardPreparation { argv: action.command.argv.clone(), ..ShardPreparation::default() };
     let Some(sharding) = row_of(action.tool).shards else { return preparation };
-    preparation.list = sharding.list;
-    let located = locate(&action.command.argv);
-    let Some(option) = sharding.option.map(|option| option.replace("{shard}", &shard.words())) else {
-        let task = ShardTask { action, arguments_from: located.arguments_from, shard, output_directory, times };
-        (sharding.prepare)(&task, &mut preparation);
-        return preparation;
-    };
-    if is_direct(&located, action.tool) {
-        insert_options(&mut preparation.argv, located.arguments_from, [option]);
-    } else if let Some(separator) = hand_on(&preparation.argv) {
-        preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain([option]));
-    }
+    preparation.list = Some(sharding.list);
+    let arguments_from = locate(&action.command.argv).arguments_from;
+    (sharding.prepare)(&ShardTask { action, arguments_from, shard, output_directory, times }, &mut preparation);
     preparation
 }
 
