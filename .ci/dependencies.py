@@ -20,6 +20,7 @@ import sys
 MOST_CRATES = 203
 # Names that may be there in several versions, and why.
 TWICE = {
+    "base64": "tonic, which only the feature `remote` brings in, has the generation before ours",
     "syn": "macros only: two generations of derive crates, nothing of it is in the program",
     "getrandom": "ring, the hash tables of jsonschema and tempfile each have their generation of it",
 }

@@ -64,6 +64,7 @@
 //! | [`proctor_index`] | the SQLite index over the ledger |
 //! | [`proctor_api`] | the shapes of the control socket, and the page |
 //! | [`proctor_project`] | what is known of a project between its runs: registration, approvals, trees, freshness, history |
+//! | `proctor_remote`, with the feature `remote` | has a server carry out an action |
 //! | [`proctor_run`] | carries a plan out: actions, judgement, seal |
 //! | [`proctor_prove`] | whether the tests of a change fail without it |
 //! | [`proctor_govern`] | the issue workflow |

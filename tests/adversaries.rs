@@ -254,6 +254,7 @@ fn expected(cell: &Cell) -> Expected {
         // the keeper cannot work any more.
         (IsolationLevel::Cgroup, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Cgroup, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
+        (IsolationLevel::Remote, _) => unreachable!("no action of this machine has this level"),
         // At the other levels `no_new_privs` keeps a set-user-id program from getting its owner's rights.
         (IsolationLevel::ProcessGroup, Kind::EscapesAsRoot) => {
             Expected { fate: Fate::Alive, verdict: Verdict::AsItEnded, slack_ms: DEAF_SLACK_MS }

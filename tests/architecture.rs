@@ -95,6 +95,7 @@ const RESERVED: &[(&str, &str, &str)] = &[
 /// The places that wait for the first of several events: the file, how many such places it has, and the reason. The
 /// scheduling has one such place, so the order of events is decided once for every caller of the loop.
 const SELECTS: &[(&str, usize, &str)] = &[
+    ("crates/remote/src/run.rs", 1, "waits for one action of a server, its time limit or a stop; decides nothing"),
     ("crates/service/src/control/server.rs", 2, "accepts and serves connections until the server stops; decides nothing"),
     ("crates/service/src/control/page_server.rs", 1, "accepts browsers until the process ends; decides nothing"),
     ("crates/service/src/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),

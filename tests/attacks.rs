@@ -76,7 +76,7 @@ fn stand_in_for_services() -> Option<UnixListener> {
 fn forces_sandbox(level: IsolationLevel) -> bool {
     match level {
         IsolationLevel::Namespace | IsolationLevel::Cgroup | IsolationLevel::Landlock => true,
-        IsolationLevel::ProcessGroup => false,
+        IsolationLevel::ProcessGroup | IsolationLevel::Remote => false,
     }
 }
 

@@ -22,6 +22,20 @@ fn an_unknown_key_is_named_with_the_nearest() {
     ");
 }
 
+/// The program of the tests is the default build, which has no client for servers.
+#[test]
+#[cfg(not(feature = "remote"))]
+fn a_server_is_refused_with_the_name_of_the_feature_that_it_needs() {
+    insta::assert_snapshot!(refused("[remote]\nendpoint = \"unix:///run/casd.sock\"\n"), @"
+    exit status: 4
+    --- stderr
+    error: the configuration is wrong
+      proctor.toml:2:12: remote.endpoint: this proctor was built without the feature `remote`, so no check runs on a server
+        build it with `cargo build --release --features remote`, or remove `[remote]`
+      hint: `proctor init --print` shows every setting with its default
+    ");
+}
+
 #[test]
 fn a_value_of_the_wrong_type_is_named_with_an_example() {
     insta::assert_snapshot!(refused("[[check]]\nname = \"a\"\ncommand = \"true\"\ntimeout = true\n"), @r#"

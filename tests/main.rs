@@ -86,6 +86,7 @@ mod real_tools_hanging;
 mod real_tools_judged;
 mod real_tools_specification;
 mod recording;
+mod remote;
 mod reports;
 mod retention;
 mod review;

@@ -39,6 +39,15 @@ pub(crate) struct DoctorFacts {
     pub(crate) around: MachineFacts,
     /// The state of the service; `None` if it is not installed.
     pub(crate) service: Option<installation::advice::InstallationFacts>,
+    /// The server of `[remote]`; `None` if there is none.
+    pub(crate) remote: Option<RemoteFound>,
+}
+
+/// What the server of `[remote]` answered.
+pub(crate) struct RemoteFound {
+    pub(crate) endpoint: String,
+    /// What it can do, or why it carries no checks out.
+    pub(crate) answer: Result<String, String>,
 }
 
 /// The document that `--json` prints (`proctor-doctor-v1`).
@@ -235,9 +244,10 @@ impl<'a> DoctorFindings<'a> {
             findings: [
                 doctor_machine::findings(&facts.around),
                 facts.service.as_ref().map(installation::advice::findings).unwrap_or_default(),
+                facts.remote.iter().filter_map(remote_finding).collect(),
             ]
             .concat(),
-            shown: doctor_machine::lines(&facts.around),
+            shown: doctor_machine::lines(&facts.around).into_iter().chain(facts.remote.iter().filter_map(remote_line)).collect(),
         }
     }
 
@@ -326,6 +336,16 @@ pub(crate) fn apparmor_profile(executable: &Path) -> String {
     lines.collect()
 }
 
+fn remote_line(found: &RemoteFound) -> Option<String> {
+    Some(format!("remote: {} {}", found.endpoint, found.answer.as_ref().ok()?))
+}
+
+fn remote_finding(found: &RemoteFound) -> Option<Finding> {
+    let why = found.answer.as_ref().err()?;
+    let problem = format!("{} carries no checks out: {why}", found.endpoint);
+    Some(Finding { problem, advice: "see whether the server runs, and what `[remote]` says of it".to_owned() })
+}
+
 /// Returns a directory that checks see outside of the project, and why they do.
 fn visible_directory(directory: &VisibleDirectory) -> String {
     let why = match directory.kind {
@@ -351,6 +371,7 @@ fn level_word(level: IsolationLevel) -> &'static str {
         IsolationLevel::Cgroup => "cgroup",
         IsolationLevel::Landlock => "landlock",
         IsolationLevel::ProcessGroup => "process-group",
+        IsolationLevel::Remote => "remote",
     }
 }
 
@@ -360,6 +381,7 @@ fn level_means(level: IsolationLevel) -> &'static str {
         IsolationLevel::Cgroup => "files by Landlock, ended as a whole by a cgroup",
         IsolationLevel::Landlock => "files by Landlock, ended by a search of /proc",
         IsolationLevel::ProcessGroup => "nothing but that search",
+        IsolationLevel::Remote => "what its server says",
     }
 }
 
@@ -398,6 +420,7 @@ mod tests {
                 asked: "/home/ada/shop".into(),
             },
             service: None,
+            remote: None,
         }
     }
 

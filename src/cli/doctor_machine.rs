@@ -363,6 +363,7 @@ fn explain_missing(failure: &SpawnFailure) -> (String, String) {
         // Only a run has these failures: `doctor` looks for the programs of checks, but starts no check.
         SpawnFailure::PortHeld { .. }
         | SpawnFailure::ClientNotReady { .. }
+        | SpawnFailure::NoServer { .. }
         | SpawnFailure::PromptUnreadable { .. }
         | SpawnFailure::NotIsolated { .. }
         | SpawnFailure::Refused { .. } => {

@@ -102,7 +102,7 @@ impl Row {
         let cell = match level {
             IsolationLevel::Namespace => kept.unwrap_or(self.namespace),
             IsolationLevel::Cgroup | IsolationLevel::Landlock => kept.unwrap_or(self.landlock),
-            IsolationLevel::ProcessGroup => none,
+            IsolationLevel::ProcessGroup | IsolationLevel::Remote => none,
         };
         // Inside a `Machine` (a container with a service manager) the supervisor owns its cgroup, because the service
         // manager has delegated the cgroup. So these attacks are allowed.

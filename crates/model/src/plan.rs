@@ -8,7 +8,7 @@ use proctor_wire::wire;
 
 use crate::{
     ActionId, ActionKind, ApprovalTerms, ByteSize, CheckStart, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind,
-    NetworkAccess, ReportFile, Service, Shards, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    NetworkAccess, RemoteRun, ReportFile, Service, Shards, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.
@@ -172,6 +172,9 @@ pub struct Action {
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
+    /// The server that carries the check out; `None` for this machine.
+    #[serde(rename = "run", skip_serializing_if = "Option::is_none")]
+    pub remote: Option<Box<RemoteRun>>,
     /// The network that the action's processes have.
     #[serde(skip_serializing_if = "NetworkAccess::is_open")]
     pub network: NetworkAccess,
@@ -388,6 +391,7 @@ impl Action {
             control: false,
             shards: None,
             in_place: false,
+            remote: None,
             network: NetworkAccess::Open,
             retry_attempts: 0,
             continue_on_failure: phase == ActionPhase::Step,

@@ -103,6 +103,8 @@ pub enum SpawnFailure {
     ClientNotReady { why: String },
     /// The file that becomes a reviewer's standard input cannot be read.
     PromptUnreadable { prompt: String, why: String },
+    /// The server that was to carry the action out gave no result, or none that is accepted.
+    NoServer { why: String },
     /// The required isolation could not be set up, so nothing was started.
     NotIsolated {
         /// What failed, and where.
@@ -388,6 +390,7 @@ impl fmt::Display for SpawnFailure {
             Self::PortHeld { port, .. } => write!(formatter, "port {port} is held by another process"),
             Self::ClientNotReady { why } => write!(formatter, "the client cannot be started: {why}"),
             Self::PromptUnreadable { prompt, why } => write!(formatter, "the prompt `{prompt}` cannot be given to it: {why}"),
+            Self::NoServer { why } => write!(formatter, "there is no result of the server {why}"),
             Self::NotIsolated { why } => write!(formatter, "it could not be kept apart: {why}"),
             Self::Refused { program, message, .. } => write!(formatter, "`{program}` could not be started: {message}"),
         }

@@ -23,8 +23,8 @@ use proctor_evidence::report::{
 use proctor_evidence::{DurableStep, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use proctor_model::{
     Action, ActionPhase, Blocking, CommandExit, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, HelperDeath,
-    HomeAccess, IsolationFacts, OPEN_WORLD, OnDisk, OverallStatus, PersonAsked, PlanNote, ResultType, RouteEntry, RouteKind,
-    RunRecord, StopReason, TddState, Timestamp, UNNAMED_FILES,
+    HomeAccess, IsolationFacts, IsolationLevel, OPEN_WORLD, OnDisk, OverallStatus, PersonAsked, PlanNote, ResultType, RouteEntry,
+    RouteKind, RunRecord, StopReason, TddState, Timestamp, UNNAMED_FILES,
 };
 use proctor_plan::routing::{self, TestResult};
 use proctor_plan::verdict::{self, CyclePosition, RunFlow, RunVerdict};
@@ -334,6 +334,13 @@ fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
     components.extend(run_end.after.conditions.toolchains.iter().filter_map(|toolchain| {
         Some(EnvironmentComponentV2 { name: toolchain_component(&toolchain.path), sha256: toolchain.content? })
     }));
+    components.extend(run_end.performed.iter().filter_map(|one| {
+        let server = &one.action.remote.as_ref()?.server;
+        let is_there = one.executed()?.ended.kept.as_ref()?.reached.level == IsolationLevel::Remote;
+        let sha256 = server.image_digest().filter(|_| is_there)?;
+        Some(EnvironmentComponentV2 { name: format!("image of {}", server.endpoint), sha256 })
+    }));
+    components.dedup_by(|a, b| a.name == b.name);
     EnvironmentV2 { digest: run_end.after.surveyed.digest, names: names.into_iter().collect(), components }
 }
 

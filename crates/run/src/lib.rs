@@ -67,10 +67,14 @@ mod test_facts;
 mod test_history;
 mod written_configuration;
 
+/// Whether checks can run on a server, which the feature `remote` decides.
+pub const HAS_REMOTE: bool = cfg!(feature = "remote");
+
 pub use check_place::look_and_copy;
 pub use client_start::SQLITE_ARGUMENT;
 pub use compile_modules::compile_modules;
 pub use followed_file::LogFollower;
+pub use perform::ask_server;
 pub(crate) use perform::ended_not_started;
 pub use refuse::{RefusedRequest, refuse};
 pub use repeat_after_death::run_plan;

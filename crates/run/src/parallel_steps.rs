@@ -280,6 +280,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let order = BackgroundActionOrder {
             place,
             request,
+            remote: prepared.launch.remote.clone(),
             limits: prepared.launch.limits.clone(),
             sinks: prepared.launch.sinks(action)?,
         };

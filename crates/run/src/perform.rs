@@ -8,6 +8,7 @@ mod attempts;
 mod background_action;
 mod control;
 mod dropping;
+mod elsewhere;
 mod file_or_request;
 mod helper_death;
 mod joined_shards;
@@ -19,6 +20,7 @@ mod reports;
 mod reusing;
 mod reviewing;
 mod running_service;
+mod server;
 mod services;
 mod shards;
 mod turns;
@@ -67,6 +69,7 @@ pub(crate) use self::control::may_replace_session;
 pub(crate) use self::listing::configured_files;
 pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;
+pub use self::server::ask_server;
 pub(crate) use self::services::ServiceStart;
 
 /// Why an action that no launcher could start has no result.

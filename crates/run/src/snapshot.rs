@@ -20,6 +20,7 @@ use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBas
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
 use proctor_sandbox::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use proctor_tools::is_lock_file;
+use proctor_tree::TreeIndex;
 
 /// The most written entries that a report lists. Further entries are only counted.
 const LISTED: usize = 20;
@@ -362,6 +363,11 @@ impl RunSnapshot {
         let taken = self.seen.select(self.caches.taken(), action);
         let directories = self.lower(action).into_iter().chain(taken).collect();
         SeenFiles::in_snapshot(&self.root, directories, &self.base.environments)
+    }
+
+    /// Returns the tree that the checks see, and the directory with its content.
+    pub(crate) fn tree_and_copy(&self) -> (TreeIndex, PathBuf) {
+        (self.base.tree.clone(), self.base.copies.last().cloned().unwrap_or_else(|| self.root.clone()))
     }
 
     /// Returns the files of the project as they were before any action changed them.

@@ -197,7 +197,7 @@ fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
         IsolationLevel::Namespace => &[READ_ONLY, MISSING],
         // Landlock reports a denied write as "permission denied", even where the mount is not read-only.
         IsolationLevel::Cgroup | IsolationLevel::Landlock => &[READ_ONLY, DENIED],
-        IsolationLevel::ProcessGroup => &[],
+        IsolationLevel::ProcessGroup | IsolationLevel::Remote => &[],
     };
     let lower = line.to_ascii_lowercase();
     markers.iter().find_map(|marker| lower.find(marker)).map(|at| (line, at))

@@ -50,6 +50,9 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
 /// The name of an open channel that exists only on kernels before Linux 6.12, which cannot close it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
 
+/// How the obstacle of an action begins that a server carried out; the server's endpoint follows.
+pub const REMOTE: &str = "remote: ";
+
 /// The name of the open channel of actions whose system calls are not filtered.
 const UNFILTERED_CALLS: &str = "every system call that the user may make: io_uring, keyrings, sockets to the host";
 
@@ -101,11 +104,15 @@ pub fn facts<'a>(
     tested: TestedPlace,
 ) -> Option<IsolationFacts> {
     let started: Vec<StartedAction<'_>> = started.collect();
+    let (there, here): (Vec<_>, Vec<_>) =
+        started.iter().copied().partition(|one| one.kept.reached.level == IsolationLevel::Remote);
     let kept: Vec<&ReachedIsolation> = started.iter().map(|one| one.kept).collect();
     // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
-    obstacles.sort();
+    // What a server's workers have is an open channel of the run, and no reason for its level.
+    obstacles.retain(|obstacle| !obstacle.starts_with(OPEN_WORLD));
+    obstacles.sort_by_key(|obstacle| (!obstacle.starts_with(REMOTE), obstacle.clone()));
     obstacles.dedup();
     if settings.mode == ProtectionMode::Off {
         obstacles.push("`sandbox.mode` is \"off\"".to_owned());
@@ -119,8 +126,20 @@ pub fn facts<'a>(
             reached: ReachedLevel { level, obstacles, unenforced },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
-        open_channels: open_channels(level, &started, settings, tested),
+        open_channels: channels_here(&here, settings, tested).into_iter().chain(channels_there(&there)).collect(),
     })
+}
+
+/// Returns the open channels of the actions that ran on this machine.
+fn channels_here(here: &[StartedAction<'_>], settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
+    let level = here.iter().map(|one| one.kept.reached.level).max();
+    level.map_or_else(Vec::new, |level| open_channels(level, here, settings, tested))
+}
+
+/// Returns what is open of the actions that a server carried out: who carried them out says it of each.
+fn channels_there(there: &[StartedAction<'_>]) -> BTreeSet<String> {
+    let said = there.iter().flat_map(|one| one.kept.reached.obstacles.iter());
+    said.filter(|said| said.starts_with(REMOTE) || said.starts_with(OPEN_WORLD)).cloned().collect()
 }
 
 /// Returns the open channels by which actions use the machine's network, with the actions where others do not.
@@ -149,7 +168,7 @@ fn why_network_is_open(reached: &ReachedLevel, network: NetworkAccess) -> Option
             format!(": {}", obstacles.find(|obstacle| obstacle.starts_with(NO_OWN_NETWORK))?)
         }
         (
-            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup,
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup | IsolationLevel::Remote,
             NetworkAccess::Loopback | NetworkAccess::Off,
         ) => " needs namespaces".to_owned(),
     };
@@ -257,9 +276,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_server_ran_opens_nothing_here_and_says_where_it_was() {
+        let here = kept(IsolationLevel::Namespace, false, "");
+        let mut there = kept(IsolationLevel::Remote, false, "remote: unix:///s (it could lie)");
+        there.reached.obstacles.extend([format!("{OPEN_WORLD}: its workers"), "by its word: worker `w`".to_owned()]);
+        let action = |name, kept| StartedAction { name, network: NetworkAccess::Loopback, kept };
+        let of = |started: &[StartedAction<'_>]| {
+            facts(started.iter().copied(), &settings(), TestedPlace::Snapshot).expect("something was started")
+        };
+        let (only_here, both) = (of(&[action("a", &here)]), of(&[action("a", &here), action("b", &there)]));
+        assert_eq!(both.kept.reached.level, IsolationLevel::Remote);
+        assert_eq!(both.kept.reached.obstacles, ["remote: unix:///s (it could lie)", "by its word: worker `w`"]);
+        let more: Vec<&String> = both.open_channels.iter().filter(|one| !only_here.open_channels.contains(one)).collect();
+        assert_eq!(more, ["open world: its workers", "remote: unix:///s (it could lie)"]);
+    }
+
+    #[test]
     fn a_weaker_level_never_has_fewer_open_channels() {
         let open = |level| open_at(level, &settings(), TestedPlace::InPlace);
-        for pair in IsolationLevel::ALL.windows(2) {
+        // What a server ran opens nothing here: the server's own channels are named instead.
+        let here: Vec<IsolationLevel> =
+            IsolationLevel::ALL.into_iter().filter(|level| *level != IsolationLevel::Remote).collect();
+        for pair in here.windows(2) {
             let (stronger, weaker) = (open(pair[0]), open(pair[1]));
             let of_table = |name: &&String| {
                 name.as_str() != ABSTRACT_SOCKETS

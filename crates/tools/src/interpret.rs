@@ -279,6 +279,10 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
             let reason = format!("The client was not started: {why}");
             Interpretation { advice, ..Interpretation::plain(CategoryCode::NotStarted, reason) }
         }
+        SpawnFailure::NoServer { why } => {
+            let reason = format!("There is no result of the server {why}; `proctor doctor` asks it");
+            Interpretation::plain(CategoryCode::NotStarted, reason)
+        }
         SpawnFailure::PromptUnreadable { prompt, why } => Interpretation::plain(
             CategoryCode::NotStarted,
             format!("The prompt `{prompt}` cannot be given to the reviewer: {why}; correct `prompt`"),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::DoctorOptions;
 use crate::cli::doctor_evidence::EvidenceSize;
-use crate::cli::doctor_findings::{DoctorFacts, DoctorFindings, apparmor_profile};
+use crate::cli::doctor_findings::{DoctorFacts, DoctorFindings, RemoteFound, apparmor_profile};
 use crate::cli::doctor_machine::MachineFacts;
 use crate::cli::environment;
 use crate::cli::render;
@@ -56,6 +56,10 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         network_obstacle: RunNetwork::make(environment.executable(), NetworkAccess::Loopback).err(),
         around: look_around(environment, &mut launcher, &request)?,
         service: super::service::installed(environment),
+        remote: Some(&configuration.remote.server.value).filter(|server| !server.endpoint.is_empty()).map(|server| {
+            let answer = proctor_run::ask_server(server, environment.variables(), &root);
+            RemoteFound { endpoint: server.endpoint.clone(), answer }
+        }),
     };
     let findings = DoctorFindings::of(&facts);
     if options.json {

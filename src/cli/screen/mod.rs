@@ -34,9 +34,9 @@ use proctor_app::run::moved_paths;
 use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
 use proctor_git::read_git_index;
 use proctor_model::{
-    ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, NextNode, OverallResult, OverallStatus, PersonAsked,
-    Phase, PlanNote, PruneReason, RouteKind, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
-    TreePath, Trigger, TriggerKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus,
+    PersonAsked, Phase, PlanNote, PruneReason, RouteKind, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue,
+    TreeIssueKind, TreePath, Trigger, TriggerKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -109,6 +109,10 @@ fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
     let switched_off = isolation.obstacles.iter().find(|obstacle| obstacle.contains("sandbox.mode"));
     if isolation.obstacles.iter().any(|obstacle| obstacle == ENGINE_SOCKET_OPEN) {
         return Some(format!("{level}: {ENGINE_SOCKET_OPEN} (your own configuration allows it by `engine_socket`)"));
+    }
+    // Where a server runs the checks is wanted, so there is nothing to mend.
+    if let Some(server) = isolation.obstacles.iter().find(|_| isolation.level == IsolationLevel::Remote) {
+        return Some(format!("isolation {server}"));
     }
     let (why, mend) = match (switched_off, isolation.obstacles.first()) {
         (Some(setting), _) => (format!(": {setting}"), "mend: take that setting back"),

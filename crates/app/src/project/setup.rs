@@ -144,7 +144,11 @@ fn configuration_again(
         CommandError::caused(CommandExit::SpecificationWrong, format!("`{CONFIGURATION_FILE}` is not UTF-8"), &error.utf8_error())
             .hint("save the file in UTF-8")
     })?;
-    let read = |text: &str| config::read(text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems));
+    let read = |text: &str| {
+        let read = config::read(text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
+        let lacking = config::lacking_feature(&read.remote, CONFIGURATION_FILE).filter(|_| !proctor_run::HAS_REMOTE);
+        lacking.map_or(Ok(read), |problem| Err(from_problems(&[problem])))
+    };
     let mut configuration = unless_same(&mut last.project, text, read)?;
     let specification = &mut configuration.specification;
     specification.unusable = environment.unusable_secrets(&specification.from_environment);

@@ -226,6 +226,7 @@ fn spawn_error(failure: &SpawnFailure) -> SystemFault {
         SpawnFailure::PortHeld { .. } => of_system(Errno::EADDRINUSE as i32),
         SpawnFailure::Refused { errno, .. } => of_system(*errno),
         SpawnFailure::ClientNotReady { .. } => ("CLIENT_NOT_READY", None),
+        SpawnFailure::NoServer { .. } => ("NO_SERVER_RESULT", None),
         SpawnFailure::PromptUnreadable { .. } => ("PROMPT_UNREADABLE", None),
         SpawnFailure::NotIsolated { .. } => ("NOT_ISOLATED", None),
     };

@@ -117,7 +117,9 @@ pub(super) fn describe_failure(failure: &SpawnFailure) -> String {
         SpawnFailure::DirectoryNotFound { directory } => format!("there is no directory `{directory}`"),
         SpawnFailure::NotIsolated { why } => format!("it cannot be isolated: {why}"),
         SpawnFailure::Refused { program, message, .. } => format!("`{program}`: {message}"),
-        SpawnFailure::PromptUnreadable { why, .. } | SpawnFailure::ClientNotReady { why } => why.clone(),
+        SpawnFailure::PromptUnreadable { why, .. } | SpawnFailure::ClientNotReady { why } | SpawnFailure::NoServer { why } => {
+            why.clone()
+        }
         SpawnFailure::PortHeld { port, .. } => format!("port {port} is held"),
     }
 }

@@ -11,6 +11,7 @@ use toml::de::DeValue;
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
 use crate::config::policy::read_override;
+use crate::config::remote::{RemoteSettings, read_place};
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
@@ -92,14 +93,17 @@ pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSet
     }
 }
 
-pub(super) fn read_checks(
-    top: &Section<'_>,
-    document: &mut Document<'_>,
-    defaults: ActionDefaults,
-    run: RunSettings,
-) -> Vec<Check> {
+/// What a check takes over from the rest of the file.
+#[derive(Clone, Copy)]
+pub(super) struct CheckContext<'a> {
+    pub(super) defaults: ActionDefaults,
+    pub(super) run: RunSettings,
+    pub(super) remote: &'a RemoteSettings,
+}
+
+pub(super) fn read_checks(top: &Section<'_>, document: &mut Document<'_>, context: CheckContext<'_>) -> Vec<Check> {
     let sections = top.tables(document, "check");
-    sections.iter().filter_map(|section| read_check(section, document, defaults, run)).collect()
+    sections.iter().filter_map(|section| read_check(section, document, context)).collect()
 }
 
 pub(super) fn read_prerequisites(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<Prerequisite> {
@@ -135,7 +139,8 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
     }
 }
 
-fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
+fn read_check(section: &Section<'_>, document: &mut Document<'_>, context: CheckContext<'_>) -> Option<Check> {
+    let CheckContext { defaults, run, remote } = context;
     let tool = section.optional(document, "tool", choice(&TOOLS));
     // A misspelt value of `tool` is reported already. The missing command is only a consequence, so it is not reported
     // as a second problem.
@@ -154,6 +159,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
     let shards = section.optional(document, "shards", shards);
+    let remote = read_place(section, document, remote);
     let policy = read_override(&section.table(document, "policy"), document);
     let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
     let action = ActionSettings { network, ..action? };
@@ -177,6 +183,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
         control,
         shards,
         in_place,
+        remote,
         policy,
     })
 }

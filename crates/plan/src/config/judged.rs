@@ -103,6 +103,18 @@ const ROWS: &[SettingRow] = &[
     first("sandbox.snapshot", Later(&["require", "auto", "off"]), |all| text(word_of(MODE, &all.sandbox.snapshot))),
     rule("sandbox.max_snapshot_bytes", Lower, |all| SettingValue::Number(all.sandbox.max_snapshot_bytes.0)),
     rule("sandbox.caches", Later(&["fresh", "kept"]), |all| text(word_of(CACHES, &all.sandbox.caches))),
+    wide("remote.endpoint", Changed, |all| text(&all.remote.server.value.endpoint)),
+    wide("remote.instance", Changed, |all| text(&all.remote.server.value.instance)),
+    wide("remote.headers_from", Changed, |all| text(all.remote.server.value.headers_from.as_deref().unwrap_or_default())),
+    wide("remote.ca", Changed, |all| text(all.remote.server.value.certificates.ca.as_deref().unwrap_or_default())),
+    wide("remote.certificate", Changed, |all| {
+        text(all.remote.server.value.certificates.certificate.as_deref().unwrap_or_default())
+    }),
+    wide("remote.key", Changed, |all| text(all.remote.server.value.certificates.key.as_deref().unwrap_or_default())),
+    rule("remote.platform", Changed, |all| {
+        let property = |(name, value): (&String, &String)| format!("{name}={value}");
+        SettingValue::List(all.remote.server.value.platform.iter().map(property).collect())
+    }),
     rule("tdd.max_scaffold_retries", Higher, |all| SettingValue::Number(all.routing.max_scaffold_retries.into())),
     rule("tdd.max_attempts", Higher, |all| SettingValue::Number(all.routing.max_attempts.into())),
     rule("tdd.max_retests", Higher, |all| SettingValue::Number(all.routing.max_retests.into())),
@@ -114,7 +126,9 @@ const ROWS: &[SettingRow] = &[
     wide("specification.from_environment", Added, |all| list(&all.specification.from_environment)),
     rule("gate.tasks", Removed, |all| SettingValue::List(all.gate.tasks.iter().map(|task| task.as_str().to_owned()).collect())),
     rule("gate.checks", Changed, |all| list(&all.gate.checks)),
-    rule("gate.isolation", Later(&["namespace", "cgroup", "landlock", "process-group"]), |all| text(all.gate.isolation.word())),
+    rule("gate.isolation", Later(&["namespace", "cgroup", "landlock", "process-group", "remote"]), |all| {
+        text(all.gate.isolation.word())
+    }),
     rule("gate.world", Later(&["closed", "open"]), |all| text(all.gate.world.word())),
     rule("gate.max_age", Higher, |all| limit(all.gate.max_age.map(|age| age.as_secs()))),
     rule("gate.platforms", Removed, |all| list(&all.gate.platforms)),

@@ -55,7 +55,7 @@ pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
 const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "",
-        "project check prerequisite cleanup defaults run watch evidence tasks queue service environment sandbox tdd routing policy approval gate \
+        "project check prerequisite cleanup defaults run watch evidence tasks queue service environment sandbox remote tdd routing policy approval gate \
          share govern specification",
         "",
     ),
@@ -64,7 +64,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "check",
         "name tool command shell directory environment timeout idle_timeout max_output grace paths writes after retries reuse when prompt \
-         accept_split_emphasis coverage report expected_exit_codes on_survivors control shards snapshot network policy",
+         accept_split_emphasis coverage report expected_exit_codes on_survivors control shards snapshot network run policy",
         // Another name is another check. `grace` limits how long stopping an action takes, after it has failed. With another order of the
         // checks, what each of them must reach stays the same. After a save that `paths` does not name, the verdict is stale.
         "name grace after paths",
@@ -107,6 +107,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
         // The plan has the network of each action, and a wider one is asked for there.
         "network",
     ),
+    ("remote", "endpoint instance headers_from ca certificate key platform environment", "environment"),
     ("tdd", "max_scaffold_retries max_attempts max_retests expected_missing expected_failing", ""),
     ("routing", "collection_error", ""),
     ("approval", "protect on_protected_change require_signature allowed_signers", ""),

@@ -16,6 +16,7 @@ mod nearest;
 mod paths;
 mod policy;
 mod read;
+mod remote;
 mod sandbox;
 mod section;
 mod service;
@@ -37,6 +38,7 @@ pub use lowered::lowered;
 pub use nearest::nearest;
 pub use paths::read_writes_pattern;
 pub use read::{LONGEST_TEXT, read};
+pub use remote::{RemoteSettings, lacking_feature};
 pub use settings::{
     ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, FileVariables, GovernSettings,
     InputSettings, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings,

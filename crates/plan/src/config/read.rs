@@ -11,12 +11,13 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::config::WrittenValue;
-use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
+use crate::config::actions::{CheckContext, check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::command::{Shell, command};
 use crate::config::default_text::DEFAULT_SETTINGS;
 use crate::config::gate::{read_gate, read_share};
 use crate::config::paths::{INPUTS, glob, ignore_pattern, inner_file, input, link_name, task_list};
 use crate::config::policy::read_policy;
+use crate::config::remote::read_remote;
 use crate::config::sandbox::{fixed_place, place, read_sandbox};
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
@@ -86,12 +87,13 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     let project = top.table(document, "project");
     let defaults = read_defaults(top, document);
     let run = read_run(top, document);
+    let remote = read_remote(&top.table(document, "remote"), document);
     let configuration = Configuration {
         file: file_name.to_owned(),
         project_name: project.optional(document, "name", filled_text("\"quotes\"")).map(|name| name.value),
         no_tests: read_no_tests(&project, &mut *document),
         inputs: InputSettings { named: project.setting(document, "inputs", list(input, INPUTS)).value, levels_in_repository: 0 },
-        checks: read_checks(top, document, defaults, run),
+        checks: read_checks(top, document, CheckContext { defaults, run, remote: &remote }),
         prerequisites: read_prerequisites(top, document, defaults),
         cleanup: read_cleanup(top, document, defaults),
         defaults,
@@ -103,6 +105,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         nice: read_nice(&top.table(document, "service"), document),
         environment: read_environment(&top.table(document, "environment"), document),
         sandbox: read_sandbox(&top.table(document, "sandbox"), document),
+        remote,
         routing: read_routing(top, document),
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),

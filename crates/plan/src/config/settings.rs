@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use crate::config::remote::RemoteSettings;
 use crate::config::specification::SpecificationSettings;
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CheckStart, CommandLine, CoverageTarget, Digest, ExportFormat,
-    GatePolicy, JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile,
+    GatePolicy, JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, RemoteRun, ReportFile,
     RetentionLimits, Reuse, RoutingSettings, SandboxSettings, Service, Shards, SkipWhileUnchanged, TaskId, Tool,
 };
 
@@ -39,6 +40,8 @@ pub struct Configuration {
     pub nice: u8,
     pub environment: EnvironmentSettings,
     pub sandbox: SandboxSettings,
+    /// `[remote]`
+    pub remote: RemoteSettings,
     pub routing: RoutingSettings,
     pub policy: PolicySettings,
     pub govern: GovernSettings,
@@ -149,6 +152,8 @@ pub struct Check {
     pub shards: Option<WrittenValue<Shards>>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     pub in_place: bool,
+    /// The server that carries the check out; `None` for this machine.
+    pub remote: Option<WrittenValue<RemoteRun>>,
     /// The policy settings of this check. They replace the same settings of its tool.
     pub policy: WrittenValue<PolicyOverride>,
 }

@@ -68,7 +68,7 @@ impl WrongValue {
         self
     }
 
-    fn at(mut self, element: String, value: &Value<'_>) -> Self {
+    pub(super) fn at(mut self, element: String, value: &Value<'_>) -> Self {
         self.element = Some((element, value.span()));
         self
     }

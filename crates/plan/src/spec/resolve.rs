@@ -294,6 +294,7 @@ impl<'c> Resolver<'c> {
             control: check.control,
             shards: check.shards.as_ref().map(|shards| shards.value).filter(|shards| shards.at_most() > 1),
             in_place: check.in_place,
+            remote: check.remote.as_ref().map(|remote| Box::new(remote.value.clone())),
             retry_attempts: check.retries,
             ..action
         };

@@ -113,6 +113,7 @@ mod tests {
             ("tool = \"review\"\nretries = 1", "asked once more at most"),
             ("tool = \"review\"\nexpected_exit_codes = [1]", "expected exit codes"),
             ("tool = \"review\"\nprompt = \"../up.md\"", "prompt"),
+            ("tool = \"review\"\nrun = \"remote\"\n[remote]\nendpoint = \"unix:///s\"", "runs on this machine"),
             ("prompt = \"review.md\"", "generic has no prompt"),
             ("accept_split_emphasis = false", "generic has no verdict"),
         ] {

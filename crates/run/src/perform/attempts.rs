@@ -4,7 +4,9 @@
 use crate::perform::Performer;
 use crate::perform::reviewing::ActiveReview;
 use proctor_evidence::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
-use proctor_model::{Action, Blocking, CategoryCode, EndedAction, Interpretation, Observation, SpawnFailure};
+use proctor_model::{
+    Action, Blocking, CategoryCode, EndedAction, Interpretation, Observation, PlanNote, RemoteRun, SpawnFailure,
+};
 use proctor_project::Progress;
 use proctor_project::ProjectError;
 use proctor_sandbox::process::clock;
@@ -18,6 +20,8 @@ pub(crate) struct Attempts {
     before: Vec<ActionResult>,
     /// The state of the review, if the action is a review.
     review: Option<ActiveReview>,
+    /// Whether the server of the action gave no result, so that the rest of the attempts run here.
+    is_here: bool,
 }
 
 impl Attempts {
@@ -29,10 +33,17 @@ impl Attempts {
     /// Returns how often the action may be repeated in the current state: as often as the plan says, or once for a
     /// review without a verdict.
     fn retries(&self, action: &Action) -> u32 {
-        match &self.review {
+        let more = match &self.review {
             Some(review) => u32::from(review.awaits_retry()),
             None => u32::from(action.retry_attempts),
-        }
+        };
+        // The one that the server did not carry out is none of them.
+        more + u32::from(self.is_here)
+    }
+
+    /// Returns the server that carries the next attempt out; `None` for this machine.
+    pub(super) fn server_of<'a>(&self, action: &'a Action) -> Option<&'a RemoteRun> {
+        action.remote.as_deref().filter(|_| !self.is_here)
     }
 
     /// Returns the standard input of the action; `None` means empty.
@@ -87,6 +98,13 @@ impl Performer<'_, '_> {
         attempts: &mut Attempts,
         mut one: ActionResult,
     ) -> Option<ActionResult> {
+        if let Some(why) = self.runs_here_instead(action, attempts, &one) {
+            (self.show)(Progress::Note(format!("{}: {why}", action.name)));
+            attempts.is_here = true;
+            one.notes.push(PlanNote { subject: action.name.clone(), message: why });
+            attempts.before.push(one);
+            return None;
+        }
         let number = attempts.number();
         let retries = attempts.retries(action);
         let is_last = number > retries || !self.is_worth_another(action, &one);
@@ -123,8 +141,9 @@ fn merge(before: Vec<ActionResult>, last: ActionResult) -> ActionResult {
     before.into_iter().rev().fold(last, |last, mut one| {
         one.files.extend(last.files);
         one.environment_names.extend(last.environment_names);
+        one.notes.extend(last.notes);
         let waited =
             [one.waited, last.waited].into_iter().flatten().reduce(|one, other| proctor_model::DurationMs(one.0 + other.0));
-        ActionResult { files: one.files, environment_names: one.environment_names, waited, ..last }
+        ActionResult { files: one.files, environment_names: one.environment_names, notes: one.notes, waited, ..last }
     })
 }

@@ -11,6 +11,7 @@ use std::sync::mpsc::Sender;
 use std::thread;
 
 use crate::flow::stop_reasons_for;
+use crate::perform::elsewhere::RemoteLaunch;
 use proctor_model::{Action, ActionLimits, ActionPhase, EndedAction, StopReason};
 use proctor_project::ProjectError;
 use proctor_sandbox::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
@@ -20,6 +21,8 @@ pub(crate) struct BackgroundActionOrder {
     /// The step's position in the order of execution.
     pub(crate) place: usize,
     pub(crate) request: LaunchRequest,
+    /// What the server is given that carries the action out; `None` for this machine.
+    pub(crate) remote: Option<Box<RemoteLaunch>>,
     pub(crate) limits: ActionLimits,
     pub(crate) sinks: Sinks,
 }
@@ -57,10 +60,14 @@ impl BackgroundAction {
     ) -> Result<Self, ProjectError> {
         let failed = |source| ProjectError::LaneThread { action: action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
-        let BackgroundActionOrder { place, request, limits, sinks } = order;
+        let BackgroundActionOrder { place, request, remote, limits, sinks } = order;
         let mut launcher = launcher;
         let supervising = move || {
-            let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, stop_reasons_for(ActionPhase::Step));
+            let reasons = stop_reasons_for(ActionPhase::Step);
+            let outcome = match &remote {
+                Some(remote) => remote.carry_out(&limits, sinks, &own, reasons),
+                None => supervise(&mut launcher, &request, &limits, sinks, &own, reasons),
+            };
             let _nobody_waits = receiver.ends.send(BackgroundActionEnd { place, launcher, outcome });
             let _nobody_waits = receiver.bell.as_ref().write_all(b".");
         };

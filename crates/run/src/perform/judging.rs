@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::bytecode_in_place::note_of_foreign_bytecode;
 use crate::perform::control::{ControlOutcome, apply_control};
+use crate::perform::keeping::{is_process_tree_empty, shorten};
 use crate::perform::listing::ListingOutcome;
 use crate::perform::process::{PreparedAttempt, ProcessLaunch, with_command_environment};
 use crate::perform::reports::{names_in, package_scripts, read_source, take_project_report, take_report, without_secrets};
@@ -12,8 +13,8 @@ use crate::perform::{Attempts, JudgedAttempt, Performer, TimeBudget};
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, read_regular_text};
 use proctor_model::{
-    Action, ActionKind, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, EvidenceFile, Interpretation,
-    IsolationLevel, PlanNote, ResultType, ToolReport,
+    Action, ActionKind, ActionPhase, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, EvidenceFile, Interpretation, IsolationLevel,
+    PlanNote, ResultType, ToolReport,
 };
 use proctor_project::ProjectError;
 use proctor_sandbox::ChildEnvironment;
@@ -98,9 +99,12 @@ impl Performer<'_, '_> {
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
         let (mut notes, mut changed) = (Vec::new(), Vec::new());
         let secrets = &launch.secrets;
-        let report = take_report(&report, &output, &self.working_directory(action), root, mount);
+        // What a server sent back stands for the project.
+        let answered = launch.remote.as_ref().map(|remote| remote.project());
+        let reported = answered.as_deref().unwrap_or(root);
+        let report = take_report(&report, &output, &reported.join(&action.directory), reported, mount);
         let report = without_secrets(report, secrets, output.path());
-        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
+        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(reported, &path, mount));
         let coverage = without_secrets(coverage, secrets, output.path());
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
@@ -122,7 +126,7 @@ impl Performer<'_, '_> {
         };
         let dropped = isolation.and_then(|isolation| isolation.dropped.as_ref());
         notes.extend(self.drop_layers(action, dropped));
-        if mount.is_none() {
+        if mount.is_none() && launch.remote.is_none() {
             notes.extend(note_of_foreign_bytecode(action, &environment, output.path()));
         }
         drop(aside);
@@ -215,7 +219,8 @@ impl Performer<'_, '_> {
         let mut files = control.map(|control| control.files).unwrap_or_default();
         files.extend(listing.into_iter().flat_map(|listing| listing.files));
         files.extend(kept);
-        let program = launch.request.as_ref().ok().map(|request| request.child.program.as_path());
+        let request = launch.request.as_ref().ok().filter(|_| launch.remote.is_none());
+        let program = request.map(|request| request.child.program.as_path());
         files.extend(self.keep_records(JudgedAttempt {
             action,
             ended: &ended,
@@ -236,7 +241,7 @@ impl Performer<'_, '_> {
         if is_process_tree_empty(&ended) {
             self.spare_output = Some(output);
         }
-        if judgement.classification.category != ResultType::Success {
+        if judgement.classification.category != ResultType::Success && launch.remote.is_none() {
             let isolation = launch.request.ok().map(|request| request.child.isolation);
             let on_snapshot = isolation.as_ref().is_some_and(|isolation| isolation.snapshot.is_some());
             let sandbox = isolation.and_then(|isolation| isolation.sandbox);
@@ -264,17 +269,4 @@ fn note_engine_socket(action: &Action, ended: &mut EndedAction) {
         kept.reached.level = IsolationLevel::ProcessGroup;
         kept.reached.obstacles.insert(0, ENGINE_SOCKET_OPEN.to_owned());
     }
-}
-
-/// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected
-/// process may still have the action's output directory open.
-fn is_process_tree_empty(ended: &EndedAction) -> bool {
-    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
-}
-
-/// Shortens the captured output to save memory: it is kept until the end of the run, but it has been interpreted and is
-/// only shown from now on.
-fn shorten(captured: &mut CapturedOutput) {
-    captured.stdout = captured.stdout.shortened();
-    captured.stderr = captured.stderr.shortened();
 }

@@ -1,7 +1,7 @@
 //! Keeps what an attempt left as evidence: its output, its report, and the records about it.
 
 use proctor_evidence::report::{ActionFiles, NamedFile};
-use proctor_model::{Action, EndedAction, EvidenceFile, ToolReport};
+use proctor_model::{Action, CapturedOutput, EndedAction, EvidenceFile, IsolationLevel, ToolReport};
 use proctor_project::ProjectError;
 
 use super::{JudgedAttempt, Performer};
@@ -63,4 +63,17 @@ impl Performer<'_, '_> {
         }
         Ok(files)
     }
+}
+
+/// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected
+/// process may still have the action's output directory open.
+pub(super) fn is_process_tree_empty(ended: &EndedAction) -> bool {
+    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
+}
+
+/// Shortens the captured output to save memory: it is kept until the end of the run, but it has been interpreted and is
+/// only shown from now on.
+pub(super) fn shorten(captured: &mut CapturedOutput) {
+    captured.stdout = captured.stdout.shortened();
+    captured.stderr = captured.stderr.shortened();
 }

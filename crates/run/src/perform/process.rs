@@ -10,6 +10,7 @@ use crate::connection_variables::KnownVariables;
 use crate::flow::stop_reasons_for;
 use crate::old_report::OldReportGuard;
 use crate::perform::control::ControlOutcome;
+use crate::perform::elsewhere::RemoteLaunch;
 use crate::perform::listing::ListingOutcome;
 use crate::perform::reports::{directory_of_reports, named_report_paths, normalise_path};
 use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, ended_not_started, ended_without_launcher, limits_of};
@@ -34,8 +35,10 @@ pub(crate) struct ProcessLaunch {
     /// proctor.
     pub(crate) request: Result<LaunchRequest, SpawnFailure>,
     pub(crate) limits: ActionLimits,
-    log: File,
-    frames: File,
+    /// What the server is given that carries the action out; `None` for this machine.
+    pub(crate) remote: Option<Box<RemoteLaunch>>,
+    pub(super) log: File,
+    pub(super) frames: File,
     /// The secrets that are masked in the output.
     pub(super) secrets: Secrets,
 }
@@ -99,6 +102,9 @@ impl Performer<'_, '_> {
     /// Prepares an attempt and reports its start to the screen. The control runs here. So with checks side by side, no
     /// other check starts and no end is reported until the control is over.
     pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<PreparedAttempt, ProjectError> {
+        if let Some(run) = attempts.server_of(action) {
+            return self.prepare_elsewhere(action, attempts, run);
+        }
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         self.prepare_part(action, attempts, None)
     }
@@ -259,7 +265,7 @@ impl Performer<'_, '_> {
             }
         }
         self.directory.begin_batched_sync();
-        Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
+        Ok(ProcessLaunch { request, remote: None, limits, log, frames, secrets: self.secrets() })
     }
 
     /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.
@@ -277,6 +283,10 @@ impl Performer<'_, '_> {
         let stop_reasons_for = stop_reasons_for(action.phase);
         let control = self.context.request.control;
         let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
+        if let Some(remote) = &launch.remote {
+            let sinks = launch.sinks(action)?;
+            return remote.carry_out(&launch.limits, sinks, control, stop_reasons_for).map_err(failed);
+        }
         for _ in 0..LAUNCHERS {
             let sinks = launch.sinks(action)?;
             match supervise(self.runner.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {

@@ -119,7 +119,7 @@ pub(super) fn take_report(
         ReportRequest::None => ToolReport::NotRequested,
         ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
             let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-            take(output.path(), name, output)
+            take(path.parent().unwrap_or(output.path()), name, output)
         }
         ReportRequest::Several { directory, glob } => {
             let written = mount.and_then(|mount| place_of_written(mount, root));

@@ -248,7 +248,12 @@ impl<'p, 'w, 'c> ShardRun<'p, 'w, 'c> {
             Some(launcher) => launcher,
             None => self.performer.start_background_launcher()?,
         };
-        BackgroundAction::start(action, BackgroundActionOrder { place, request, limits, sinks }, launcher, self.receiver.clone())
+        BackgroundAction::start(
+            action,
+            BackgroundActionOrder { place, request, remote: None, limits, sinks },
+            launcher,
+            self.receiver.clone(),
+        )
     }
 
     /// Passes the run's stop requests on to all shards that run. A second request kills them.

@@ -170,6 +170,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         IsolationLevel::Cgroup => b"cgroup",
         IsolationLevel::Landlock => b"landlock",
         IsolationLevel::ProcessGroup => b"process-group",
+        IsolationLevel::Remote => b"remote",
     };
     let writer = IdentityWriter::new("proctor-sandbox-v2")
         .part("mode", mode)

@@ -200,7 +200,7 @@ impl ActiveAction {
         match self.keeper.level {
             IsolationLevel::Namespace => kill_child(self.keeper.process),
             IsolationLevel::Cgroup if self.group.as_ref().is_some_and(|group| group.kill().is_ok()) => {}
-            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup | IsolationLevel::Remote => {
                 self.keeper.signal(StopStage::Sigkill);
             }
         }

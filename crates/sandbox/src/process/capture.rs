@@ -12,6 +12,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::Path;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use sha2::{Digest as _, Sha256};
@@ -287,6 +288,33 @@ impl Capture {
         self.lines.clear();
         Ok(())
     }
+}
+
+/// Captures two files as if an action had printed them, standard output first: what another machine kept of an action's output. `None` is
+/// an action without output. Only the first `limit` bytes are kept; then output counts as missing.
+///
+/// # Errors
+/// When a file cannot be read, or the log cannot be written.
+pub fn capture_files(sinks: Sinks, limit: Option<u64>, files: Option<(&Path, &Path)>) -> Result<CapturedOutput, CaptureError> {
+    let (mut capture, ends) = Capture::open(sinks, limit)?;
+    drop(ends);
+    capture.close();
+    let mut buffer = vec![0; LEAST_ROOM];
+    for (stream, path) in files.into_iter().flat_map(|(out, error)| [(Stream::Stdout, out), (Stream::Stderr, error)]) {
+        let mut file = File::open(path).map_err(CaptureError::Read)?;
+        loop {
+            let count = file.read(&mut buffer).map_err(CaptureError::Read)?;
+            if count == 0 {
+                break;
+            }
+            capture.printed += count as u64;
+            let masked = capture.side_mut(stream).mask.push(&buffer[..count]);
+            capture.keep_bytes(stream, &masked)?;
+        }
+        capture.keep_held(stream)?;
+    }
+    let is_cut = capture.is_cut();
+    Ok(CapturedOutput { pipes_left_open: is_cut, ..capture.finish()? })
 }
 
 /// Makes a pipe whose reading end does not block. The writing end, which the child gets, does block, as every program

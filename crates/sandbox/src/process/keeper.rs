@@ -311,6 +311,7 @@ impl Keeper {
                 Err(not_isolated(&ConfineError::NoFilter("commands that are kept by nothing but a process group have none")))
             }
             IsolationLevel::ProcessGroup => spawn_child(start, descriptors),
+            IsolationLevel::Remote => Err(not_isolated(&ConfineError::NoFilter("commands for a server do not start here"))),
         }
     }
 

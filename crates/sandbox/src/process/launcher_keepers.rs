@@ -269,7 +269,7 @@ impl Launcher {
                 Some(JoinedNetwork { owner, network }) => fork_into_namespaces_of(owner.as_fd(), network.as_fd())?,
                 None => fork_into_namespaces()?,
             },
-            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup => {
+            IsolationLevel::Cgroup | IsolationLevel::Landlock | IsolationLevel::ProcessGroup | IsolationLevel::Remote => {
                 fork_if_single_threaded()?.ok_or_else(|| io::Error::other("the launcher has several threads"))?
             }
         };

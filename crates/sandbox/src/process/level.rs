@@ -22,7 +22,11 @@ impl Levels {
     /// Returns the strongest level that is not stronger than `strongest` and is not known to be refused by the system.
     pub(super) fn best(&self, strongest: IsolationLevel) -> IsolationLevel {
         let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(LevelState::Refused(_)));
-        IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
+        IsolationLevel::ALL
+            .into_iter()
+            .filter(|level| *level >= strongest && *level != IsolationLevel::Remote)
+            .find(offered)
+            .unwrap_or(IsolationLevel::ProcessGroup)
     }
 
     /// Notes that an action was started at this level, so a later failure does not rule the level out.

@@ -74,7 +74,7 @@ mod system_call_filter;
 mod system_calls;
 
 pub use agent_register::{find_agent_above, register_agent};
-pub use capture::{CaptureError, Sinks};
+pub use capture::{CaptureError, Sinks, capture_files};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
 pub use companion::{Companion, start_apart};

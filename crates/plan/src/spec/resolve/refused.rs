@@ -27,6 +27,9 @@ impl Resolver<'_> {
     pub(super) fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
         let word = tool.word();
         if tool.judged_by() == JudgedBy::Grammar {
+            if check.remote.is_some() {
+                self.problem(check, "run", "a review runs on this machine".to_owned(), "remove it, or say `run = \"local\"`");
+            }
             if check.retries > 0 {
                 let hint =
                     "remove it: the reviewer is asked again by itself where its output has no verdict, and never otherwise";

@@ -19,6 +19,7 @@ const PREREQUISITE: &str =
     "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"install\"\ncommand = \"npm ci\"\n";
 const SERVICE: &str =
     "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[prerequisite]]\nname = \"serve\"\ncommand = \"serve\"\nservice = true\n";
+const SERVER: &str = "[remote]\nendpoint = \"unix:///s\"\n[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n";
 const CLEANUP: &str = "[[check]]\nname = \"any\"\ncommand = \"make\"\n[[cleanup]]\nname = \"stop\"\ncommand = \"make down\"\n";
 
 /// A setting: its key, the text before it, the stricter lines and the weaker lines.
@@ -136,6 +137,24 @@ const ROWS: &[Row] = &[
     Row("sandbox.snapshot", CHECK, "[sandbox]\nsnapshot = \"require\"", ""),
     Row("sandbox.max_snapshot_bytes", CHECK, "", "[sandbox]\nmax_snapshot_bytes = \"1MiB\""),
     Row("sandbox.caches", CHECK, "[sandbox]\ncaches = \"fresh\"", ""),
+    Row("check.run", SERVER, "", "run = \"prefer-remote\""),
+    Row("remote.endpoint", CHECK, "", "[remote]\nendpoint = \"unix:///s\""),
+    Row("remote.instance", CHECK, "", "[remote]\ninstance = \"main\""),
+    Row("remote.headers_from", CHECK, "", "[remote]\nheaders_from = \"BUILD_TOKEN\""),
+    Row("remote.ca", CHECK, "", "[remote]\nca = \"ca.pem\""),
+    Row(
+        "remote.certificate",
+        CHECK,
+        "[remote]\ncertificate = \"a.pem\"\nkey = \"key.pem\"",
+        "[remote]\ncertificate = \"b.pem\"\nkey = \"key.pem\"",
+    ),
+    Row(
+        "remote.key",
+        CHECK,
+        "[remote]\ncertificate = \"a.pem\"\nkey = \"a.key\"",
+        "[remote]\ncertificate = \"a.pem\"\nkey = \"b.key\"",
+    ),
+    Row("remote.platform", CHECK, "", "[remote]\nplatform = { container-image = \"docker://other\" }"),
     Row("tdd.max_scaffold_retries", CHECK, "", "[tdd]\nmax_scaffold_retries = 100"),
     Row("tdd.max_attempts", CHECK, "", "[tdd]\nmax_attempts = 1000"),
     Row("tdd.max_retests", CHECK, "", "[tdd]\nmax_retests = 100"),

@@ -1,0 +1,78 @@
+//! What a server can do, and a trial of it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
+use bazel_remote_apis::build::bazel::semver::SemVer;
+use reapi::capabilities_client::CapabilitiesClient;
+
+use crate::connection::{Connection, ServerAccess};
+use crate::fault::RemoteFault;
+use crate::input_root::{InputFiles, PROJECT};
+use crate::run::{RemoteOrder, blocking, run};
+use crate::upload::SHA256;
+
+/// How long the trial may take, besides the wait for a worker.
+const TRIAL: Duration = Duration::from_secs(20);
+
+/// What a server says that it can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The largest message of blobs, in bytes; 0 for no limit.
+    pub most_in_batch: u64,
+    /// The newest version of the protocol that it knows, such as `2.11`.
+    pub version: String,
+}
+
+/// Asks a server what it can do.
+///
+/// # Errors
+/// When it is not reached, or cannot do what proctor needs.
+pub fn ask(access: &ServerAccess) -> Result<Capabilities, RemoteFault> {
+    blocking(|| async { capabilities(&access.connect().await?).await })
+}
+
+/// Has a server carry out an action that prints where it runs. `into` is a directory for the answer, which does not exist yet.
+///
+/// # Errors
+/// When the server gives no result, or the action does not print one line.
+pub fn echo(access: &ServerAccess, platform: &BTreeMap<String, String>, into: &Path) -> Result<String, RemoteFault> {
+    let order = RemoteOrder {
+        files: InputFiles { tree: None, content: into, added: &[] },
+        argv: ["/bin/sh", "-c", "pwd"].map(str::to_owned).to_vec(),
+        environment: BTreeMap::new(),
+        platform,
+        directory: PROJECT.to_owned(),
+        outputs: Vec::new(),
+        timeout: TRIAL,
+        into,
+    };
+    let end = run(access, &order, &|| false)?;
+    let printed = std::fs::read_to_string(&end.stdout).map_err(RemoteFault::Output)?;
+    match (end.code, printed.trim()) {
+        (0, line) if line.starts_with('/') => Ok(line.to_owned()),
+        (code, _) => Err(RemoteFault::Unfit(format!("`/bin/sh -c pwd` ended there with {code}"))),
+    }
+}
+
+pub(crate) async fn capabilities(connection: &Connection) -> Result<Capabilities, RemoteFault> {
+    let question = reapi::GetCapabilitiesRequest { instance_name: connection.instance.clone() };
+    let mut client = CapabilitiesClient::new(connection.channel.clone());
+    let answer = client.get_capabilities(connection.call(question)).await?.into_inner();
+    let unfit = |why: &str| RemoteFault::Unfit(why.to_owned());
+    let cache = answer.cache_capabilities.ok_or_else(|| unfit("it stores no files"))?;
+    if !cache.digest_functions.contains(&SHA256) {
+        return Err(unfit("it does not know SHA-256"));
+    }
+    let runs = answer.execution_capabilities.ok_or_else(|| unfit("it carries no actions out, it only stores files"))?;
+    if !runs.exec_enabled {
+        return Err(unfit("it carries no actions out for this caller"));
+    }
+    let version = |version: SemVer| format!("{}.{}", version.major, version.minor);
+    Ok(Capabilities {
+        most_in_batch: u64::try_from(cache.max_batch_total_size_bytes).unwrap_or_default(),
+        version: answer.high_api_version.map(version).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,224 @@
+//! Turns a tree into the directories of the server's language, once for each directory.
+//!
+//! The root of an action has two directories: `project` is the tree, `out` is where the tool's report goes. So a tool that looks at its
+//! whole directory does not see the worker's own files, where the worker has the root as `/`.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::iter::Peekable;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
+use prost::Message as _;
+
+use crate::blob::BlobName;
+use crate::fault::RemoteFault;
+use proctor_model::{Digest, EntryKind, TreePath};
+use proctor_tree::{TreeEntry, TreeIndex};
+
+/// The directory of the root that has the tree.
+pub const PROJECT: &str = "project";
+/// The directory of the root that the action writes its report to.
+pub const OUT: &str = "out";
+
+/// The most names of blobs that are kept; each takes about 50 bytes.
+const MOST_KEPT: usize = 200_000;
+
+/// What a run has to know of a server from one action to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The directories of the last tree, by the digest that the tree's own format gives them.
+    directories: HashMap<Digest, Arc<SentDirectory>>,
+    /// The blobs that the server has, as far as it is known. It has everything below a directory that it has.
+    pub(crate) present: HashSet<BlobName>,
+}
+
+#[derive(Debug)]
+struct SentDirectory {
+    name: BlobName,
+    message: Vec<u8>,
+}
+
+/// Where the bytes of a blob are.
+#[derive(Debug, Clone)]
+pub(crate) enum BlobSource {
+    Bytes(Vec<u8>),
+    File(PathBuf),
+}
+
+/// The root directory of an action, and every blob of it that the server may not have.
+#[derive(Debug)]
+pub(crate) struct InputRoot {
+    pub(crate) name: BlobName,
+    pub(crate) blobs: BTreeMap<BlobName, BlobSource>,
+}
+
+/// The files of an action: the tree, where its content lies, and files of the directory `out`.
+#[derive(Debug, Clone, Copy)]
+pub struct InputFiles<'a> {
+    /// The tree; `None` for an empty one.
+    pub tree: Option<&'a TreeIndex>,
+    /// The directory that has the content of the tree.
+    pub content: &'a Path,
+    /// The files that proctor adds for the tool: names and texts.
+    pub added: &'a [(&'static str, &'static str)],
+}
+
+struct Builder<'a> {
+    files: InputFiles<'a>,
+    old: &'a Kept,
+    directories: HashMap<Digest, Arc<SentDirectory>>,
+    blobs: BTreeMap<BlobName, BlobSource>,
+}
+
+impl Kept {
+    /// Makes the root of an action, and keeps its directories.
+    pub(crate) fn root(&mut self, files: InputFiles<'_>) -> Result<InputRoot, RemoteFault> {
+        let mut builder = Builder { files, old: self, directories: HashMap::new(), blobs: BTreeMap::new() };
+        let project = match files.tree {
+            Some(tree) => builder.directory(&TreePath::root(), tree.digest().0, &mut tree.entries().peekable())?,
+            None => builder.add(reapi::Directory::default().encode_to_vec()),
+        };
+        let out = builder.out();
+        let directories = [(OUT, out), (PROJECT, project)]
+            .map(|(name, blob)| reapi::DirectoryNode { name: name.to_owned(), digest: Some(blob.message()) });
+        let root = reapi::Directory { directories: directories.to_vec(), ..reapi::Directory::default() };
+        let name = builder.add(root.encode_to_vec());
+        let Builder { directories, blobs, .. } = builder;
+        self.directories = directories;
+        Ok(InputRoot { name, blobs })
+    }
+
+    /// Notes that the server has everything of a root.
+    pub(crate) fn note_sent(&mut self, root: &InputRoot) {
+        if self.present.len() > MOST_KEPT {
+            self.present.clear();
+        }
+        self.present.extend(root.blobs.keys());
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.present.clear();
+    }
+}
+
+impl Builder<'_> {
+    fn add(&mut self, bytes: Vec<u8>) -> BlobName {
+        let name = BlobName::of(&bytes);
+        if !self.old.present.contains(&name) {
+            self.blobs.insert(name, BlobSource::Bytes(bytes));
+        }
+        name
+    }
+
+    fn out(&mut self) -> BlobName {
+        let mut files: Vec<reapi::FileNode> = Vec::new();
+        for (name, text) in self.files.added {
+            let digest = self.add(text.as_bytes().to_vec());
+            files.push(reapi::FileNode {
+                name: (*name).to_owned(),
+                digest: Some(digest.message()),
+                ..reapi::FileNode::default()
+            });
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        self.add(reapi::Directory { files, ..reapi::Directory::default() }.encode_to_vec())
+    }
+
+    /// Makes the directory at a path; `entries` goes on behind what is below it. `digest` is the tree's own of the directory.
+    fn directory(
+        &mut self,
+        path: &TreePath,
+        digest: Digest,
+        entries: &mut Peekable<impl Iterator<Item = TreeEntry>>,
+    ) -> Result<BlobName, RemoteFault> {
+        let known = self.old.directories.get(&digest).cloned();
+        if let Some(known) = known.as_ref().filter(|known| self.old.present.contains(&known.name)) {
+            self.keep_below(path, entries);
+            self.directories.insert(digest, Arc::clone(known));
+            return Ok(known.name);
+        }
+        let mut made = reapi::Directory::default();
+        while let Some(entry) = entries.next_if(|entry| entry.path.parent().as_ref() == Some(path)) {
+            self.entry(entry, &mut made, entries)?;
+        }
+        let sent = match known {
+            Some(known) => known,
+            None => {
+                let message = made.encode_to_vec();
+                Arc::new(SentDirectory { name: BlobName::of(&message), message })
+            }
+        };
+        self.blobs.insert(sent.name, BlobSource::Bytes(sent.message.clone()));
+        self.directories.insert(digest, Arc::clone(&sent));
+        Ok(sent.name)
+    }
+
+    /// Goes on behind everything below a directory that the server has.
+    fn keep_below(&mut self, path: &TreePath, entries: &mut Peekable<impl Iterator<Item = TreeEntry>>) {
+        let (prefix, is_root) = (path.as_bytes().to_vec(), path.is_root());
+        let is_below = |entry: &TreeEntry| {
+            let below = entry.path.as_bytes().strip_prefix(&prefix[..]);
+            is_root || below.is_some_and(|rest| rest.starts_with(b"/"))
+        };
+        while let Some(entry) = entries.next_if(is_below) {
+            if let (EntryKind::Directory, Some(digest)) = (entry.kind, entry.digest)
+                && let Some(known) = self.old.directories.get(&digest)
+            {
+                self.directories.insert(digest, Arc::clone(known));
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        entry: TreeEntry,
+        made: &mut reapi::Directory,
+        entries: &mut Peekable<impl Iterator<Item = TreeEntry>>,
+    ) -> Result<(), RemoteFault> {
+        let wrong = |why: &str| RemoteFault::Input(format!("`{}` {why}", entry.path));
+        let name = String::from_utf8(entry.path.name().to_vec()).map_err(|_| wrong("has a name that is no UTF-8"))?;
+        let digest = entry.digest.ok_or_else(|| wrong("cannot be read"))?;
+        let place = self.files.content.join(entry.path.as_path());
+        match entry.kind {
+            EntryKind::Directory => {
+                let blob = self.directory(&entry.path, digest, entries)?;
+                made.directories.push(reapi::DirectoryNode { name, digest: Some(blob.message()) });
+            }
+            EntryKind::File | EntryKind::Executable => {
+                let (_, size) =
+                    self.files.tree.and_then(|tree| tree.modified_and_size(&entry.path)).ok_or_else(|| wrong("is not known"))?;
+                let blob = BlobName { digest, size };
+                if !self.old.present.contains(&blob) {
+                    self.blobs.insert(blob, BlobSource::File(place));
+                }
+                let is_executable = entry.kind == EntryKind::Executable;
+                made.files.push(reapi::FileNode { name, digest: Some(blob.message()), is_executable, node_properties: None });
+            }
+            EntryKind::Link => {
+                let target = std::fs::read_link(&place).map_err(|error| wrong(&format!("cannot be read: {error}")))?;
+                let target = target.into_os_string().into_string().map_err(|_| wrong("leads to a name that is no UTF-8"))?;
+                if Digest::of(target.as_bytes()) != digest {
+                    return Err(wrong("changed while it was sent"));
+                }
+                made.symlinks.push(reapi::SymlinkNode { name, target, node_properties: None });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BlobSource {
+    /// Reads the bytes of a blob, and refuses them if the name is not theirs.
+    pub(crate) fn read(&self, name: BlobName) -> Result<Vec<u8>, RemoteFault> {
+        let (bytes, path) = match self {
+            Self::Bytes(bytes) => return Ok(bytes.clone()),
+            Self::File(path) => (std::fs::read(path), path.display()),
+        };
+        let bytes = bytes.map_err(|error| RemoteFault::Input(format!("`{path}` cannot be read: {error}")))?;
+        if BlobName::of(&bytes) != name {
+            return Err(RemoteFault::Input(format!("`{path}` changed while it was sent")));
+        }
+        Ok(bytes)
+    }
+}

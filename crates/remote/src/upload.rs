@@ -1,0 +1,135 @@
+//! Sends what the server does not have.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+
+use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
+use bazel_remote_apis::google::bytestream::WriteRequest;
+use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
+use reapi::content_addressable_storage_client::ContentAddressableStorageClient;
+
+use crate::blob::BlobName;
+use crate::connection::Connection;
+use crate::fault::{RemoteFault, said};
+use crate::input_root::BlobSource;
+
+/// The most names in one question: about 700 KiB.
+const NAMES: usize = 10_000;
+/// The largest message of blobs, in bytes. No server has to take one of more than 4 MiB.
+const MOST_IN_BATCH: u64 = 3 * 1024 * 1024;
+/// What a blob takes in a message besides its bytes.
+const OVERHEAD: u64 = 100;
+/// The bytes of a piece of a large blob.
+const PIECE: usize = 512 * 1024;
+
+/// Sends the blobs that the server does not have. Returns how many that were. `most_in_batch` is the server's own limit in bytes; 0 for none.
+pub(crate) async fn upload(
+    connection: &Connection,
+    blobs: &BTreeMap<BlobName, BlobSource>,
+    most_in_batch: u64,
+) -> Result<usize, RemoteFault> {
+    let missing = missing(connection, blobs).await?;
+    let limit = if most_in_batch == 0 { MOST_IN_BATCH } else { most_in_batch.min(MOST_IN_BATCH) };
+    let mut batch = Vec::new();
+    let mut room = limit;
+    for name in &missing {
+        let Some(source) = blobs.get(name) else {
+            return Err(RemoteFault::Untrue(format!("it misses the blob {}, which it was not asked for", name.digest)));
+        };
+        if name.size + OVERHEAD > limit {
+            write_large(connection, *name, source).await?;
+            continue;
+        }
+        if name.size + OVERHEAD > room {
+            send(connection, std::mem::take(&mut batch)).await?;
+            room = limit;
+        }
+        room -= name.size + OVERHEAD;
+        batch.push((*name, source.read(*name)?));
+    }
+    send(connection, batch).await?;
+    Ok(missing.len())
+}
+
+async fn missing(connection: &Connection, blobs: &BTreeMap<BlobName, BlobSource>) -> Result<Vec<BlobName>, RemoteFault> {
+    let mut client = ContentAddressableStorageClient::new(connection.channel.clone());
+    let names: Vec<reapi::Digest> = blobs.keys().map(|name| name.message()).collect();
+    let mut missing = Vec::new();
+    for names in names.chunks(NAMES) {
+        let question = reapi::FindMissingBlobsRequest {
+            instance_name: connection.instance.clone(),
+            blob_digests: names.to_vec(),
+            digest_function: SHA256,
+        };
+        let answer = client.find_missing_blobs(connection.call(question)).await?.into_inner();
+        for name in &answer.missing_blob_digests {
+            missing.push(BlobName::read(Some(name), "a missing blob")?);
+        }
+    }
+    missing.sort();
+    missing.dedup();
+    Ok(missing)
+}
+
+/// The number of SHA-256 among the digest functions of the server's language.
+pub(crate) const SHA256: i32 = reapi::digest_function::Value::Sha256 as i32;
+
+async fn send(connection: &Connection, batch: Vec<(BlobName, Vec<u8>)>) -> Result<(), RemoteFault> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let requests = batch.into_iter().map(|(name, data)| reapi::batch_update_blobs_request::Request {
+        digest: Some(name.message()),
+        data,
+        compressor: 0,
+    });
+    let request = reapi::BatchUpdateBlobsRequest {
+        instance_name: connection.instance.clone(),
+        requests: requests.collect(),
+        digest_function: SHA256,
+    };
+    let mut client = ContentAddressableStorageClient::new(connection.channel.clone());
+    let answer = client.batch_update_blobs(connection.call(request)).await?.into_inner();
+    for response in answer.responses {
+        if let Some(status) = response.status {
+            said(status.code, &status.message)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends a large blob in pieces. The whole is hashed on the way, and the server hashes it too.
+async fn write_large(connection: &Connection, name: BlobName, source: &BlobSource) -> Result<(), RemoteFault> {
+    let resource = connection.resource(&format!("uploads/{}/{}", fresh_id()?, name.path()));
+    let bytes = source.read(name)?;
+    let count = bytes.len().div_ceil(PIECE);
+    let pieces: Vec<WriteRequest> = bytes
+        .chunks(PIECE)
+        .enumerate()
+        .map(|(number, piece)| WriteRequest {
+            resource_name: if number == 0 { resource.clone() } else { String::new() },
+            write_offset: i64::try_from(number * PIECE).unwrap_or(i64::MAX),
+            finish_write: number + 1 == count,
+            data: piece.to_vec(),
+        })
+        .collect();
+    let mut client = ByteStreamClient::new(connection.channel.clone());
+    let answer = client.write(connection.call(tokio_stream::iter(pieces))).await?.into_inner();
+    let committed = u64::try_from(answer.committed_size).unwrap_or_default();
+    // A server that got the blob from somebody else meanwhile says so by its size, or by -1.
+    if committed == name.size || answer.committed_size == -1 {
+        return Ok(());
+    }
+    Err(RemoteFault::Away(format!("of a blob of {} bytes {committed} arrived", name.size)))
+}
+
+/// Returns an id that no other upload has, in the form of a UUID.
+fn fresh_id() -> Result<String, RemoteFault> {
+    let mut bytes = [0_u8; 16];
+    let random = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    random.map_err(RemoteFault::Output)?;
+    bytes[6] = (bytes[6] & 0x0f) | 0x40;
+    bytes[8] = (bytes[8] & 0x3f) | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]))
+}

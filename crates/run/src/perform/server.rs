@@ -1,0 +1,68 @@
+//! Asks the server of an action for its result. Without the feature `remote` there is no server to ask.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::perform::elsewhere::{NoAnswer, RemoteLaunch, ServerAnswer};
+use proctor_model::RemoteServer;
+
+/// Asks a server what it can do, and has it carry out an action that prints where it runs. Returns both as words for people.
+///
+/// # Errors
+/// Why it cannot carry checks out, as words for people.
+#[cfg(not(feature = "remote"))]
+pub fn ask_server(_server: &RemoteServer, _ambient: &BTreeMap<OsString, OsString>, _root: &Path) -> Result<String, String> {
+    Err("this proctor was built without the feature `remote`".to_owned())
+}
+
+/// Asks a server what it can do, and has it carry out an action that prints where it runs. Returns both as words for people.
+///
+/// # Errors
+/// Why it cannot carry checks out, as words for people.
+#[cfg(feature = "remote")]
+pub fn ask_server(server: &RemoteServer, ambient: &BTreeMap<OsString, OsString>, root: &Path) -> Result<String, String> {
+    use proctor_remote::{ServerAccess, ask, echo};
+
+    let asked = || {
+        let access = ServerAccess::read(server, ambient, root)?;
+        let able = ask(&access)?;
+        let into = std::env::temp_dir().join(format!("proctor-asks-{}", std::process::id()));
+        let echoed = echo(&access, &server.platform, &into);
+        let _nothing_was_made = std::fs::remove_dir_all(&into);
+        Ok::<String, proctor_remote::RemoteFault>(format!("speaks version {}, and runs checks in {}", able.version, echoed?))
+    };
+    asked().map_err(|fault| fault.to_string())
+}
+
+/// Has a server carry an action out.
+#[cfg(not(feature = "remote"))]
+pub(super) fn ask(_launch: &RemoteLaunch, _is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<ServerAnswer, NoAnswer> {
+    Err(NoAnswer::Because("this proctor was built without the feature `remote`".to_owned()))
+}
+
+/// Has a server carry an action out.
+#[cfg(feature = "remote")]
+pub(super) fn ask(launch: &RemoteLaunch, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<ServerAnswer, NoAnswer> {
+    use proctor_remote::{InputFiles, RemoteFault, RemoteOrder, ServerAccess, run};
+
+    let no_answer = |fault: RemoteFault| {
+        if matches!(fault, RemoteFault::Stopped) { NoAnswer::Stopped } else { NoAnswer::Because(fault.to_string()) }
+    };
+    let access = ServerAccess::read(&launch.run.server, &launch.ambient, &launch.root).map_err(no_answer)?;
+    let order = RemoteOrder {
+        files: InputFiles { tree: Some(&launch.tree), content: &launch.content, added: &launch.added },
+        argv: launch.argv.clone(),
+        environment: launch.environment.clone(),
+        platform: &launch.run.server.platform,
+        directory: launch.directory.clone(),
+        outputs: launch.outputs.clone(),
+        timeout: launch.timeout,
+        into: &launch.into,
+    };
+    let end = run(&access, &order, is_stopped).map_err(no_answer)?;
+    tracing::debug!(uploaded = end.uploaded, "a server carried an action out");
+    let took = end.took.map(|took| format!(", {} ms", took.as_millis())).unwrap_or_default();
+    let its_word = format!("by its word: worker `{}`{took}", end.worker.escape_debug());
+    Ok(ServerAnswer { code: end.code, is_timeout: end.is_timeout, its_word, stdout: end.stdout, stderr: end.stderr })
+}
