@@ -326,6 +326,17 @@ fn a_project_nothing_was_run_in_is_not_registered() {
 }
 
 #[test]
+fn of_a_project_without_a_run_nothing_was_removed() {
+    let project = Project::new().with_program(fake_tool()).toml("[[check]]\nname = \"a\"\ncommand = [\"fake-tool\"]\n");
+    project.proctor(["service", "add"]).success();
+    for words in [&["status", "."][..], &["log"], &["wait", "--fresh"]] {
+        let said = project.proctor(words).any_status().stderr;
+        assert!(!said.contains("was removed"), "{words:?}: {said}");
+    }
+    project.proctor(["verify", "--all"]).success();
+}
+
+#[test]
 fn a_store_that_was_removed_is_named_by_the_link_that_leads_there() {
     let project = Project::new().with_program(fake_tool()).toml("[[check]]\nname = \"a\"\ncommand = [\"fake-tool\"]\n");
     project.proctor(["run"]).success();

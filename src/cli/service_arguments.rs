@@ -55,9 +55,9 @@ pub(crate) struct StatusScope {
 /// unstable. For several tasks: 1 if any failed, else 4, 3 or 5 if any has that code, 0 only if all passed.
 ///
 /// Examples:
-///   proctor wait --fresh
-///   proctor wait --fresh --task T117
-///   proctor wait --fresh --timeout 0 --json
+///   proctor wait
+///   proctor wait --task T117
+///   proctor wait --timeout 0 --json
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct WaitOptions {
@@ -78,8 +78,8 @@ pub(crate) struct WaitOptions {
 // The verdict that `proctor wait` waits for. This is no doc comment, because clap would use it as the command's help.
 #[derive(Debug, Args)]
 pub(crate) struct AwaitedVerdict {
-    /// For a fresh verdict: the only thing that can be waited for
-    #[arg(long, required = true)]
+    /// For a fresh verdict: what is waited for without it too
+    #[arg(long)]
     pub(crate) fresh: bool,
     /// Of this task of a test specification instead of the project's own checks; `*` is every task
     #[arg(long, value_name = "TASK")]

@@ -142,13 +142,14 @@ fn is_original(other: &Path, target: &Path, lines: &[Digest], keys: &KeyRing) ->
     !lines.is_empty() && found.is_ok_and(|found| found.faults.is_empty() && found.line_hashes.starts_with(lines))
 }
 
-/// Creates the link `link_name` in a project's root, pointing to the project's evidence. With an empty name, no link is
-/// created.
+/// Creates the link `link_name` in a project's root, pointing to the project's evidence, and the directory to which it leads: a link to
+/// nothing means that the store was removed. With an empty name, no link is created.
 pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Result<LinkOutcome, EvidenceError> {
     if link_name.is_empty() {
         return Ok(LinkOutcome::Off);
     }
     check_component(link_name)?;
+    create_directories(target)?;
     let link = project_root.join(link_name);
     match make_link(target, &link) {
         Ok(()) => Ok(LinkOutcome::Created),
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn the_link_is_made_once_and_other_entries_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
-        let target = Path::new("/store/evidence/shop-00000001");
+        let target = &directory.path().join("store/evidence/shop-00000001");
         let link = |name: &str| link_project(directory.path(), name, target).unwrap();
         assert_eq!(link(""), LinkOutcome::Off);
         assert_eq!(link("evidence"), LinkOutcome::Created);
