@@ -341,6 +341,47 @@ fn a_repository_that_lost_what_was_accepted_proves_nothing_until_a_person_accept
     gate(&project, &[], 0);
 }
 
+/// A clone without its remote, a copy, a repository that was moved, and one that got the history only after its registration.
+#[test]
+fn the_same_commits_at_another_place_are_compared_with_what_was_accepted_at_the_first() {
+    let weakening = "printf 'true\\n' >scripts/check.sh && printf 'bad\\n' >shop.txt && git add -A && git commit -qm weak";
+    let fetching = "git clone -q ../project . && git remote remove origin && printf 'true\\n' >scripts/check.sh && git add -A && \
+                    git commit -q --amend -m other && \"$0\" run >/dev/null 2>&1 && git fetch -q ../project && git reset -q --hard FETCH_HEAD";
+    for (making, identity) in [
+        ("git clone -q ../project . && git remote remove origin", None),
+        ("cp -a ../project/. .", None),
+        // From before anything was accepted.
+        ("git clone -q ../project . && git remote remove origin && git reset -q --hard HEAD~1", None),
+        ("cd .. && rmdir other && mv project other", Some("same")),
+        (
+            "cd .. && rmdir other && mv project other && cd other && rm -rf .git && git init -q && git add -A && git commit -qm x",
+            Some("same"),
+        ),
+        (fetching, None),
+    ] {
+        let project = Project::new().toml("");
+        git(&project, &["init", "--quiet"]);
+        commit(&project, "scripts/check.sh", "grep -q good shop.txt\n");
+        commit(&project, "proctor.toml", "[[check]]\nname = \"all\"\ncommand = [\"sh\", \"scripts/check.sh\"]\n");
+        commit(&project, "shop.txt", "good\n");
+        project.proctor(["run"]).success();
+        gate(&project, &[], 0);
+        let other = project.root().join("other");
+        fs::create_dir(&other).expect("the root is ours");
+        let script = format!(
+            "git() {{ command git -c user.name=n -c user.email=n@x \"$@\"; }}\ncd \"$OTHER\" && {{ {making}; }} && cd \"$OTHER\" && {weakening}"
+        );
+        let program = proctor().to_str().expect("the build directory is UTF-8");
+        let other = other.to_str().expect("UTF-8");
+        project.command(Path::new("sh"), ["-euc", &script, program]).env("OTHER", other).success();
+        let identity = identity.map(|answer| ["--identity", answer]).into_iter().flatten();
+        project.proctor(["run"].into_iter().chain(identity)).directory(other).success();
+        let asked = project.proctor(["gate", "--json"]).directory(other).status(3).json();
+        let lowered = asked["lowered"].to_string();
+        assert!(lowered.contains("a command of checks changed") || lowered.contains("nothing was compared"), "{making} {asked}");
+    }
+}
+
 #[test]
 fn the_digest_of_a_commit_is_read_once() {
     let project = with_script();
