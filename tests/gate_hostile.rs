@@ -261,6 +261,31 @@ fn a_trusted_reference_that_was_moved_to_the_judged_commit_does_not_hide_what_it
     gate(&project, &[], 3);
 }
 
+#[test]
+fn an_upstream_that_was_pushed_from_here_or_whose_log_is_gone_is_nobodys_word() {
+    let weaken = |project: &Project| {
+        project.save("scripts/check.sh", "true\n");
+        commit(project, "shop.txt", "bad\n");
+    };
+    let judge_one_above = |project: &Project| {
+        commit(project, "more.txt", "more\n");
+        project.proctor(["run"]).success();
+        assert_eq!(kinds(&gate(project, &[], 3)), ["command"]);
+    };
+    let pushed = with_script();
+    with_origin(&pushed);
+    weaken(&pushed);
+    git(&pushed, &["push", "--quiet", "origin", "main:feature"]);
+    git(&pushed, &["branch", "--quiet", "--set-upstream-to=origin/feature"]);
+    judge_one_above(&pushed);
+    let moved = with_script();
+    with_origin(&moved);
+    weaken(&moved);
+    git(&moved, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    fs::remove_dir_all(moved.path().join(".git/logs")).expect("they are ours");
+    judge_one_above(&moved);
+}
+
 /// Accepts at a terminal, by typing the beginning of the commit's name.
 fn accept_here(project: &Project) {
     let mut terminal = project.proctor(["attest", "--accept-changes"]).at_terminal();
