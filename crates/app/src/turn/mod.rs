@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::hook::{
-    AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput, HookStanding,
-    HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnStart, TurnState, decide, form_output, join_answers,
-    needs_waiting, read_input, runs_to_compare,
+    AgentRow, EventRow, FailuresBefore, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput,
+    HookStanding, HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnStart, TurnState, VerdictBefore, decide,
+    form_output, join_answers, needs_waiting, read_input, runs_to_compare,
 };
 use crate::project::root_search;
 use crate::turn::reader::ProjectReader;
@@ -135,8 +135,9 @@ fn has_commits_of(other: &Path, root: &Path) -> bool {
 /// Returns how the only project in which a turn began stood then, for another one in which the agent goes on.
 fn start_elsewhere(session: &SessionState) -> Option<TurnStart> {
     let start = session.projects.values().find_map(|state| state.start.clone())?;
-    // Runs of another project are not compared with.
-    Some(TurnStart { run: None, ..start })
+    // Runs of another project are not compared with, and what has been failing here since before the turn is old.
+    let before = start.before.map(|before| FailuresBefore { verdict: VerdictBefore::OfEarlierTree, ..before });
+    Some(TurnStart { run: None, before, ..start })
 }
 
 /// The answer about one project.
