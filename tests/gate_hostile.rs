@@ -261,6 +261,31 @@ fn a_trusted_reference_that_was_moved_to_the_judged_commit_does_not_hide_what_it
     gate(&project, &[], 3);
 }
 
+#[test]
+fn an_upstream_that_was_pushed_from_here_or_whose_log_is_gone_is_nobodys_word() {
+    let weaken = |project: &Project| {
+        project.save("scripts/check.sh", "true\n");
+        commit(project, "shop.txt", "bad\n");
+    };
+    let judge_one_above = |project: &Project| {
+        commit(project, "more.txt", "more\n");
+        project.proctor(["run"]).success();
+        assert_eq!(kinds(&gate(project, &[], 3)), ["command"]);
+    };
+    let pushed = with_script();
+    with_origin(&pushed);
+    weaken(&pushed);
+    git(&pushed, &["push", "--quiet", "origin", "main:feature"]);
+    git(&pushed, &["branch", "--quiet", "--set-upstream-to=origin/feature"]);
+    judge_one_above(&pushed);
+    let moved = with_script();
+    with_origin(&moved);
+    weaken(&moved);
+    git(&moved, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    fs::remove_dir_all(moved.path().join(".git/logs")).expect("they are ours");
+    judge_one_above(&moved);
+}
+
 /// Accepts at a terminal, by typing the beginning of the commit's name.
 fn accept_here(project: &Project) {
     let mut terminal = project.proctor(["attest", "--accept-changes"]).at_terminal();
@@ -339,6 +364,47 @@ fn a_repository_that_lost_what_was_accepted_proves_nothing_until_a_person_accept
     assert!(asked["lowered"].to_string().contains("nothing was compared"), "{asked}");
     accept_here(&project);
     gate(&project, &[], 0);
+}
+
+/// A clone without its remote, a copy, a repository that was moved, and one that got the history only after its registration.
+#[test]
+fn the_same_commits_at_another_place_are_compared_with_what_was_accepted_at_the_first() {
+    let weakening = "printf 'true\\n' >scripts/check.sh && printf 'bad\\n' >shop.txt && git add -A && git commit -qm weak";
+    let fetching = "git clone -q ../project . && git remote remove origin && printf 'true\\n' >scripts/check.sh && git add -A && \
+                    git commit -q --amend -m other && \"$0\" run >/dev/null 2>&1 && git fetch -q ../project && git reset -q --hard FETCH_HEAD";
+    for (making, identity) in [
+        ("git clone -q ../project . && git remote remove origin", None),
+        ("cp -a ../project/. .", None),
+        // From before anything was accepted.
+        ("git clone -q ../project . && git remote remove origin && git reset -q --hard HEAD~1", None),
+        ("cd .. && rmdir other && mv project other", Some("same")),
+        (
+            "cd .. && rmdir other && mv project other && cd other && rm -rf .git && git init -q && git add -A && git commit -qm x",
+            Some("same"),
+        ),
+        (fetching, None),
+    ] {
+        let project = Project::new().toml("");
+        git(&project, &["init", "--quiet"]);
+        commit(&project, "scripts/check.sh", "grep -q good shop.txt\n");
+        commit(&project, "proctor.toml", "[[check]]\nname = \"all\"\ncommand = [\"sh\", \"scripts/check.sh\"]\n");
+        commit(&project, "shop.txt", "good\n");
+        project.proctor(["run"]).success();
+        gate(&project, &[], 0);
+        let other = project.root().join("other");
+        fs::create_dir(&other).expect("the root is ours");
+        let script = format!(
+            "git() {{ command git -c user.name=n -c user.email=n@x \"$@\"; }}\ncd \"$OTHER\" && {{ {making}; }} && cd \"$OTHER\" && {weakening}"
+        );
+        let program = proctor().to_str().expect("the build directory is UTF-8");
+        let other = other.to_str().expect("UTF-8");
+        project.command(Path::new("sh"), ["-euc", &script, program]).env("OTHER", other).success();
+        let identity = identity.map(|answer| ["--identity", answer]).into_iter().flatten();
+        project.proctor(["run"].into_iter().chain(identity)).directory(other).success();
+        let asked = project.proctor(["gate", "--json"]).directory(other).status(3).json();
+        let lowered = asked["lowered"].to_string();
+        assert!(lowered.contains("a command of checks changed") || lowered.contains("nothing was compared"), "{making} {asked}");
+    }
 }
 
 #[test]

@@ -47,6 +47,29 @@ fn a_linked_working_tree_of_a_registered_project_is_guarded() {
     project.proctor(["status", &side]).success();
 }
 
+/// An agent begins in the main checkout, breaks a working tree beside it, and stops there. Where it is then is compared with how the
+/// project stood at its beginning.
+#[test]
+fn a_turn_that_goes_on_in_another_working_tree_of_the_project_ends_by_both() {
+    let (project, beside) = with_work_tree();
+    let break_it = || {
+        project.save(&format!("{beside}/code.txt"), "bad\n");
+        project.proctor(["run"]).directory(&beside).failure();
+    };
+    break_it();
+    prompt(&project);
+    let old = event_in(&project, &beside, "Stop", "I looked at it.");
+    assert_ne!(old["decision"], "block", "{old}");
+    project.save(&format!("{beside}/code.txt"), "good again\n");
+    project.proctor(["run"]).directory(&beside).success();
+    prompt(&project);
+    break_it();
+    assert_eq!(event_in(&project, &beside, "Stop", "I changed it.")["decision"], "block");
+    project.save("code.txt", "bad\n");
+    project.proctor(["run"]).failure();
+    assert_eq!(event_in(&project, &beside, "Stop", "I changed it.")["decision"], "block", "the project itself");
+}
+
 #[test]
 fn a_command_in_a_linked_working_tree_means_the_project_that_a_run_there_means() {
     let (project, side) = with_work_tree();

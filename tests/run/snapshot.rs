@@ -163,7 +163,7 @@ fn two_saves_of_one_size_in_one_second_are_judged_by_their_content() {
 }
 
 #[test]
-fn without_namespaces_checks_run_in_the_project_and_for_a_file_of_the_tree_a_person_is_asked() {
+fn without_namespaces_checks_run_in_the_project_and_for_a_large_file_a_person_is_asked() {
     let auto = "[sandbox]\nsnapshot = \"auto\"\n";
     let project = |toml: &str| Project::new().with_program(fake_tool()).toml(&format!("{toml}{auto}"));
     let weak = project(&check("late", &[])).env("PROCTOR_TEST_ISOLATION", "landlock");
@@ -182,6 +182,16 @@ fn without_namespaces_checks_run_in_the_project_and_for_a_file_of_the_tree_a_per
     large.save("proctor.toml", &(check("late", &[]) + "[sandbox]\nsnapshot = \"require\"\nmax_snapshot_bytes = \"1MiB\"\n"));
     let refused = large.proctor(["run"]).status(3);
     assert!(refused.stderr.contains("nothing was run"), "{}", refused.stderr);
+
+    // Nor does an ignored file. The line that is advised is enough.
+    let toml = check("late", &[]) + auto;
+    let ignored = project(&check("late", &[])).file(".gitignore", "data/\n").file("data/large", &"x".repeat(3 << 20));
+    ignored.save("proctor.toml", &(toml.clone() + "max_snapshot_bytes = \"1MiB\"\n"));
+    let asked = ignored.proctor(["run"]).status(3).stderr;
+    let line = "max_snapshot_bytes = \"4MiB\"";
+    assert!(asked.contains(&format!("write `{line}` below `[sandbox]`")) && asked.contains("`data/large` has 3MiB"), "{asked}");
+    ignored.save("proctor.toml", &format!("{toml}{line}\n"));
+    assert_eq!(snapshot(&ignored.proctor(["run"]).success())["tested"], "snapshot");
 }
 
 #[test]

@@ -89,9 +89,9 @@ pub enum ProjectError {
     /// The settings require a snapshot, and none can be made.
     #[error("no snapshot can be made: {reason}; nothing was run, because of `snapshot = \"require\"`")]
     SnapshotRequired { reason: String },
-    /// A file of the tree keeps it from being copied, and nobody approved that checks work in the project itself.
+    /// A file of the tree or an ignored file keeps it from being copied, and nobody approved that checks work in the project itself.
     #[error("no snapshot can be made: {reason}; nothing was run, because nobody approved that checks work in the project itself")]
-    TreeNotCopied { reason: String },
+    TreeNotCopied { reason: String, remedy: String },
     /// A command could not be supervised. The command itself is never the reason.
     #[error("failed to supervise `{action}`")]
     Supervise {
@@ -303,9 +303,8 @@ impl ProjectError {
             Self::Snapshot(_) | Self::WrittenLayer { .. } | Self::NoRoom { .. } => {
                 "see whether the project can be read and the disk has space, then run the command again"
             }
-            Self::TreeNotCopied { .. } => {
-                "leave the file out of the tree (`ignore` of `[watch]`), or raise `max_snapshot_bytes` in `[sandbox]`; or write `snapshot = \"off\"` \
-                 there, which a person approves"
+            Self::TreeNotCopied { remedy, .. } => {
+                return Some(format!("{remedy}; or write `snapshot = \"off\"` below `[sandbox]`, which a person approves"));
             }
             Self::SnapshotRequired { .. } => {
                 "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then"

@@ -20,6 +20,8 @@ use proctor_tree::ignore::{IgnoredClass, class_of};
 
 /// The largest log of a reference that is read, in bytes.
 const LONGEST_LOG: u64 = 16 << 20;
+/// What git writes to the log of a reference for a push.
+const BY_PUSH: &str = "update by push";
 
 /// The newest commit of the followed branch that a fetch brought.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,13 +109,21 @@ fn fetched(storage: &GitStorage, name: &str, tip: ObjectId) -> Option<ObjectId> 
     })
 }
 
-/// Returns whether git's log says that a reference was moved here, by neither a fetch nor a push of its commit; `false` without a log, as
-/// right after a clone.
+/// Returns whether git's log says that a reference was moved here, by neither a fetch nor a push of its commit. Without a
+/// log, it is as a clone brought it, or was moved here: logs can be removed.
 pub fn was_moved_here(storage: &GitStorage, name: &str, commit: ObjectId) -> bool {
-    let Some(log) = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten() else { return false };
+    let Some(log) = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten() else {
+        return fetched(storage, name, commit).is_none();
+    };
     let (objects, message) = log.lines().next_back().and_then(|line| line.split_once('\t')).unwrap_or_default();
     let is_there = objects.split(' ').nth(1) == Some(&commit.hex());
-    !is_there || !(is_of_fetch(name, message) || message.starts_with("update by push"))
+    !is_there || !(is_of_fetch(name, message) || message.starts_with(BY_PUSH))
+}
+
+/// Returns whether a push from here moved a reference of a remote repository last, as git's log says.
+pub fn was_pushed_here(storage: &GitStorage, name: &str) -> bool {
+    let log = storage.common.text(&format!("logs/{name}"), LONGEST_LOG).ok().flatten().unwrap_or_default();
+    log.lines().next_back().and_then(|line| line.split_once('\t')).is_some_and(|(_, message)| message.starts_with(BY_PUSH))
 }
 
 /// Returns whether a line of the log of a reference is about a fetch from another repository: `git fetch . HEAD:refs/remotes/origin/main`

@@ -4,8 +4,9 @@
 //! beside the project, are read each time: what is there now decides about them. Both files are no evidence: without them, a commit is
 //! read again, and one that nothing trusted stands beside is compared with nothing.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::gate::ProjectRepository;
 use proctor_evidence::Store;
@@ -17,8 +18,14 @@ use proctor_tree::{CommitRefusal, CommittedTree, committed_tree, with_other_inpu
 
 /// The form of the key of a digest. It changes with the way in which the digest is computed.
 const FORM: &str = "proctor-commit-digest-v1 proctor-tree-v2";
-/// How many lines each file has.
-const MOST: usize = 256;
+/// How many digests of commits are kept.
+const MOST_DIGESTS: usize = 256;
+/// How many places have accepted commits. With few, new places would soon make an old one be forgotten.
+const MOST_PLACES: usize = 4096;
+/// How many commits before a given one are searched for accepted ones.
+const MOST_BEFORE: usize = 10_000;
+/// Stands before the name of a project's place in its repository. A commit and its branch do not begin with it.
+const BELOW: char = '@';
 /// How many accepted commits of a project are known.
 const MOST_ACCEPTED: usize = 32;
 /// The largest `info/attributes` that a key has, in bytes. With a larger one, nothing is kept.
@@ -41,14 +48,14 @@ pub fn committed_digests(
     (storage, root, below): (&GitStorage, ObjectId, &TreePath),
     (matcher, settings): (&Matcher, &MatcherSettings),
 ) -> Result<CommittedDigests, CommitRefusal> {
-    let (path, key) = (store.commit_digests_path(), key_of((storage, root, below), settings));
+    let (path, key) = (store.commit_digests_path(), key_of_digest((storage, root, below), settings));
     let kept = key.and_then(|key| find(&path, key)).and_then(|digest| Digest::try_from(digest).ok());
     if let Some(own) = kept {
         return Ok(CommittedDigests { digest: with_other_inputs(storage, root, below, (own, matcher))?, own });
     }
     let CommittedTree { digest, own, .. } = committed_tree(storage, root, below, matcher)?;
     if let Some(key) = key {
-        keep(&path, key, &own.hex());
+        keep(&path, key, &own.hex(), MOST_DIGESTS);
     }
     Ok(CommittedDigests { digest, own })
 }
@@ -61,11 +68,54 @@ pub struct AcceptedCommit {
     pub branch: String,
 }
 
-/// Returns the accepted commits of the project at `root`, newest first.
-pub fn accepted_commits(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
-    let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key)).unwrap_or_default();
-    let accepted = kept.split(' ').filter_map(|one| {
-        let (commit, branch) = one.split_once(':').unwrap_or((one, ""));
+/// Returns the accepted commits of the project at `root` with which a later one is compared, newest first.
+///
+/// They are those of other places (a clone, a copy, where the repository was before) where one of these lies before `judged` and nothing
+/// that was accepted here contains it: another place for the same commits has nothing accepted that was not compared there.
+pub fn accepted_commits(store: &Store, (root, repository): (&Path, &ProjectRepository), judged: ObjectId) -> Vec<AcceptedCommit> {
+    let own = own_accepted(store, root);
+    let elsewhere = accepted_elsewhere(store, (root, repository), judged, &own);
+    let others: BTreeSet<ObjectId> = elsewhere.iter().map(|one| one.commit).collect();
+    let contains_one = |commit| !repository.storage.find_ancestors(&others, commit, MOST_BEFORE).is_empty();
+    // The oldest was kept at the registration, and compared with nothing.
+    let was_compared = own.split_last().is_some_and(|(_, compared)| {
+        compared.iter().any(|one| repository.storage.is_ancestor(one.commit, judged) && contains_one(one.commit))
+    });
+    if elsewhere.is_empty() || was_compared { own } else { elsewhere }
+}
+
+fn own_accepted(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
+    let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key));
+    kept.map(|kept| parse_accepted(&kept)).unwrap_or_default()
+}
+
+/// Returns the commits that were accepted in other places and not in this one, and are `judged` or come before it.
+fn accepted_elsewhere(
+    store: &Store,
+    (root, repository): (&Path, &ProjectRepository),
+    judged: ObjectId,
+    own: &[AcceptedCommit],
+) -> Vec<AcceptedCommit> {
+    let (Some(key), Ok(text)) = (key_of_place(root), std::fs::read_to_string(store.accepted_commits_path())) else {
+        return Vec::new();
+    };
+    let (own_line, here) = (key.hex(), below_word(repository.below.as_path()));
+    // A line of an earlier version does not say which directory of the repository it is about.
+    let is_here =
+        |line: &&str| !line.starts_with(&own_line) && line.split(' ').all(|word| !word.starts_with(BELOW) || word == here);
+    let is_known =
+        |one: &AcceptedCommit| repository.storage.peel(one.commit).is_ok() && own.iter().all(|other| other.commit != one.commit);
+    let known: Vec<AcceptedCommit> = text.lines().filter(is_here).flat_map(parse_accepted).filter(is_known).collect();
+    let wanted: BTreeSet<ObjectId> = known.iter().map(|one| one.commit).collect();
+    let before = repository.storage.find_ancestors(&wanted, judged, MOST_BEFORE);
+    // Branches of another place have nothing to do with those of this one.
+    let found = known.into_iter().filter(|one| before.contains(&one.commit));
+    found.map(|one| AcceptedCommit { branch: String::new(), ..one }).collect()
+}
+
+fn parse_accepted(line: &str) -> Vec<AcceptedCommit> {
+    let accepted = line.split(' ').filter_map(|one| {
+        let (commit, branch) = one.split_once(':')?;
         Some(AcceptedCommit { commit: ObjectId::parse(commit)?, branch: branch.to_owned() })
     });
     accepted.collect()
@@ -73,36 +123,63 @@ pub fn accepted_commits(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
 
 /// Keeps a commit of the project at `root` as the one that was accepted last.
 pub fn keep_accepted_commit(store: &Store, root: &Path, accepted: AcceptedCommit) {
-    let (mut all, Some(key)) = (accepted_commits(store, root), key_of_place(root)) else { return };
+    let mut all = own_accepted(store, root);
     if all.first() == Some(&accepted) {
         return;
     }
     all.retain(|other| other.commit != accepted.commit);
     all.insert(0, accepted);
     all.truncate(MOST_ACCEPTED);
-    let texts: Vec<String> = all.iter().map(|one| format!("{}:{}", one.commit.hex(), one.branch)).collect();
-    keep(&store.accepted_commits_path(), key, &texts.join(" "));
+    keep_all(store, root, &all);
 }
 
-/// Keeps the commit that is checked out while a project is registered, if none of this place was accepted before: what comes later is
-/// compared with it.
-pub(crate) fn keep_first_commit(store: &Store, root: &Path) {
+fn keep_all(store: &Store, root: &Path, accepted: &[AcceptedCommit]) {
+    let (Some(key), Some(below)) = (key_of_place(root), place_in_repository(root)) else { return };
+    let texts = accepted.iter().map(|one| format!("{}:{}", one.commit.hex(), one.branch));
+    let texts: Vec<String> = texts.chain([below_word(&below)]).collect();
+    keep(&store.accepted_commits_path(), key, &texts.join(" "), MOST_PLACES);
+}
+
+/// Keeps what a project that is registered is compared with later, if nothing of this place was accepted before: what was accepted at
+/// `former`, the path of the project from which it inherits, else what was accepted of its history in other places, else the commit that is
+/// checked out.
+pub(crate) fn keep_first_commit(store: &Store, root: &Path, former: Option<&str>) {
     let Ok(Some(repository)) = ProjectRepository::open(root) else { return };
-    if let (Ok(Some(commit)), true) = (repository.storage.head(), accepted_commits(store, root).is_empty()) {
+    let (Ok(Some(commit)), true) = (repository.storage.head(), own_accepted(store, root).is_empty()) else { return };
+    let accepted = former.map(|path| accepted_at_path(store, Path::new(path))).filter(|accepted| !accepted.is_empty());
+    let mut accepted = accepted.unwrap_or_else(|| accepted_elsewhere(store, (root, &repository), commit, &[]));
+    if accepted.is_empty() {
         let branch = repository.storage.checked_out_branch().ok().flatten().unwrap_or_default();
-        keep_accepted_commit(store, root, AcceptedCommit { commit, branch });
+        accepted.push(AcceptedCommit { commit, branch });
     }
+    keep_all(store, root, &accepted);
+}
+
+/// Returns the accepted commits of a project that lay in the main working tree of a repository at this path. Nothing has to be there.
+fn accepted_at_path(store: &Store, path: &Path) -> Vec<AcceptedCommit> {
+    let keys = path.ancestors().filter_map(|tree| Some(key_of(&tree.join(".git"), path.strip_prefix(tree).ok()?)));
+    keys.filter_map(|key| find(&store.accepted_commits_path(), key)).map(|line| parse_accepted(&line)).next().unwrap_or_default()
 }
 
 /// Returns the name of a project by its repository and its place there, which all worktrees share.
 fn key_of_place(root: &Path) -> Option<Digest> {
-    let repository = proctor_git::git_common_directory(root)?;
-    let below = root.strip_prefix(proctor_git::find_git_location(root)?.work_tree).ok()?.to_owned();
-    Some(Digest::of(format!("{}\n{}", repository.display(), below.display()).as_bytes()))
+    Some(key_of(&proctor_git::git_common_directory(root)?, &place_in_repository(root)?))
+}
+
+fn place_in_repository(root: &Path) -> Option<PathBuf> {
+    root.strip_prefix(proctor_git::find_git_location(root)?.work_tree).ok().map(Path::to_owned)
+}
+
+fn key_of(repository: &Path, below: &Path) -> Digest {
+    Digest::of(format!("{}\n{}", repository.display(), below.display()).as_bytes())
+}
+
+fn below_word(below: &Path) -> String {
+    format!("{BELOW}{}", Digest::of(below.as_os_str().as_bytes()).hex())
 }
 
 /// Returns what names everything that decides about the digest; `None` if something else decides too.
-fn key_of((storage, root, below): (&GitStorage, ObjectId, &TreePath), settings: &MatcherSettings) -> Option<Digest> {
+fn key_of_digest((storage, root, below): (&GitStorage, ObjectId, &TreePath), settings: &MatcherSettings) -> Option<Digest> {
     if !matches!(SubmoduleNames::of_commit(storage, root), Ok(None)) {
         return None;
     }
@@ -122,10 +199,10 @@ fn find(path: &Path, key: Digest) -> Option<String> {
 }
 
 /// Keeps a value by its key, and forgets the oldest where there are too many.
-fn keep(path: &Path, key: Digest, value: &str) {
+fn keep(path: &Path, key: Digest, value: &str, most: usize) {
     let (text, key) = (std::fs::read_to_string(path).unwrap_or_default(), key.hex());
     let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&key)).collect();
-    let newest = others.len().saturating_sub(MOST - 1);
+    let newest = others.len().saturating_sub(most - 1);
     let lines = others[newest..].iter().map(|line| format!("{line}\n")).collect::<String>();
     if let Err(error) = store::write_tree_index(path, format!("{lines}{key} {value}\n").as_bytes()) {
         tracing::warn!("what is known of a commit was not kept: {error}");
@@ -139,16 +216,17 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test damages its own file")]
     fn a_value_is_found_again_by_its_key_and_the_oldest_gives_way() {
+        const MOST: usize = 3;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("of-commits");
         let key = |number: usize| Digest::of(number.to_string().as_bytes());
         assert_eq!(find(&path, key(0)), None);
         for number in 0..=MOST {
-            keep(&path, key(number), &format!("d{number}"));
+            keep(&path, key(number), &format!("d{number}"), MOST);
         }
         assert_eq!(find(&path, key(0)), None);
         assert_eq!((find(&path, key(1)), find(&path, key(MOST))), (Some("d1".to_owned()), Some(format!("d{MOST}"))));
-        keep(&path, key(1), "another");
+        keep(&path, key(1), "another", MOST);
         assert_eq!(find(&path, key(1)).as_deref(), Some("another"));
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), MOST);
         std::fs::write(&path, "no line\n").unwrap();

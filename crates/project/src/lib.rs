@@ -86,7 +86,7 @@ pub use environment_digest::{
 pub use error::{ProjectError, system_error_behind};
 pub use evidence::{Evidence, HeldLedger, StepObserver};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
-pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_moved_here};
+pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_moved_here, was_pushed_here};
 pub use former_identity::checkouts_directory;
 pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
 pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};

@@ -13,7 +13,7 @@ use proctor_evidence::{Store, read_boot_id};
 use proctor_model::{ByteSize, Digest, EntryKind, IgnoredFiles, ProjectId, Timestamp, TreeDigest, TreePath};
 use proctor_sandbox::process::clock;
 use proctor_sandbox::snapshot::{
-    CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, left_out, obstacle, remove_directory,
+    CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, left_out, obstacle, obstacle_of_size, remove_directory,
 };
 pub use proctor_tree::ignore::{CACHES_IN_ENVIRONMENTS, is_by_product};
 use proctor_tree::ignore::{Matcher, MatcherSettings, Selects};
@@ -62,7 +62,7 @@ pub struct SnapshotBase {
     pub environment_links: Vec<PathBuf>,
     /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub inputs: TreeDigest,
-    /// The ignored sockets, pipes and devices, which are not copied.
+    /// The ignored sockets, pipes, devices and unreadable entries, which are not copied.
     pub left_out: Vec<TreePath>,
     /// The ignored files that checks see, by name.
     pub ignored: IgnoredFiles,
@@ -94,8 +94,8 @@ impl ProjectCopies {
     ///
     /// # Errors
     ///
-    /// When the project cannot be read, the tree is too large or has a file that cannot be read, or a pattern of the settings is wrong. A
-    /// copy that cannot be written is no error: the checks then run in the project itself.
+    /// When the project cannot be read, the tree or the ignored inputs are too large, the tree has a file that cannot be read, a copy
+    /// cannot be written, or a pattern of the settings is wrong.
     pub fn update(
         &mut self,
         store: &Store,
@@ -111,17 +111,17 @@ impl ProjectCopies {
         }
         let bound = settings.sandbox.max_snapshot_bytes;
         if let Some(reason) = obstacle(index, bound) {
-            return Err(ProjectError::TreeNotCopied { reason: reason.to_string() });
+            return Err(ProjectError::TreeNotCopied { reason: reason.to_string(), remedy: reason.remedy() });
         }
         let directory = store.snapshot_directory(&scope.project);
         match self.try_update(&directory, settings, scope, index, made)? {
             Ok(outcome) => Ok(outcome),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
-            Err(error) => {
+            Err(error @ SnapshotError::Copy { .. }) => {
                 // An unfinished copy is useless, and it may be the reason why the disk is full. So it is removed.
                 self.copies.remove(&scope.project);
                 let _left = remove_directory(&directory);
-                Ok(CopiesOutcome::InPlace(error.reason()))
+                Err(ProjectError::Snapshot(error))
             }
         }
     }
@@ -170,8 +170,9 @@ impl CopiesOfProject {
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
         for _ in 0..TRIES {
             let index = self.read_inputs()?;
-            if let Some(reason) = obstacle(&index, bound) {
-                return Ok(Ok(CopiesOutcome::InPlace(reason.among_ignored_files())));
+            if let Some(reason) = obstacle_of_size(&index, bound) {
+                let (reason, remedy) = (reason.among_ignored_files(), reason.remedy());
+                return Err(ProjectError::TreeNotCopied { reason, remedy });
             }
             let environments = match find_environments(tree, &index, of_programs) {
                 Ok(environments) => environments,
@@ -304,6 +305,6 @@ pub(crate) fn obstacle_of_inputs(
     let MadeForPlan { outputs, environments } = made;
     let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
     let index = TreeIndex::scan(tree.root(), &new_matcher(&selects)?, clock::now())?;
-    let of_inputs = obstacle(&index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.among_ignored_files());
+    let of_inputs = obstacle_of_size(&index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.among_ignored_files());
     Ok(of_inputs.or_else(|| find_environments(tree, &index, &environments).err()))
 }

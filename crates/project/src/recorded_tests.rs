@@ -137,7 +137,8 @@ impl StoreReader {
             if self.is_of_gate(&run.0)? {
                 let checks = self.checks_with_tests(run)?.unwrap_or_default();
                 let own = checks.iter().filter(|one| one.name == check);
-                ends.extend(own.filter_map(|one| end_of((&run.1.run_id, true), one)));
+                let ended = own.filter_map(|one| end_of((&run.1.run_id, true), one));
+                ends.extend(ended.map(|end| EndOfCheck { is_alone: true, ..end }));
             }
         }
         Ok(ends)
@@ -222,7 +223,8 @@ fn end_of((run, is_of_gate): (&RunId, bool), check: &SealedCheck) -> Option<EndO
     let tests = || check.tests.iter().flat_map(|tests| &tests.tests);
     let failed = tests().filter(|test| test.outcome.is_failure()).map(|test| (test.id.clone(), test.message.clone()));
     let passed = tests().filter(|test| test.outcome == TestOutcome::Passed).map(|test| test.id.clone());
-    let end = EndOfCheck { run: run.clone(), is_green, is_of_gate, passed: passed.collect(), failed: failed.collect() };
+    let (passed, failed) = (passed.collect(), failed.collect());
+    let end = EndOfCheck { run: run.clone(), is_green, is_of_gate, is_alone: false, passed, failed };
     check.reused.is_none().then_some(end)
 }
 

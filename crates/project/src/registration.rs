@@ -87,16 +87,18 @@ impl Workspace {
         // This lock keeps two simultaneous first runs from registering the directory twice.
         let registrar = registrar();
         let _registering = lock_within(&evidence.store, &registrar, settings.lock_wait)?;
-        let (project, inherited) = match (place.find_checked(&evidence.store, &mut evidence.index)?, identity) {
+        let (project, inherited, former) = match (place.find_checked(&evidence.store, &mut evidence.index)?, identity) {
             (DirectoryOwner::Known(project), _) => {
                 return Ok(Registration::Known(linked_scope(&evidence.store, project, &place, asker, settings)));
             }
             (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(IdentityAnswer::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name)?;
-                (project, Inheritance::of(&evidence.store, &evidence.index, &place)?)
+                let inherited = Inheritance::of(&evidence.store, &evidence.index, &place)?;
+                let former = inherited.as_ref().map(|inherited| inherited.former.path.clone());
+                (project, inherited, former)
             }
-            (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => (doubt.project, None),
+            (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => (doubt.project, None, Some(doubt.registered_path)),
             (DirectoryOwner::Doubtful(doubt), None) => return Ok(Registration::Doubtful(doubt)),
         };
         let scope = scope_of(project, &place, asker);
@@ -111,7 +113,7 @@ impl Workspace {
             }
         };
         drop(ledger);
-        keep_first_commit(&evidence.store, root);
+        keep_first_commit(&evidence.store, root, former.as_deref());
         let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
         let linked = make_link(&evidence.store, &scope, settings);
         if linked.is_empty() {

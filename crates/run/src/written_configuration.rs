@@ -42,11 +42,11 @@ impl WrittenConfiguration {
         self.note_all(vec![PlanNote { subject: action.name.clone(), message }]);
     }
 
-    /// Notes the ignored sockets, pipes and devices that the snapshot of the run does not have.
+    /// Notes the ignored sockets, pipes, devices and unreadable entries that the snapshot of the run does not have.
     pub(crate) fn note_left_out(&mut self, paths: &[TreePath]) {
         if !paths.is_empty() {
             let named = named(&paths.iter().collect::<Vec<_>>());
-            let message = format!("checks do not see {named}: sockets, pipes and devices are not copied");
+            let message = format!("checks do not see {named}: sockets, pipes, devices and what cannot be read are not copied");
             self.note_all(vec![PlanNote { subject: "snapshot".to_owned(), message }]);
         }
     }

@@ -20,7 +20,7 @@ const SYSTEM: &str = "\
 /// Directories of the system whose entries may belong to a user, and how many levels of entries are looked at. `/tmp` and
 /// the like have rules of their own.
 const INSPECTED: &[(&str, u32)] =
-    &[("/etc", 1), ("/opt", 5), ("/srv", 5), ("/usr", 1), ("/usr/local", 2), ("/var/cache", 1), ("/var/lib", 1)];
+    &[("/etc", 1), ("/opt", 5), ("/srv", 5), ("/usr", 1), ("/usr/local", 4), ("/var/cache", 2), ("/var/lib", 2)];
 
 /// On how many of these levels files are looked at too, and not only directories.
 const LEVELS_OF_FILES: u32 = 2;

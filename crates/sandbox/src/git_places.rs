@@ -1,7 +1,7 @@
 //! What a closed world shows of a project's git directories: the files that git itself owns, and of the configuration only
 //! what says how the repository is stored. Hooks, settings and whatever else lies there are hidden.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use proctor_git::{find_git_directories, find_git_location};
@@ -25,6 +25,15 @@ const STORAGE_SETTINGS: &[&str] =
 
 /// The most bytes of a configuration that are read. A larger one shows nothing.
 const LARGEST_CONFIGURATION: u64 = 1 << 20;
+/// How many digits names of objects have.
+const SHA1_DIGITS: usize = 40;
+const SHA256_DIGITS: usize = 64;
+/// What git keeps in `objects/info`.
+const OBJECT_LISTS: &[&str] = &["alternates", "commit-graph", "commit-graphs", "http-alternates", "packs"];
+/// The most files and directories of references that are looked at.
+const MOST_REFERENCES: u32 = 10_000;
+/// The most bytes that a file of a reference has: names of references have at most 4,096.
+const LARGEST_REFERENCE: u64 = 5_000;
 /// How deep the directories of submodules lie at most below `modules`: the name of a submodule may have slashes.
 const DEEPEST_SUBMODULE: u32 = 4;
 
@@ -62,17 +71,69 @@ fn show_git_directory(directory: &Path, names: &[&str], places: &mut Vec<(PathBu
     for path in CONFIGURATION.iter().map(|name| directory.join(name)).filter(|path| path.is_file() && !is_link(path)) {
         places.push((path.clone(), Access::Text { content: storage_settings(&read_configuration(&path)) }));
     }
-    let foreign = foreign_objects(&directory.join("objects"));
-    places.extend(foreign.into_iter().map(|path| (path, Access::Hidden)));
+    let foreign = foreign_objects(&directory.join("objects")).into_iter().chain(foreign_references(&directory.join("refs")));
+    places.extend(foreign.map(|path| (path, Access::Hidden)));
     places.push((directory, Access::Hidden));
 }
 
-/// Returns what lies beside git's own directories in a directory of objects: those of packs and of two hexadecimal digits.
+/// Returns what is not git's own in a directory of objects, by its name: git has directories for packs, and one for each two digits
+/// with which names of objects begin.
 fn foreign_objects(objects: &Path) -> Vec<PathBuf> {
-    let is_own =
-        |name: &str| ["info", "pack"].contains(&name) || name.len() == 2 && name.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let entries = fs::read_dir(objects).into_iter().flatten().flatten();
-    entries.filter(|entry| !entry.file_name().to_str().is_some_and(is_own)).map(|entry| entry.path()).collect()
+    let mut foreign = Vec::new();
+    for entry in fs::read_dir(objects).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| is_directory_of_objects(name)) else {
+            foreign.push(entry.path());
+            continue;
+        };
+        let is_own = |below: &str| match name {
+            "pack" => below.starts_with("pack-") || below.starts_with("multi-pack-index"),
+            "info" => OBJECT_LISTS.contains(&below),
+            _ => [SHA1_DIGITS - 2, SHA256_DIGITS - 2].contains(&below.len()) && is_hexadecimal(below),
+        };
+        let is_own_entry = |below: &DirEntry| {
+            below.file_name().to_str().is_some_and(is_own)
+                && below.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir() && name == "info")
+        };
+        let below = fs::read_dir(entry.path()).into_iter().flatten().flatten();
+        foreign.extend(below.filter(|below| !is_own_entry(below)).map(|below| below.path()));
+    }
+    foreign
+}
+
+fn is_directory_of_objects(name: &str) -> bool {
+    ["info", "pack"].contains(&name) || name.len() == 2 && is_hexadecimal(name)
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Returns the files below a directory of references that are none: git lets a branch be called `conftest.py` too, so the content
+/// decides. Where there are too many to look at, the rest counts as foreign.
+fn foreign_references(references: &Path) -> Vec<PathBuf> {
+    let (mut foreign, mut waiting, mut looked) = (Vec::new(), vec![references.to_owned()], 0);
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            looked += 1;
+            match entry.file_type() {
+                Ok(kind) if looked > MOST_REFERENCES || kind.is_symlink() => foreign.push(entry.path()),
+                Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
+                Ok(_) if is_reference(&entry.path()) => {}
+                Ok(_) | Err(_) => foreign.push(entry.path()),
+            }
+        }
+    }
+    foreign
+}
+
+/// Returns whether a file has what git writes for a reference: the name of an object, or of another reference.
+fn is_reference(path: &Path) -> bool {
+    let is_small = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LARGEST_REFERENCE);
+    let text = if is_small { fs::read_to_string(path).unwrap_or_default() } else { String::new() };
+    let line = text.trim_end();
+    let is_symbolic = line.strip_prefix("ref: refs/").is_some_and(|name| !name.contains(char::is_whitespace));
+    is_symbolic || [SHA1_DIGITS, SHA256_DIGITS].contains(&line.len()) && is_hexadecimal(line)
 }
 
 fn show_submodules(directory: &Path, levels: u32, places: &mut Vec<(PathBuf, Access)>) {
@@ -150,7 +211,16 @@ mod tests {
         file("main/.git/config", "[core]\n\tbare = false\n");
         file("main/.git/worktrees/shop/commondir", "../..\n");
         file("main/.git/worktrees/shop/HEAD", "ref: refs/heads/shop\n");
-        file("main/.git/objects/ab/cdef", "");
+        let name = "0123456789abcdef0123456789abcdef01234567";
+        file(&format!("main/.git/objects/ab/{}", &name[2..]), "");
+        file("main/.git/objects/ab/conftest.py", "");
+        file("main/.git/objects/pack/conftest.py", "");
+        file("main/.git/objects/pack/pack-1.idx", "");
+        file("main/.git/refs/heads/main.py", &format!("{name}\n"));
+        file("main/.git/refs/remotes/origin/HEAD", "ref: refs/remotes/origin/main\n");
+        file("main/.git/refs/conftest.py", "import os\n");
+        file("main/.git/refs/heads/x/conftest.py", "ref: print(1)\n");
+        file("main/.git/worktrees/shop/refs/conftest.py", "");
         file("main/.git/objects/x/conftest.py", "");
         file("shop/.git", &format!("gitdir: {}/main/.git/worktrees/shop\n", root.display()));
         let places = git_places(&root.join("shop"));
@@ -158,7 +228,17 @@ mod tests {
         for shown in ["shop/.git", "main/.git/objects", "main/.git/refs", "main/.git/worktrees/shop/index"] {
             assert_eq!(access(shown), Some(Access::ReadOnly), "{shown}");
         }
-        for hidden in ["main/.git", "main/.git/worktrees/shop", "main/.git/objects/x"] {
+        let hidden = [
+            "main/.git",
+            "main/.git/worktrees/shop",
+            "main/.git/worktrees/shop/refs/conftest.py",
+            "main/.git/objects/x",
+            "main/.git/objects/ab/conftest.py",
+            "main/.git/objects/pack/conftest.py",
+            "main/.git/refs/conftest.py",
+            "main/.git/refs/heads/x/conftest.py",
+        ];
+        for hidden in hidden {
             assert_eq!(access(hidden), Some(Access::Hidden), "{hidden}");
         }
         assert_eq!(access("main/.git/config"), Some(Access::Text { content: "[core]\n\tbare = false\n".to_owned() }));
@@ -169,6 +249,9 @@ mod tests {
             "main/.git/info",
             "main/.git/logs",
             "main/.git/objects/ab",
+            "main/.git/objects/pack/pack-1.idx",
+            "main/.git/refs/heads/main.py",
+            "main/.git/refs/remotes/origin/HEAD",
         ] {
             assert_eq!(access(absent), None, "{absent}");
         }

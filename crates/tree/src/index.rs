@@ -51,6 +51,22 @@ impl TreeIndex {
         self.top.bytes
     }
 
+    /// Returns the file or directory in which most of the tree's bytes are, with its size in bytes: the deepest that holds more than
+    /// half of them, or the largest entry of the root.
+    pub fn largest(&self) -> (TreePath, u64) {
+        let (mut path, mut directory, mut bytes) = (TreePath::root(), &self.top, self.bytes());
+        while let Some(node) = directory.nodes.iter().max_by_key(|node| node.content.bytes()) {
+            let size = node.content.bytes();
+            if size <= self.bytes() / 2 && path != TreePath::root() {
+                break;
+            }
+            (path, bytes) = (path.join(&node.name), size);
+            let Some(below) = node.content.directory() else { break };
+            directory = below;
+        }
+        (path, bytes)
+    }
+
     /// Returns the entries that the digest cannot represent correctly: unreadable ones, and sockets, pipes and devices.
     /// A directory comes before its contents.
     pub fn issues(&self) -> Vec<TreeIssue> {

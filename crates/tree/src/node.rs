@@ -281,7 +281,7 @@ impl Content {
         }
     }
 
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Leaf(leaf) => leaf.stamp.size,
             Self::Directory(directory) => directory.bytes,

@@ -108,16 +108,22 @@ pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
     missing
 }
 
-/// Returns the runs that are missing of the checks that failed and passed: those of a check with tests are of the tests that failed alone, and
-/// those of one without tests are of everything, because what made it fail can be anything.
+/// Returns the runs that are missing of the checks that failed and passed: those of a check with tests are of the tests that failed alone,
+/// those of one without tests are of everything, because what made it fail can be anything, and so are some for tests that never failed alone.
 fn flaky_runs(answer: &GateAnswer, judged: &GateJudgement) -> Vec<MissingRun> {
     let task_of = |check: &str| answer.flipped.iter().find(|flipped| flipped.check == check).map(|flipped| flipped.task.clone());
-    let missing = judged.reasons.iter().filter_map(|reason| {
-        let GateReason::Flaky { check, flip, .. } = reason.on_any_platform() else { return None };
-        let checks = if flip.tests.is_empty() { Vec::new() } else { vec![check.clone()] };
-        Some(MissingRun { task: task_of(check)?, checks, times: flip.missing(), tests: flip.tests.clone() })
-    });
-    missing.collect()
+    let mut missing = Vec::new();
+    for reason in &judged.reasons {
+        let GateReason::Flaky { check, flip, .. } = reason.on_any_platform() else { continue };
+        let Some(task) = task_of(check) else { continue };
+        let of_everything = if flip.tests.is_empty() { flip.missing() } else { flip.missing_beside_others() };
+        let alone = flip.missing().saturating_sub(of_everything);
+        let whole = MissingRun { task: task.clone(), checks: Vec::new(), times: of_everything, tests: Vec::new() };
+        missing.push(whole);
+        missing.push(MissingRun { task, checks: vec![check.clone()], times: alone, tests: flip.tests.clone() });
+    }
+    missing.retain(|run: &MissingRun| run.times > 0);
+    missing
 }
 
 pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {

@@ -122,7 +122,7 @@ pub(crate) fn look(
         (named, Ok(true)) => named.to_owned(),
         (_, Ok(false) | Err(_)) => storage.checked_out_branch().ok().flatten().unwrap_or_default(),
     };
-    let known = if says_nothing { accepted_commits(&store, root) } else { Vec::new() };
+    let known = if says_nothing { accepted_commits(&store, (root, repository), commit) } else { Vec::new() };
     let last = policy::accepted_beside(repository, &known, (commit, &branch)).unwrap_or_else(|lost| {
         compared.lowered.push(format!("{LOST} {lost}"));
         None

@@ -15,7 +15,7 @@ use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_l
 use proctor_model::{CommandExit, GatePolicy};
 use proctor_plan::config::{self, Configuration, ENV_FILE, lowered};
 use proctor_plan::spec::{self, StatementSigners};
-use proctor_project::{AcceptedCommit, CommittedFile, FollowedCommit, ProjectRepository, was_moved_here};
+use proctor_project::{AcceptedCommit, CommittedFile, FollowedCommit, ProjectRepository, was_moved_here, was_pushed_here};
 use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
@@ -253,10 +253,11 @@ fn upstream_or_default(
         return Ok((upstream, TrustedBecause::Upstream));
     }
     // Whoever pushes the branch decides what its copy says. A copy can have any name, and can be in this repository too, so it is known by
-    // the judged commit in it.
+    // the judged commit in it, or by a push from here.
     let has_judged = storage.resolve(upstream.as_str()).is_ok_and(|tip| storage.is_ancestor(judged, tip));
+    let is_copy = || storage.follows_its_name(branch) || was_pushed_here(storage, upstream.as_str());
     match default {
-        Some(default) if has_judged || storage.follows_its_name(branch) => Ok((default, TrustedBecause::NotTheCopy)),
+        Some(default) if has_judged || is_copy() => Ok((default, TrustedBecause::NotTheCopy)),
         // Where nobody else has the repository, nobody else can have changed the upstream.
         None if has_judged && storage.has_remotes() => {
             let message = format!(

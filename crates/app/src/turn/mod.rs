@@ -7,16 +7,16 @@ use std::time::Duration;
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::hook::{
-    AgentRow, EventRow, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput, HookStanding,
-    HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnState, decide, form_output, join_answers, needs_waiting,
-    read_input, runs_to_compare,
+    AgentRow, EventRow, FailuresBefore, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput,
+    HookStanding, HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnStart, TurnState, VerdictBefore, decide,
+    form_output, join_answers, needs_waiting, read_input, runs_to_compare,
 };
 use crate::project::root_search;
 use crate::turn::reader::ProjectReader;
 use proctor_api::ProjectStatusV1;
 use proctor_evidence::read_boot_id;
 use proctor_model::{ClaimRecord, CommandExit, ProjectId, shown_line};
-use proctor_project::{ProjectScope, record_claim};
+use proctor_project::{ProjectRepository, ProjectScope, record_claim};
 use proctor_sandbox::process::clock::Monotonic;
 use proctor_sandbox::process::{clock, register_agent};
 
@@ -108,7 +108,7 @@ fn answer(
 }
 
 /// Returns the projects that an event is about. An agent may have gone to another directory during its turn, so the end of a turn is about
-/// the project in which it began, if that was one.
+/// the project in which it began, if that was one, and about a copy or working tree of its repository in which the agent is now.
 fn projects_in_turn(event: HookEvent, session: &SessionState, here: Vec<PathBuf>) -> Vec<PathBuf> {
     let has_begun = |root: &PathBuf| session.projects.get(&root.display().to_string()).is_some_and(|state| state.start.is_some());
     let is_end = !matches!(event, HookEvent::SessionStart | HookEvent::Prompt);
@@ -117,9 +117,27 @@ fn projects_in_turn(event: HookEvent, session: &SessionState, here: Vec<PathBuf>
     }
     let mut begun = session.projects.iter().filter(|(_, state)| state.start.is_some()).map(|(root, _)| PathBuf::from(root));
     match (begun.next(), begun.next()) {
-        (Some(only), None) => vec![only],
+        (Some(only), None) => {
+            let goes_on_in: Vec<PathBuf> = here.into_iter().filter(|root| has_commits_of(&only, root)).collect();
+            [vec![only], goes_on_in].concat()
+        }
         (Some(_) | None, _) => here,
     }
+}
+
+/// Returns whether the repository of `root` has the commit that is checked out in `other`: it is the same one, or a copy.
+fn has_commits_of(other: &Path, root: &Path) -> bool {
+    let opened = |root: &Path| ProjectRepository::open(root).ok().flatten().map(|repository| repository.storage);
+    let head = opened(other).and_then(|storage| storage.head().ok().flatten());
+    root != other && head.zip(opened(root)).is_some_and(|(head, storage)| storage.peel(head).is_ok())
+}
+
+/// Returns how the only project in which a turn began stood then, for another one in which the agent goes on.
+fn start_elsewhere(session: &SessionState) -> Option<TurnStart> {
+    let start = session.projects.values().find_map(|state| state.start.clone())?;
+    // Runs of another project are not compared with, and what has been failing here since before the turn is old.
+    let before = start.before.map(|before| FailuresBefore { verdict: VerdictBefore::OfEarlierTree, ..before });
+    Some(TurnStart { run: None, before, ..start })
 }
 
 /// The answer about one project.
@@ -211,7 +229,11 @@ impl Hook<'_> {
         let (event, key) = (self.event.event, root.display().to_string());
         let looking = &|| self.looking();
         let mut reader = ProjectReader::new(self.environment, root, looking);
-        let known = session.projects.get(&key).cloned().unwrap_or_default();
+        let mut known = session.projects.get(&key).cloned().unwrap_or_default();
+        // An agent that is in a project only at the end of its turn has gone there.
+        let is_end = !matches!(event, HookEvent::SessionStart | HookEvent::Prompt);
+        let lent = if is_end && known.start.is_none() { start_elsewhere(session) } else { None };
+        known.start = known.start.or_else(|| lent.clone());
         let project = reader.read_now();
         let standing = match &project {
             Some(project) => {
@@ -224,7 +246,12 @@ impl Hook<'_> {
         // While a verdict was waited for, another event may have changed what is known: that counts.
         let ((mut decision, before), kept) = self.files.update_session(self.agent.word, &self.input.session, |session| {
             let state = session.projects.entry(key.clone()).or_default();
-            let decision = decide(event, &self.input, state, &standing, clock::now());
+            state.start = state.start.take().or_else(|| lent.clone());
+            let mut decision = decide(event, &self.input, state, &standing, clock::now());
+            if lent.is_some() {
+                // The turn still began elsewhere, and its end is about both places.
+                decision.state.start = None;
+            }
             let before = std::mem::replace(state, decision.state.clone());
             (decision, before)
         });

@@ -10,6 +10,8 @@ use proctor_model::RunId;
 const GREENS_OF_TESTS: u32 = 11;
 /// How often a check without tests has to pass in a row.
 const GREENS_OF_CHECK: u32 = 3;
+/// How many of the runs have to be of all tests, where those that passed and failed never failed alone: they may fail only beside others.
+const GREENS_BESIDE_OTHERS: u32 = 3;
 /// What the first line of a failure says where memory, the network, a service or a program was missing. It says nothing of the content.
 const OF_THE_MACHINE: &str = "\
     MemoryError|Cannot allocate memory|out of memory|ENOMEM|No space left on device|ENOSPC|Too many open files|EMFILE|\
@@ -24,6 +26,8 @@ pub struct EndOfCheck {
     pub is_green: bool,
     /// Whether `proctor gate --run` made the run, on a checkout.
     pub is_of_gate: bool,
+    /// Whether only the tests ran that passed and failed.
+    pub is_alone: bool,
     /// The ids of the tests that passed.
     pub passed: BTreeSet<String>,
     /// The tests that failed, with the first lines of their failures.
@@ -42,6 +46,10 @@ pub struct Flip {
     /// In how many runs in a row it passed since, with all of these tests: of a check with tests those that `proctor gate --run` made. Whoever
     /// runs everything again until it is green has no proof by that.
     pub greens: u32,
+    /// How many of these runs were of all tests.
+    pub greens_beside_others: u32,
+    /// Whether it failed in a run of these tests alone.
+    pub has_failed_alone: bool,
 }
 
 impl Flip {
@@ -50,9 +58,19 @@ impl Flip {
         if self.tests.is_empty() { GREENS_OF_CHECK } else { GREENS_OF_TESTS }
     }
 
+    /// Returns how many of these runs have to be of all tests.
+    pub fn needed_beside_others(&self) -> u32 {
+        if self.tests.is_empty() || self.has_failed_alone { 0 } else { GREENS_BESIDE_OTHERS }
+    }
+
+    /// Returns how many runs of all tests are missing.
+    pub fn missing_beside_others(&self) -> u32 {
+        self.needed_beside_others().saturating_sub(self.greens_beside_others)
+    }
+
     /// Returns how many runs are missing.
     pub fn missing(&self) -> u32 {
-        self.needed().saturating_sub(self.greens)
+        self.needed().saturating_sub(self.greens).max(self.missing_beside_others())
     }
 }
 
@@ -65,12 +83,15 @@ pub fn find_flip(ends: &[EndOfCheck]) -> Option<Flip> {
     let has_all = |end: &&EndOfCheck| {
         end.is_green && (end.is_of_gate || tests.is_empty()) && tests.iter().all(|test| end.passed.contains(*test))
     };
-    let greens = ends[last + 1..].iter().filter(has_all).count();
+    let greens: Vec<&EndOfCheck> = ends[last + 1..].iter().filter(has_all).collect();
+    let count = |found: usize| u32::try_from(found).unwrap_or(u32::MAX);
     ends.iter().any(|end| end.is_green).then(|| Flip {
         run: ends[*last].run.clone(),
         tests: tests.into_iter().map(str::to_owned).collect(),
-        reds: u32::try_from(reds.len()).unwrap_or(u32::MAX),
-        greens: u32::try_from(greens).unwrap_or(u32::MAX),
+        reds: count(reds.len()),
+        greens: count(greens.len()),
+        greens_beside_others: count(greens.iter().filter(|end| !end.is_alone).count()),
+        has_failed_alone: reds.iter().any(|(place, _)| ends[*place].is_alone),
     })
 }
 
@@ -93,7 +114,14 @@ mod tests {
         let failed: Vec<_> = failed.iter().map(|(test, why)| ((*test).to_owned(), Some((*why).to_owned()))).collect();
         let all = ["a", "b"].map(str::to_owned);
         let passed = all.into_iter().filter(|test| failed.iter().all(|(other, _)| other != test)).collect();
-        EndOfCheck { run: RunId::new(Timestamp::from_millis(0), number), is_green, is_of_gate: true, passed, failed }
+        EndOfCheck {
+            run: RunId::new(Timestamp::from_millis(0), number),
+            is_green,
+            is_of_gate: true,
+            is_alone: false,
+            passed,
+            failed,
+        }
     }
 
     #[test]
@@ -114,6 +142,21 @@ mod tests {
         // A check without tests.
         let flip = find_flip(&[end(1, &[], false), green(2), green(3), green(4)]).unwrap();
         assert_eq!((flip.needed(), flip.missing(), flip.tests.len()), (3, 0, 0));
+    }
+
+    #[test]
+    fn tests_that_never_failed_alone_have_to_pass_beside_the_others_too() {
+        let alone = |number, is_green: bool| {
+            let failed: &[(&str, &str)] = if is_green { &[] } else { &[("a", "AssertionError")] };
+            EndOfCheck { is_alone: true, ..end(number, failed, is_green) }
+        };
+        let missing = |ends: &[EndOfCheck]| find_flip(ends).map(|flip| (flip.missing(), flip.missing_beside_others())).unwrap();
+        let red = end(1, &[("a", "AssertionError")], false);
+        let eleven: Vec<EndOfCheck> = (2..13).map(|number| alone(number, true)).collect();
+        assert_eq!(missing(&[&[red.clone()], &eleven[..]].concat()), (3, 3));
+        let whole: Vec<EndOfCheck> = (13..16).map(|number| end(number, &[], true)).collect();
+        assert_eq!(missing(&[&[red.clone()], &eleven[..8], &whole[..]].concat()), (0, 0));
+        assert_eq!(missing(&[&[red, alone(2, false)], &eleven[..]].concat()), (0, 0), "they fail alone");
     }
 
     #[test]

@@ -126,7 +126,13 @@ impl fmt::Display for GateReason {
                      without them"
                 )
             }
-            Self::Flaky { flip, words, .. } => write!(formatter, "{words}; {} in a row are asked for", flip.needed()),
+            Self::Flaky { flip, words, .. } => {
+                write!(formatter, "{words}; {} in a row are asked for", flip.needed())?;
+                if flip.needed_beside_others() > 0 {
+                    write!(formatter, ", {} of them with all tests", flip.needed_beside_others())?;
+                }
+                Ok(())
+            }
             Self::UnknownOrigin { run, check } => {
                 write!(formatter, "{run} reused a result of `{check}`, and the run that it came from is not known")
             }

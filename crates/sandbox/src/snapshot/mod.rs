@@ -77,7 +77,7 @@ pub use generation::CopyGeneration;
 pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};
 pub use memory_layers::remove_memory_layers;
 pub use mounted_before::MountConditions;
-pub use obstacle::{InPlaceReason, left_out, obstacle};
+pub use obstacle::{InPlaceReason, left_out, obstacle, obstacle_of_size};
 pub use project_copy::{CopyOutcome, ProjectCopy};
 pub use python_module::{CacheTag, ModuleCompiler, PythonModule};
 pub use run_layers::RunLayers;

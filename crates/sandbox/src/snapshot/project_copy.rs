@@ -226,12 +226,15 @@ impl ProjectCopy {
         for change in content_changes(self.index.as_ref(), index) {
             match change {
                 ContentChange::Removed(path) => steps.removed.insert(path),
+                // Only ignored inputs may be unreadable: such an entry is left out.
+                ContentChange::Put(path, _, None) => steps.removed.insert(path),
                 ContentChange::Put(path, kind, digest) => steps.put.insert(path, (kind, digest)).is_none(),
             };
         }
         for path in &self.doubtful {
             steps.removed.insert(path.clone());
-            steps.put.extend(index.below(path).map(|entry| (entry.path, (entry.kind, entry.digest))));
+            let readable = index.below(path).filter(|entry| entry.digest.is_some());
+            steps.put.extend(readable.map(|entry| (entry.path, (entry.kind, entry.digest))));
         }
         steps
     }

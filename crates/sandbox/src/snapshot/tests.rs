@@ -404,7 +404,7 @@ fn a_link_on_the_way_is_never_followed() {
 #[test]
 fn what_cannot_have_a_copy_says_why() {
     let scene = Scene::new(&[("a.py", "four")]);
-    let large = InPlaceReason::TooLarge { bytes: ByteSize(4), bound: ByteSize(3) };
+    let large = InPlaceReason::TooLarge { bytes: ByteSize(4), bound: ByteSize(3), largest: (path("a.py"), ByteSize(4)) };
     assert_eq!((obstacle(&scene.look(), ByteSize(4)), obstacle(&scene.look(), ByteSize(3))), (None, Some(large)));
     nix::unistd::mkfifo(&scene.path("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     assert_eq!((obstacle(&scene.look(), ByteSize(4)), left_out(&scene.look())), (None, vec![path("pipe")]));
