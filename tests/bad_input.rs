@@ -143,7 +143,7 @@ fn a_program_that_is_not_there_is_a_result() {
     --- stdout
     proctor 0.1.0 · project · tree <digest>
       ✗ a                    tool not found <time>
-           There is no program `no-such-linter` in /usr/bin:/bin:<home>/.local/bin:<home>/.cargo/bin; install it or correct the check's command
+           There is no program `no-such-linter` in the 4 directories of the search path; install it or correct the check's command
       ✗ b                    tool not found <time>
            There is no program `./scripts/check` in <project>/scripts; install it or correct the check's command
     FAILED · a and b failed · evidence/default/execution-report.json
@@ -372,7 +372,7 @@ fn options_and_commands_that_do_not_exist_are_named() {
     insta::assert_snapshot!(project.proctor(["rnu"]).status(2).snapshot(), @"
     exit status: 2
     --- stderr
-    error: unrecognized subcommand 'rnu'
+    error: there is no command `proctor rnu`: did you mean `proctor run`?
 
     Usage: proctor <COMMAND>
 

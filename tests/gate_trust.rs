@@ -318,7 +318,7 @@ fn a_check_that_the_policy_names_must_succeed_and_others_pass_with_warnings() {
     let document = gate(&project, &["--policy-from", "HEAD"], 0);
     assert_eq!(document["required"][0]["warnings"], json!(["lint"]), "{document}");
     let shown = project.proctor(["gate", "--policy-from", "HEAD"]).success().stdout;
-    assert!(shown.contains("passed with warnings (lint) in exec-"), "{shown}");
+    assert!(shown.contains("passed with warnings (lint) in run "), "{shown}");
     let named = |names: &str| policy(&project, &format!("[gate]\nchecks = [{names}]\n"));
     assert_eq!(gate(&project, &["--policy-from", &named("\"lint\"")], 1)["required"][0]["words"], json!(["failed"]));
     gate(&project, &["--policy-from", &named("\"there\"")], 0);

@@ -66,6 +66,19 @@ fn tests_run_in_several_processes_and_are_one_result() {
 }
 
 #[test]
+fn a_check_whose_tests_were_not_divided_says_so_however_its_number_is_written() {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    for (shards, wanted) in [("2", 2), ("\"cores\"", processors)] {
+        let python = python_plain().display().to_string();
+        let check = format!("[[check]]\nname = \"tests\"\ncommand = [\"{python}\", \"-m\", \"pytest\"]\nshards = {shards}\n");
+        let project = Project::new().toml(&format!("{check}[sandbox]\nhome = \"overlay\"\n"));
+        let output = project.file("test_a.py", "def test_a(): pass\n").proctor(["run"]).success();
+        let is_said = output.stdout.contains("its tests ran in one process");
+        assert_eq!(is_said, wanted > 1, "{shards}: {}", output.snapshot());
+    }
+}
+
+#[test]
 fn a_check_that_cannot_be_divided_is_refused_with_the_reason() {
     for (check, part) in [
         ("command = [\"make\", \"test\"]", "cannot list in each shard"),

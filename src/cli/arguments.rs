@@ -26,6 +26,7 @@ use crate::cli::service_arguments::{
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
 use crate::cli::value_arguments::ValueOptions;
 use proctor_model::{NextNode, Phase};
+use proctor_plan::config::nearest;
 use proctor_project::IdentityAnswer;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
@@ -484,7 +485,11 @@ fn name_nested_command(error: clap::Error) -> clap::Error {
     }
     let places = places_of_unknown(&error);
     if places.is_empty() {
-        return error;
+        let meant =
+            nearest(unknown, program.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name));
+        let Some(meant) = meant.filter(|_| error.get(ContextKind::SuggestedSubcommand).is_none()) else { return error };
+        let text = format!("there is no command `proctor {unknown}`: did you mean `proctor {meant}`?");
+        return program.clone().error(ErrorKind::InvalidSubcommand, text);
     }
     let places: Vec<String> = places.iter().map(|(parent, command)| format!("`proctor {parent} {command}`")).collect();
     let text = format!("there is no command `proctor {unknown}`: write {}", places.join(" or "));

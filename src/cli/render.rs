@@ -13,7 +13,7 @@ use crate::cli::terminal;
 use proctor_app::CommandError;
 use proctor_model::{CommandExit, shown_json, shown_line, shown_lines};
 use proctor_run::query_sqlite;
-use proctor_sandbox::process::output_columns;
+use proctor_sandbox::process::{error_columns, output_columns};
 
 /// What can be printed as one line.
 pub(crate) trait Printable {
@@ -56,13 +56,16 @@ fn code(tone: Tone) -> &'static str {
 
 /// Prints a line of the result.
 pub(crate) fn line(line: &(impl Printable + ?Sized)) {
-    let printed = line.printed();
-    let text = in_characters(&printed, "...");
-    write(&format!("{}\n", fold(&text, output_columns().unwrap_or(usize::MAX))));
+    write(&format!("{}\n", parted(&line.printed(), output_columns())));
 }
 
-/// Returns a line with line ends where a word would be broken at the edge of the terminal. What stands in backticks is not parted, because
-/// it is copied, and neither is what a tool printed or wrote.
+/// Returns an escaped text in the characters of the terminal, with line ends where a word would be broken at its edge.
+fn parted(printed: &str, columns: Option<usize>) -> String {
+    fold(&in_characters(printed, "..."), columns.unwrap_or(usize::MAX)).into_owned()
+}
+
+/// Returns a line with line ends where a word would be broken at the edge of the terminal. What stands in backticks or quotes is not parted,
+/// because it is copied, and neither is what a tool printed or wrote.
 fn fold(text: &str, columns: usize) -> Cow<'_, str> {
     let margin = text.len() - text.trim_start_matches(' ').len();
     if columns < NARROWEST || columns_of(text) <= columns || text.trim_start().starts_with(['│', '|']) {
@@ -70,11 +73,17 @@ fn fold(text: &str, columns: usize) -> Cow<'_, str> {
     }
     let indent = " ".repeat((margin + 2).min(columns / 2));
     let (mut folded, mut used, mut chunk) = (" ".repeat(margin), margin, String::new());
-    let (mut is_quoted, mut is_begun) = (false, true);
+    let (mut quote, mut is_begun) = (None, true);
     for piece in text[margin..].split_inclusive(' ') {
         chunk.push_str(piece);
-        is_quoted ^= piece.matches('`').count() % 2 == 1;
-        if is_quoted {
+        for mark in piece.chars().filter(|character| matches!(character, '`' | '"')) {
+            match quote {
+                None => quote = Some(mark),
+                Some(open) if open == mark => quote = None,
+                Some(_) => {}
+            }
+        }
+        if quote.is_some() {
             continue;
         }
         let word = columns_of(chunk.trim_end());
@@ -228,7 +237,7 @@ pub(crate) fn note(note: &(impl Printable + ?Sized)) {
     if IS_LIVE.load(Ordering::Relaxed) {
         end_live();
     }
-    write_error(&format!("{}\n", in_characters(&note.printed(), "...")));
+    write_error(&format!("{}\n", parted(&note.printed(), error_columns())));
 }
 
 /// Prints an error with its causes and hints.
@@ -241,7 +250,8 @@ pub(crate) fn error(error: &CommandError) {
 pub(crate) fn usage(error: &clap::Error) -> CommandExit {
     let said = error.to_string();
     if error.use_stderr() {
-        write_error(&in_characters(&shown_lines(&said), "..."));
+        let lines = said.split_inclusive('\n').map(|line| parted(&shown_lines(line), error_columns()));
+        write_error(&lines.collect::<String>());
         CommandExit::Usage
     } else {
         write(&in_characters(&shown_lines(&said), "..."));
@@ -264,7 +274,7 @@ pub(crate) fn end_live() {
 
 /// Prints a question without ending the line.
 pub(crate) fn prompt(text: &str) {
-    write_error(&in_characters(&text.printed(), "..."));
+    write_error(&parted(&text.printed(), error_columns()));
 }
 
 /// Ends the line of a question that was not answered.
@@ -336,7 +346,12 @@ mod tests {
         assert_eq!(fold("a                                             b", 40), "a\n  b");
         let listed = "   3  FAILED       tree 132560bc…  failed: unit  02:56, 12 s ago";
         assert_eq!(fold(listed, 50), "   3  FAILED       tree 132560bc…  failed: unit\n     02:56, 12 s ago");
-        for whole in ["x".repeat(90), format!("       │ {}", "word ".repeat(20)), format!("`{}`", "a ".repeat(50))] {
+        for whole in [
+            "x".repeat(90),
+            format!("       │ {}", "word ".repeat(20)),
+            format!("`{}`", "a ".repeat(50)),
+            format!("\"{}\"", "a ".repeat(50)),
+        ] {
             assert_eq!(fold(&whole, 60), whole);
         }
     }

@@ -78,7 +78,7 @@ fn where_a_signature_is_required_nothing_else_approves() {
     exit status: 3
     --- stderr
     error: task `default` of `proctor.toml` asks for more than was approved
-      opens: lint: snapshot: true instead of nothing
+      opens: lint: snapshot: true, which was not set
       hint: take it back, or have it signed by one of: lead@example.org
       hint: `proctor approve --print > approval.json`, `ssh-keygen -Y sign -n proctor-approval -f KEY approval.json`, then `proctor approve --signature approval.json.sig`
     ");

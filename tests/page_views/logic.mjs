@@ -58,6 +58,9 @@ equal([addressOf("", "x"), addressOf("javascript", "x"), addressOf("zed", "/etc/
 equal(addressOf("subl://open?url=file://{path}&line={line}", "src/x.py", 3), "subl://open?url=file:///home/a%20b/src/x.py&line=3", "an editor by a pattern");
 equal(["javascript://x{path}", "https://x{path}", "data:x{path}", "subl://open"].map((pattern) => addressOf(pattern, "x")), [null, null, null, null], "no editor");
 
+const { editorOf } = await load("editor.js");
+equal([["zed", "idea"], ["", "idea"], ["", "javascript://x{path}"], ["", ""]].map(([picked, configured]) => editorOf(picked, configured)), ["zed", "idea", "", ""], "the editor of the browser before the configured one");
+
 const { flipsFirst } = await load("tests.js");
 const namedTest = (id, flipsOnEqualTrees, cells) => ({ test: { id, key: id, check: "", task: "" }, flipsOnEqualTrees, cells, runsWithoutIt: 0 });
 const inTheirOrder = flipsFirst([namedTest("t[10]", 0, "p"), namedTest("t[2]", 0, "p"), namedTest("z", 0, "f"), namedTest("y", 1, "p")]).map((one) => one.test.id);
@@ -121,7 +124,9 @@ equal([now(".f.", 0).tone, now(".f.", 0).word], ["failed", "failed"], "a run tha
 equal([now(".f.", 1).tone, now(".f.", 1).word], ["none", "not in the last 1 run"], "a test that is gone does not fail now");
 equal(now("..s", 2).letter, ".", "nor is it skipped");
 
-const { runStart } = await load("format.js");
+const { runStart, withRunNumbers } = await load("format.js");
+const id = "exec-20261130T070859.795Z-000012";
+equal(withRunNumbers(`passed in ${id}, (${id}). runs/${id}/a`), `passed in run 12, (run 12). runs/${id}/a`, "runs are named by their numbers, but not in a path");
 equal(runStart("exec-20260304T093000.250Z-000042"), Date.UTC(2026, 2, 4, 9, 30, 0, 250), "when a run began is in its id");
 equal(runStart(undefined), null, "a run without an id has no beginning");
 

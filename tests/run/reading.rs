@@ -95,7 +95,7 @@ fn logs_are_shown_by_id_or_name_of_any_run() {
     insta::assert_snapshot!(project.proctor(["show", "--log", "STEP.9"]).status(2).snapshot(), @"
     exit status: 2
     --- stderr
-    error: run <run> has no log of `STEP.9`
+    error: run 2 has no log of `STEP.9`
       hint: it has logs of: a, b
     ");
 }

@@ -13,6 +13,9 @@ use proctor_model::{PersonAsked, ProjectId, ProjectStatus, ServiceTrouble, Servi
 pub struct ProjectsV1 {
     /// Every registered project, sorted by id.
     pub projects: Vec<ProjectV1>,
+    /// The editor in which the page opens files, by the user's own configuration. The key is absent if it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editor: Option<String>,
 }
 
 /// A registered project, and whether the service watches it (`serving`).

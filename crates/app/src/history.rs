@@ -73,7 +73,7 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
         }
         ComparedRuns::SinceGreen => {
             let is_green = |run: &RecordedRun| run.result == Some(OverallResult::Passed);
-            newest_and_earlier(&mut archive, &project, is_green, "no run before the last one passed")?
+            newest_and_earlier(&mut archive, &project, is_green, "no run before the last one passed by approved rules")?
         }
     };
     let compared = archive.about_tests(&project, |archive| archive.compare_runs(&project, &from, &to));

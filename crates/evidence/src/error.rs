@@ -12,7 +12,10 @@ const FILE_HINTS: [(io::ErrorKind, &str); 5] = [
     (io::ErrorKind::StorageFull, "free some space there and run the command again"),
     (io::ErrorKind::QuotaExceeded, "free some space there and run the command again"),
     (io::ErrorKind::FileTooLarge, "raise the limit on file sizes (`ulimit -f`) and run the command again"),
-    (io::ErrorKind::PermissionDenied, "the directory must belong to you; mend its owner or mode"),
+    (
+        io::ErrorKind::PermissionDenied,
+        "the directory must belong to you: mend its owner or mode, or point XDG_STATE_HOME to one of yours",
+    ),
     (io::ErrorKind::ReadOnlyFilesystem, "point XDG_STATE_HOME to a directory that can be written"),
 ];
 

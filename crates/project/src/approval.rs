@@ -185,7 +185,7 @@ pub fn approve_by_rule(
             Some(followed) => {
                 format!("{} has the rules of {}, which is followed", plan_subject(&plan.task, file), followed.words())
             }
-            None => said_by_rule(plan, file, digest, reason, protected.as_ref().filter(|_| !is_looked_at)),
+            None => said_by_rule(plan, file, reason, protected.as_ref().filter(|_| !is_looked_at)),
         };
         let by_rule = if followed.is_some() { settings_now } else { settings.by_rule };
         let mut record = ApprovalRecord { protected, ..record(plan, programs, file, digest, reason, by_rule) };
@@ -310,7 +310,7 @@ pub(crate) fn weigh_plan(
 
 /// Returns the message for people about an automatic approval. `looked_at` has the protected files if this approval
 /// records them for the first time.
-fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
+fn said_by_rule(plan: &Plan, file: &str, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
     let subject = plan_subject(&plan.task, file);
     let files = looked_at.map(|protected| protected.files.len());
     let why = match (reason, files) {
@@ -319,13 +319,13 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
             format!("is new here; its plan and {files} protected file(s) are approved by this run")
         }
         (ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch, None) => {
-            "has the rules that were approved; its plan is approved by that".to_owned()
+            "has the rules that were approved, so nobody is asked".to_owned()
         }
         (ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch, Some(files)) => {
             format!("has the rules that were approved; its plan and {files} protected file(s) are approved by this run")
         }
     };
-    format!("{subject} {why} ({}…)", digest.short())
+    format!("{subject} {why}")
 }
 
 /// Returns what a person has to approve of a plan, by what the index has; `None` if no person is needed.

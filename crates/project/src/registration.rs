@@ -261,9 +261,12 @@ fn make_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) ->
         Ok(LinkOutcome::Created) => {
             notes.extend(exclude(&scope.root, name));
         }
-        Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
-            "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
-        )),
+        // A link to other evidence is made again.
+        Ok(LinkOutcome::Obstructed(_)) => notes.push(mend_link(store, scope, settings).unwrap_or_else(|| {
+            format!(
+                "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
+            )
+        })),
         // The repository may have been made after the link.
         Ok(LinkOutcome::AlreadyRight) => notes.extend(exclude(&scope.root, name)),
         Ok(LinkOutcome::Off) => {}

@@ -27,6 +27,7 @@ mod turns;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ use crate::flow::{RunClock, skip_reason, stop_reasons_for};
 use crate::hidden_caches::hidden_caches;
 use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
+use crate::perform::shards::processors;
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::run_context::{RunContext, RunNetworks};
 use crate::test_history::test_history;
@@ -46,8 +48,8 @@ use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirect
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, Shards,
-    SpawnFailure, StopReason, TreePath, TriggerKind, World,
+    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
+    StopReason, TreePath, TriggerKind, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
@@ -284,7 +286,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         let performed = match turn {
             QueueTurn::Given(slot) => match self.shards_of(action) {
                 Some(count) => self.run_shards(slot, action, count, attempts)?,
-                None => with_note_of_undivided(self.run_attempt(slot, action, attempts)?),
+                None => with_note_of_undivided(self.run_attempt(slot, action, attempts)?, processors()),
             },
             QueueTurn::Stopped => skipped(action, skip_reason(self.context.request.control)),
         };
@@ -459,8 +461,8 @@ impl<'w, 'c> Performer<'w, 'c> {
 }
 
 /// Adds a note to the result of a check with `shards` whose tests one process ran all the same.
-fn with_note_of_undivided(mut one: ActionResult) -> ActionResult {
-    if one.action.shards.is_some_and(|shards| shards != Shards::Cores) {
+fn with_note_of_undivided(mut one: ActionResult, processors: NonZeroU32) -> ActionResult {
+    if one.action.shards.is_some_and(|shards| shards.count(processors) > 1) {
         let message = "its tests ran in one process: shards need a snapshot, and a home that is no overlay".to_owned();
         one.notes.push(PlanNote { subject: one.action.name.clone(), message });
     }

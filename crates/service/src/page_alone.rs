@@ -23,6 +23,7 @@ use proctor_api::{
     AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV1, ProjectStatusV1, ProjectV1, ProjectsV1, WatchingV1,
 };
 use proctor_app::project::opening;
+use proctor_app::project::setup::page_editor;
 use proctor_app::{CommandError, Environment, status};
 use proctor_model::{CommandExit, ProjectId, ProjectStatus, TaskId};
 use proctor_project::{ProjectError, RegisteredProject, StoreReader};
@@ -176,7 +177,7 @@ impl StoreHost {
             listed.standing.iter_mut().filter(|_| is_watched).for_each(|standing| standing.watching = WatchingV1::Events);
             projects.push(listed);
         }
-        Ok(ProjectsV1 { projects })
+        Ok(ProjectsV1 { projects, editor: page_editor(&self.environment) })
     }
 
     /// Looks at the project's files in a thread of its own. No run is made, so nobody waits for a fresh verdict.

@@ -246,7 +246,12 @@ fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
 fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
     match failure {
         SpawnFailure::ProgramNotFound { program, searched } => {
-            let place = if searched.is_empty() { String::new() } else { format!(" in {}", searched.join(":")) };
+            let place = match &searched[..] {
+                [] => String::new(),
+                [directory] => format!(" in {directory}"),
+                // All of them would be a screen full; the error that is recorded beside this reason has them.
+                several => format!(" in the {} directories of the search path", several.len()),
+            };
             let advice = match client::installation_of(&action.kind, program) {
                 Some(advice) => format!("; install it: {advice}"),
                 None if program == "taskkill" => {

@@ -41,7 +41,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     }
     let projects: Vec<_> = listed.into_iter().filter(|project| !is_checkout(environment, Path::new(&project.root))).collect();
     if options.json {
-        render::document(&ProjectsV1 { projects });
+        render::document(&ProjectsV1 { projects, editor: None });
     } else {
         if projects.is_empty() {
             render::note("no project is registered: `proctor run` or `proctor service add` registers one");

@@ -21,7 +21,9 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     // Other commands take the project's directory where this one takes a run.
     let named = options.run.as_deref().filter(|run| options.project == Path::new(".") && Path::new(run).is_dir());
     let root = setup::project_root(environment, named.map_or(&options.project, Path::new))?;
-    let (archive, project) = opening::open_registered(environment, &root)?;
+    let of_run = options.run.as_ref().filter(|_| named.is_none());
+    let (archive, project) = opening::open_registered(environment, &root)
+        .map_err(|error| of_run.iter().fold(error, |error, run| error.detail(format!("so there is no run `{run}`"))))?;
     let run = find(&archive, &project, options.run.as_deref().filter(|_| named.is_none()))?;
     if let Some(why) = run.pruned {
         return show_pruned(&run, why, options);
@@ -132,7 +134,7 @@ fn show_log(
             .filter(|result| log_of(result).is_some())
             .map(|result| if look.is_specified { result.action_id.as_str() } else { result.name.as_str() })
             .collect();
-        return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
+        return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id.number()))
             .hint(format!("it has logs of: {}", known.join(", "))));
     };
     // A reused result was not produced by this run. Its log is among the files of the earlier run.

@@ -1,6 +1,7 @@
 //! `proctor verify`: checks evidence against its hashes and signatures, and names every fault. Nothing is changed:
 //! ledgers and the index are opened only for reading.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -282,6 +283,27 @@ fn is_writable(directory: &Path) -> bool {
     nix::unistd::access(directory, nix::unistd::AccessFlags::W_OK).is_ok()
 }
 
+/// How many faults of one kind are shown to a person. A store that was copied without its permissions has as many as files.
+const NAMED_FAULTS: usize = 20;
+
+fn fault_lines(faults: &[EvidenceFault]) -> Vec<String> {
+    let (mut text, mut times) = (Vec::new(), BTreeMap::new());
+    for fault in faults {
+        let nth: &mut usize = times.entry(fault.kind.word()).or_default();
+        *nth += 1;
+        if *nth > NAMED_FAULTS {
+            continue;
+        }
+        text.push(format!("{}: {}", fault.file.display(), fault.kind.what()));
+        text.push(format!("  {}: {}", fault.kind.word(), fault.detail));
+        text.push(format!("  next: {}", fault.kind.next()));
+    }
+    for (word, more) in times.into_iter().filter_map(|(word, times)| Some((word, times.checked_sub(NAMED_FAULTS + 1)? + 1))) {
+        text.push(format!("{word}: {more} more (`--json` names all)"));
+    }
+    text
+}
+
 fn lines(total: &Total) -> Vec<String> {
     let Total { sum, lines, held, .. } = total;
     let VerificationResult { runs, files, bytes, unsigned, archived, pruned, purged, faults, .. } = sum;
@@ -294,11 +316,7 @@ fn lines(total: &Total) -> Vec<String> {
         counted(*lines, "line")
     );
     let mut text = Vec::new();
-    for fault in faults {
-        text.push(format!("{}: {}", fault.file.display(), fault.kind.what()));
-        text.push(format!("  {}: {}", fault.kind.word(), fault.detail));
-        text.push(format!("  next: {}", fault.kind.next()));
-    }
+    text.extend(fault_lines(faults));
     text.extend(
         unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before the first key of which there is a record)")),
     );
@@ -319,4 +337,18 @@ fn lines(total: &Total) -> Vec<String> {
         format!("{} · {what}", counted(faults.len() as u64, "FAULT").replace("FAULTs", "FAULTS"))
     });
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_faults_of_one_kind_the_first_are_named_and_the_others_counted() {
+        let faults = |number: usize| vec![EvidenceFault::new(FaultKind::WrongMode, "a", "0755 instead of 0700"); number];
+        assert_eq!(fault_lines(&faults(20)).len(), 60);
+        let many = fault_lines(&faults(23));
+        assert_eq!((many.len(), many[60].as_str()), (61, "wrongMode: 3 more (`--json` names all)"));
+        assert!(fault_lines(&[]).is_empty());
+    }
 }

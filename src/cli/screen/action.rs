@@ -2,6 +2,7 @@
 
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
+use crate::cli::screen::run_numbers::with_run_numbers;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, output_ends};
 use proctor_model::{
@@ -268,7 +269,7 @@ fn findings(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
         lines.extend(reason_lines(result, look));
     } else if let Some(contradiction) = result.classification.as_ref().filter(|found| found.code == CategoryCode::Inconsistent) {
         // The failures say what is wrong. What contradicts them stands in the reason alone.
-        lines.insert(0, contradiction.reason.clone());
+        lines.insert(0, with_run_numbers(&contradiction.reason));
     }
     lines.extend(warnings(result));
     lines
@@ -281,7 +282,7 @@ fn reason_lines(result: &ActionResultV2, look: ActionLook) -> Vec<String> {
     // The reason of an unexpected exit is only the exit code, which stands in the action's summary line above. If there is
     // output, the reason is left out.
     if classification.code != CategoryCode::UnexpectedExit || output.is_empty() {
-        lines.push(classification.reason.clone());
+        lines.push(with_run_numbers(&classification.reason));
     }
     if !output.is_empty() {
         lines.extend(output.into_iter().map(|line| format!("│ {line}")));

@@ -1,8 +1,9 @@
 //! The lines of `proctor gate`.
 
+use crate::cli::screen::run_numbers::with_run_numbers;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, NotRun, RefusedAttestation, with_causes};
-use proctor_model::{Digest, RunId, TreeDigest};
+use proctor_model::{Digest, TreeDigest};
 use proctor_plan::verdict::{GateJudgement, GateState};
 
 /// The most files beside the tree that an answer names.
@@ -39,7 +40,9 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
         lines.push(Line::from(format!("  {name} accepted what it changes of the trusted one: {}", changes.join(", "))));
     }
     let is_named = |flipped: &&FlippedCheck| !answer.acceptable().contains(&flipped.words());
-    lines.extend(answer.flipped.iter().filter(is_named).map(|flipped| Line::from(format!("  {}", flipped.words()))));
+    lines.extend(
+        answer.flipped.iter().filter(is_named).map(|flipped| Line::from(format!("  {}", with_run_numbers(&flipped.words())))),
+    );
     let unasked = answer.changes.iter().filter(|change| !change.kind.asks(answer.policy.weakened));
     let unasked: Vec<String> = unasked.map(ToString::to_string).collect();
     let more = unasked.len().saturating_sub(NAMED);
@@ -79,7 +82,7 @@ fn condition(what: &str, paths: &[&str]) -> Option<Line> {
 fn judgement_line(judged: &GateJudgement) -> Line {
     let what = &judged.subject;
     if judged.state == GateState::Proved {
-        let runs: Vec<&str> = judged.runs.iter().map(RunId::as_str).collect();
+        let runs: Vec<String> = judged.runs.iter().map(|run| format!("run {}", run.number())).collect();
         let warnings = match &judged.warnings[..] {
             [] => String::new(),
             names => format!(" with warnings ({})", names.join(", ")),
@@ -87,5 +90,5 @@ fn judgement_line(judged: &GateJudgement) -> Line {
         return Line::from(format!("  {what}: passed{warnings} in {}", runs.join(", ")));
     }
     let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
-    Line::from(format!("  {what}: {}", reasons.join("; ")))
+    Line::from(format!("  {what}: {}", with_run_numbers(&reasons.join("; "))))
 }

@@ -38,6 +38,7 @@ pub(crate) fn log_line(name: &str, run: &RecordedRun, logged: Option<&LoggedRun>
             None => parts.extend(result_words(logged)),
         }
     }
+    parts.extend(run.by_changed_rules.then(|| "by changed rules".to_owned()));
     parts.extend(run.weaker_isolation.and_then(IsolationLevel::weaker_words));
     let evidence = logged.map(|logged| logged.evidence);
     parts.extend(match (run.pruned, evidence, run.form) {

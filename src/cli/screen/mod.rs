@@ -9,6 +9,7 @@ mod gate;
 mod history;
 mod project_status;
 mod prove;
+mod run_numbers;
 mod several_tasks;
 mod unmet;
 
@@ -24,6 +25,7 @@ pub(crate) use self::gate::gate_lines;
 pub(crate) use self::history::{claim_line, comparison_lines, flaky_lines, log_line, past_lines, slow_lines, streak_line};
 pub(crate) use self::project_status::{project_lines, project_status};
 pub(crate) use self::prove::{base_lines, proof_lines};
+use self::run_numbers::with_run_numbers;
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
 use crate::cli::local_time::LocalTime;
@@ -184,7 +186,7 @@ pub(crate) fn specification_errors(report: &ExecutionReportV2) -> Vec<String> {
 /// Returns the notes of a run, without those that the person has been told before.
 pub(crate) fn notes(report: &ExecutionReportV2, told: &[PlanNote]) -> Vec<String> {
     let new = report.notes.iter().filter(|note| !told.contains(note));
-    let mut lines: Vec<_> = new.map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
+    let mut lines: Vec<_> = new.map(|note| format!("  note: {}: {}", note.subject, with_run_numbers(&note.message))).collect();
     if !report.configuration_changed.is_empty() {
         let paths: Vec<_> = report.configuration_changed.iter().map(|change| change.path.as_str()).collect();
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));

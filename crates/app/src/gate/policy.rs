@@ -97,8 +97,8 @@ impl Trusted {
             }
             Self::File { path, .. } => format!("[gate] of the file `{}`", path.display()),
             Self::Defaults => {
-                "proctor's defaults, and what the commit's [gate] asks beyond them, because no upstream and no default branch of a remote is \
-                 known; --policy-from names what you trust"
+                "proctor's defaults and what the commit's own [gate] adds: git knows no upstream here; `--policy-from REV` names a commit \
+                 that you trust"
                     .to_owned()
             }
         }

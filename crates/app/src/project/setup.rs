@@ -167,9 +167,14 @@ fn with_allowance(
     mut configuration: Configuration,
     last: &mut LastSettings,
 ) -> Result<Configuration, CommandError> {
-    let UserAllowance { settings, engine_socket } = allowed(environment, root, last)?;
+    let UserAllowance { settings, engine_socket, editor: _ } = allowed(environment, root, last)?;
     configuration.inputs.levels_in_repository = inputs::levels_in_repository(environment, root);
     Ok(Configuration { allowed: settings, engine_socket, ..configuration })
+}
+
+/// Returns the editor in which the page opens files, by the user's own configuration; `None` if it names none or is wrong, which every run says.
+pub fn page_editor(environment: &Environment) -> Option<String> {
+    allowed(environment, Path::new("/"), &mut LastSettings::default()).ok()?.editor
 }
 
 /// Reads what the user's own configuration allows for a project.
@@ -192,7 +197,7 @@ fn allowed(environment: &Environment, root: &Path, last: &mut LastSettings) -> R
     unless_same(&mut last.user, text, read).map_err(|problems| {
         let error = CommandError::new(CommandExit::SpecificationWrong, "your own configuration is wrong");
         let with_details = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
-        with_details.hint("correct it, or remove it: it only allows what projects would ask for otherwise")
+        with_details.hint("correct it, or remove it: projects then ask for what it allowed")
     })
 }
 

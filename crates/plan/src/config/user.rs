@@ -1,5 +1,6 @@
 //! Reads the user's own configuration, `~/.config/proctor/config.toml`: which settings the user's projects may have
-//! without a person being asked (S7), and the socket of the container engine that their DOCKER_COMMAND actions may use. The file lies outside of every project, so no project can change it.
+//! without a person being asked (S7), the socket of the container engine that their DOCKER_COMMAND actions may use, and the editor in which
+//! the page opens files. The file lies outside of every project, so no project can change it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,6 +19,8 @@ const PROJECTS: &str = "projects";
 const ENGINE_SOCKET: &str = "engine_socket";
 const EXAMPLE: &str =
     "an entry is `[[allow]]` with `projects = [\"~/src/*\"]` and, for example, `sandbox.visible = [\"~/.aws\"]`";
+const EDITOR_EXAMPLE: &str = "`vscode`, `cursor`, `zed`, `idea`, or the address of another editor, for example \
+                              `subl://open?url=file://{path}&line={line}`";
 
 /// What the user's own configuration allows for one project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,7 +30,15 @@ pub struct UserAllowance {
     /// The absolute path of the container engine's socket, which the clients of DOCKER_COMMAND actions may use; `None` if they may
     /// use none.
     pub engine_socket: Option<String>,
+    /// The editor in which the page opens files: one of [`EDITORS`], or the pattern of an address; `None` if none is named.
+    pub editor: Option<String>,
 }
+
+/// The editors that `editor` of `[page]` can name.
+const EDITORS: [&str; 4] = ["vscode", "cursor", "zed", "idea"];
+/// The beginnings of addresses that a browser would show or run itself, so that they open no editor.
+const OF_THE_BROWSER: [&str; 11] =
+    ["javascript", "data", "blob", "file", "about", "view-source", "http", "https", "ws", "wss", "ftp"];
 
 /// Reads what the user's own configuration allows for the project at `root`. `home` stands for `~` in `projects`.
 ///
@@ -38,11 +49,13 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
     let wrong = |pointer: &str, message: String| vec![Problem::new(pointer, message).within(file_name, None).hint(EXAMPLE)];
     let table: Table =
         text.parse().map_err(|error: toml::de::Error| wrong("", format!("not valid TOML: {}", error.message())))?;
-    if let Some(key) = table.keys().find(|key| *key != "allow") {
+    if let Some(key) = table.keys().find(|key| !["allow", "page"].contains(&key.as_str())) {
         return Err(wrong(key, format!("unknown key `{key}`")));
     }
+    let editor = read_editor(table.get("page"))
+        .map_err(|message| vec![Problem::new("page", message).within(file_name, None).hint(EDITOR_EXAMPLE)])?;
     let entries = match table.get("allow") {
-        None => return Ok(UserAllowance::default()),
+        None => return Ok(UserAllowance { editor, ..UserAllowance::default() }),
         Some(Value::Array(entries)) => entries.clone(),
         Some(_) => return Err(wrong("allow", "a list of tables is expected".to_owned())),
     };
@@ -86,7 +99,37 @@ pub fn read_allowed(text: &str, file_name: &str, root: &Path, home: Option<&Path
             values.chain(patterns).for_each(|(key, value)| allow(&mut allowed, key, value));
         }
     }
-    Ok(UserAllowance { settings: allowed, engine_socket: allowed_socket })
+    Ok(UserAllowance { settings: allowed, engine_socket: allowed_socket, editor })
+}
+
+/// Reads the table `[page]`, whose only key is `editor`.
+fn read_editor(page: Option<&Value>) -> Result<Option<String>, String> {
+    let table = match page {
+        None => return Ok(None),
+        Some(Value::Table(table)) => table,
+        Some(_) => return Err("a table is expected".to_owned()),
+    };
+    if let Some(key) = table.keys().find(|key| *key != "editor") {
+        return Err(format!("unknown key `{key}`"));
+    }
+    let opens = |text: &str| {
+        text.split_once("://").is_some_and(|(scheme, rest)| {
+            let is_scheme = scheme
+                .chars()
+                .all(|character| character.is_ascii_lowercase() || matches!(character, '0'..='9' | '+' | '.' | '-'));
+            let is_named = scheme.starts_with(|first: char| first.is_ascii_lowercase());
+            is_scheme
+                && is_named
+                && !OF_THE_BROWSER.contains(&scheme)
+                && rest.contains("{path}")
+                && !rest.contains(char::is_whitespace)
+        })
+    };
+    match table.get("editor") {
+        None => Ok(None),
+        Some(Value::String(text)) if EDITORS.contains(&text.as_str()) || opens(text) => Ok(Some(text.clone())),
+        Some(_) => Err("`editor` is no editor that can be opened".to_owned()),
+    }
 }
 
 /// Adds an allowed value. If two entries allow the same setting, the weaker value counts, or the entries of both lists.
@@ -198,6 +241,21 @@ mod tests {
         assert_eq!(socket("/home/me/src/shop").as_deref(), Some("/run/docker.sock"));
         assert_eq!(socket("/home/me/other"), None);
         assert_eq!(allowed(text, "/home/me/src/shop").unwrap(), JudgedSettings::default(), "it is no setting of a project");
+    }
+
+    #[test]
+    fn the_editor_of_the_page_is_a_name_or_an_address_that_no_browser_opens_itself() {
+        let editor = |value: &str| allowance(&format!("[page]\neditor = \"{value}\"\n"), "/a").map(|allowance| allowance.editor);
+        for right in ["vscode", "idea", "subl://open?url=file://{path}&line={line}"] {
+            assert_eq!(editor(right), Ok(Some(right.to_owned())));
+        }
+        for wrong in
+            ["emacs", "https://x/{path}", "javascript://{path}", "subl://open", "://{path}", "a b://{path}", "a://{path} b"]
+        {
+            let said = editor(wrong).expect_err(wrong);
+            assert!(said.contains("page: `editor` is no editor") && said.contains("`vscode`"), "{said}");
+        }
+        assert!(allowance("[page]\neditr = \"zed\"\n", "/a").is_err_and(|said| said.contains("unknown key `editr`")));
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
             }
             // The values of variables are recorded as digests, which say nothing to a person.
             let text = |value: Option<&String>| match value {
-                None => "nothing".to_owned(),
+                None => NOTHING.to_owned(),
                 Some(_) if name.starts_with(VARIABLE) => "a value".to_owned(),
                 Some(value) => value.clone(),
             };
@@ -188,7 +188,7 @@ fn differing(name: &str, before: &Map<String, Value>, now: &Map<String, Value>) 
     let keys: BTreeSet<&String> = before.keys().chain(now.keys()).filter(|key| !NOT_COMPARED.contains(&key.as_str())).collect();
     let differs = |key: &&String| before.get(*key) != now.get(*key);
     let text = |key: &str, value: Option<&Value>| match value {
-        None | Some(Value::Null) => "nothing".to_owned(),
+        None | Some(Value::Null) => NOTHING.to_owned(),
         Some(value) if key.ends_with("Ms") => duration_text(Duration::from_millis(value.as_u64().unwrap_or_default())),
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
@@ -218,8 +218,15 @@ fn field_name(key: &str) -> String {
     name
 }
 
+/// Stands for the value of what is not set.
+const NOTHING: &str = "nothing";
+
 fn instead(now: &str, before: &str) -> String {
-    format!("{now} instead of {before}")
+    match (now, before) {
+        (_, NOTHING) => format!("{now}, which was not set"),
+        (NOTHING, _) => format!("not set any more, it was {before}"),
+        (_, _) => format!("{now} instead of {before}"),
+    }
 }
 
 fn change(name: &str, field: &str, difference: String) -> RuleChange {

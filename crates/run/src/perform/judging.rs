@@ -1,5 +1,6 @@
 //! What an attempt amounts to: reads what its processes left, judges it, and writes its records.
 
+use std::mem;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, Exe
 use proctor_evidence::{OutputDirectory, read_regular_text};
 use proctor_model::{
     Action, ActionKind, ActionPhase, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, EvidenceFile, Interpretation, IsolationLevel,
-    PlanNote, ResultType, ToolReport,
+    PlanNote, ReportFileHistory, ResultType, ToolReport, TreePath,
 };
 use proctor_project::ProjectError;
 use proctor_sandbox::ChildEnvironment;
@@ -50,6 +51,19 @@ pub(super) struct ReadAttempt {
     pub(super) time_budget: TimeBudget,
 }
 
+/// The reports that the processes of an attempt left.
+struct TakenReports {
+    /// How the tool's report reached proctor.
+    channel: Option<&'static str>,
+    report: ToolReport,
+    coverage: ToolReport,
+    /// The list of tests that a shard wrote.
+    listed: ToolReport,
+    /// The files of the tree that the attempt changed in its layer.
+    changed: Vec<TreePath>,
+    notes: Vec<PlanNote>,
+}
+
 impl Performer<'_, '_> {
     /// Reads what an attempt left, judges it, and writes its records. No process of the attempt is left.
     pub(crate) fn judge(
@@ -67,110 +81,25 @@ impl Performer<'_, '_> {
     pub(super) fn read_attempt(
         &mut self,
         action: &Action,
-        prepared: PreparedAttempt,
+        mut prepared: PreparedAttempt,
         mut ended: EndedAction,
     ) -> Result<ReadAttempt, ProjectError> {
         self.note_end(action, &ended.end);
         self.refuse_full_disk(action, &ended)?;
         self.secrets().mask_survivors(&mut ended.survivors);
         note_engine_socket(action, &mut ended);
-        let report_file = prepared.report_watch.map(|watch| watch.finish(clock::now())).unwrap_or_default();
-        let PreparedAttempt {
-            launch,
-            control,
-            listing,
-            names,
-            list,
-            attempt,
-            output,
-            environment,
-            report,
-            coverage,
-            aside,
-            time_budget,
-            ..
-        } = prepared;
-        let root = &self.context.request.scope.root;
-        let is_there = |request: &ReportRequest| request.path().is_some_and(Path::exists);
-        let expanded = report.expanded().filter(|expanded| !is_there(&report) && is_there(expanded));
-        let report = expanded.unwrap_or(report);
-        let channel = report.channel();
-        let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
-        let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
-        let (mut notes, mut changed) = (Vec::new(), Vec::new());
-        let secrets = &launch.secrets;
-        // What a server sent back stands for the project.
-        let answered = launch.remote.as_ref().map(|remote| remote.project());
-        let reported = answered.as_deref().unwrap_or(root);
-        let report = take_report(&report, &output, &reported.join(&action.directory), reported, mount);
-        let report = without_secrets(report, secrets, output.path());
-        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(reported, &path, mount));
-        let coverage = without_secrets(coverage, secrets, output.path());
-        if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
-            let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
-            let is_linter = action.phase == ActionPhase::Step && tools::runs_linter(action, &package_scripts(root, action));
-            let noted = snapshot.note_written(action, &ended, mount, sandbox, self.context.request.settings, is_linter);
-            let noted = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
-            let subject = action.name.clone();
-            let message = noted.dropped_cache.map(|why| format!("the tool's cache was dropped: {why}"));
-            notes.extend(message.map(|message| PlanNote { subject, message }));
-            changed = noted.changed;
-        }
-        let listed = match &list {
-            None => ToolReport::NotRequested,
-            Some((file, _)) => {
-                let request = ReportRequest::Inherited { path: output.path().join(file) };
-                let listed = take_report(&request, &output, &self.working_directory(action), root, mount);
-                without_secrets(listed, secrets, output.path())
-            }
-        };
-        let dropped = isolation.and_then(|isolation| isolation.dropped.as_ref());
-        notes.extend(self.drop_layers(action, dropped));
-        if mount.is_none() && launch.remote.is_none() {
-            notes.extend(note_of_foreign_bytecode(action, &environment, output.path()));
-        }
+        let report_file = prepared.report_watch.take().map(|watch| watch.finish(clock::now())).unwrap_or_default();
+        let aside = mem::take(&mut prepared.aside);
+        let mut taken = self.take_reports(action, &prepared, &ended)?;
         drop(aside);
-        let input = tools::Input {
-            action,
-            end: &ended.end,
-            stdout: &ended.captured.stdout,
-            stderr: &ended.captured.stderr,
-            report: &report,
-            coverage: &coverage,
-            report_channel: channel,
-            report_file,
-            last_output: ended.captured.last_output.filter(|_| !was_clock_set(&ended)),
-            project_root: root,
-            names_in,
-            source: read_source,
-            survivors: ended.survivors.len(),
-            is_asked_behind: tools::is_asked_behind(action, self.context.request.plan),
-        };
-        // What was tested is in the snapshot; the project's own file may be another one by now.
-        let source = |path: &Path| match self.place.snapshot_for(action) {
-            Some(snapshot) => {
-                let (directory, relative) = snapshot.place_of(&action.id, path).ok().flatten()?;
-                read_source(&directory, &relative)
-            }
-            None => read_source(root, path),
-        };
-        let said = tools::name_what_hung(&input, tools::interpret(&input), &source);
-        let seen = with_command_environment(action, &environment);
-        let hiding = tools::hiding_module(&seen, root, &self.working_directory(action), &names_in);
-        let said = tools::judge_hidden(said, root, hiding.as_ref());
-        let message = hiding.and_then(|hiding| hiding.note(root));
-        notes.extend(message.map(|message| PlanNote { subject: action.name.clone(), message }));
-        // npm follows a link, wherever it leads.
-        let followed = |path: &Path| source(path).or_else(|| read_regular_text(&root.join(path), NPM_SETTINGS_CAP).ok());
-        let said = tools::judge_npm_setting(said, tools::deciding_npm_setting(action, &action.directory, &followed));
-        let said = tools::judge_mended(said, &changed);
-        let mut said = tools::add_source_lines(said, &source);
-        tools::add_test_bodies(&mut said.cases, &source);
-        let said = secrets.mask_interpretation(said);
+        let (said, note) = self.interpret_attempt(action, &prepared, &ended, &taken, report_file);
+        taken.notes.extend(note);
+        let PreparedAttempt { launch, control, listing, names, list, attempt, output, environment, time_budget, .. } = prepared;
         let mut files = self.keep_streams(action, &ended, &names)?;
-        files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
-        files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
-        files.extend(self.keep_report(list.as_ref().map(|(_, name)| name), &listed, action)?);
+        files.extend(self.keep_report(names.tool_report.as_ref(), &taken.report, action)?);
+        files.extend(self.keep_report(names.coverage_report.as_ref(), &taken.coverage, action)?);
+        files.extend(self.keep_report(list.as_ref().map(|(_, name)| name), &taken.listed, action)?);
+        let TakenReports { listed, notes, .. } = taken;
         Ok(ReadAttempt {
             ended,
             said,
@@ -186,6 +115,103 @@ impl Performer<'_, '_> {
             environment,
             time_budget,
         })
+    }
+
+    /// Takes the reports that the processes of an attempt left, and what they wrote beside them.
+    fn take_reports(
+        &mut self,
+        action: &Action,
+        prepared: &PreparedAttempt,
+        ended: &EndedAction,
+    ) -> Result<TakenReports, ProjectError> {
+        let PreparedAttempt { launch, list, output, environment, report, coverage, .. } = prepared;
+        let root = &self.context.request.scope.root;
+        let is_there = |request: &ReportRequest| request.path().is_some_and(Path::exists);
+        let expanded = report.expanded().filter(|expanded| !is_there(report) && is_there(expanded));
+        let request = expanded.as_ref().unwrap_or(report);
+        let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
+        let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
+        let (mut notes, mut changed) = (Vec::new(), Vec::new());
+        let secrets = &launch.secrets;
+        // What a server sent back stands for the project.
+        let answered = launch.remote.as_ref().map(|remote| remote.project());
+        let reported = answered.as_deref().unwrap_or(root);
+        let report = take_report(request, output, &reported.join(&action.directory), reported, mount);
+        let report = without_secrets(report, secrets, output.path());
+        let coverage = coverage.as_ref().map_or(ToolReport::NotRequested, |path| take_project_report(reported, path, mount));
+        let coverage = without_secrets(coverage, secrets, output.path());
+        if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
+            let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
+            let is_linter = action.phase == ActionPhase::Step && tools::runs_linter(action, &package_scripts(root, action));
+            let noted = snapshot.note_written(action, ended, mount, sandbox, self.context.request.settings, is_linter);
+            let noted = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+            let subject = action.name.clone();
+            let message = noted.dropped_cache.map(|why| format!("the tool's cache was dropped: {why}"));
+            notes.extend(message.map(|message| PlanNote { subject, message }));
+            changed = noted.changed;
+        }
+        let listed = match list {
+            None => ToolReport::NotRequested,
+            Some((file, _)) => {
+                let request = ReportRequest::Inherited { path: output.path().join(file) };
+                let listed = take_report(&request, output, &self.working_directory(action), root, mount);
+                without_secrets(listed, secrets, output.path())
+            }
+        };
+        let dropped = isolation.and_then(|isolation| isolation.dropped.as_ref());
+        notes.extend(self.drop_layers(action, dropped));
+        if mount.is_none() && launch.remote.is_none() {
+            notes.extend(note_of_foreign_bytecode(action, environment, output.path()));
+        }
+        Ok(TakenReports { channel: request.channel(), report, coverage, listed, changed, notes })
+    }
+
+    /// Returns what an attempt's output and reports say, and a note if a file of the project stood in place of a module of the tool.
+    fn interpret_attempt(
+        &self,
+        action: &Action,
+        prepared: &PreparedAttempt,
+        ended: &EndedAction,
+        taken: &TakenReports,
+        report_file: ReportFileHistory,
+    ) -> (Interpretation, Option<PlanNote>) {
+        let root = &self.context.request.scope.root;
+        let input = tools::Input {
+            action,
+            end: &ended.end,
+            stdout: &ended.captured.stdout,
+            stderr: &ended.captured.stderr,
+            report: &taken.report,
+            coverage: &taken.coverage,
+            report_channel: taken.channel,
+            report_file,
+            last_output: ended.captured.last_output.filter(|_| !was_clock_set(ended)),
+            project_root: root,
+            names_in,
+            source: read_source,
+            survivors: ended.survivors.len(),
+            is_asked_behind: tools::is_asked_behind(action, self.context.request.plan),
+        };
+        // What was tested is in the snapshot; the project's own file may be another one by now.
+        let source = |path: &Path| match self.place.snapshot_for(action) {
+            Some(snapshot) => {
+                let (directory, relative) = snapshot.place_of(&action.id, path).ok().flatten()?;
+                read_source(&directory, &relative)
+            }
+            None => read_source(root, path),
+        };
+        let said = tools::name_what_hung(&input, tools::interpret(&input), &source);
+        let seen = with_command_environment(action, &prepared.environment);
+        let hiding = tools::hiding_module(&seen, root, &self.working_directory(action), &names_in);
+        let said = tools::judge_hidden(said, root, hiding.as_ref());
+        let note = hiding.and_then(|hiding| hiding.note(root)).map(|message| PlanNote { subject: action.name.clone(), message });
+        // npm follows a link, wherever it leads.
+        let followed = |path: &Path| source(path).or_else(|| read_regular_text(&root.join(path), NPM_SETTINGS_CAP).ok());
+        let said = tools::judge_npm_setting(said, tools::deciding_npm_setting(action, &action.directory, &followed));
+        let said = tools::judge_mended(said, &taken.changed);
+        let mut said = tools::add_source_lines(said, &source);
+        tools::add_test_bodies(&mut said.cases, &source);
+        (prepared.launch.secrets.mask_interpretation(said), note)
     }
 
     /// Judges an attempt that was read, and writes its records.

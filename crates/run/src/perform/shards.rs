@@ -72,13 +72,18 @@ struct ShardRun<'p, 'w, 'c> {
     bell: PipeReader,
 }
 
+/// Returns the number of processors that this process may use.
+pub(super) fn processors() -> NonZeroU32 {
+    let number = thread::available_parallelism().ok().and_then(|number| NonZeroU32::try_from(number).ok());
+    number.unwrap_or(NonZeroU32::MIN)
+}
+
 impl Performer<'_, '_> {
     /// Returns the number of processes among which the tests of a check are divided; `None` if one process runs them all.
     ///
     /// In the project itself the processes would overwrite each other's files, and an overlay home can be mounted only once at a time.
     pub(super) fn shards_of(&self, action: &Action) -> Option<u32> {
-        let processors = thread::available_parallelism().ok().and_then(|number| NonZeroU32::try_from(number).ok());
-        let count = action.shards?.count(processors.unwrap_or(NonZeroU32::MIN));
+        let count = action.shards?.count(processors());
         let has_own_home = self.context.request.settings.sandbox.home != HomeAccess::Overlay;
         (count > 1 && has_own_home && self.place.snapshot_for(action).is_some()).then_some(count)
     }

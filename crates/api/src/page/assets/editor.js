@@ -1,4 +1,5 @@
-// Opens a file in the editor that the person has chosen in this browser: an editor is a person's, not the project's.
+// Opens a file in the editor that the person has chosen in this browser, or else in their own configuration: an editor is a person's, not the
+// project's.
 import { html } from "./vendor/preact.js";
 import { isOffline } from "./ask.js";
 import { live } from "./live.js";
@@ -30,9 +31,13 @@ export function editorAddress(editor, root, { file, line, column }) {
   return `${editor}://file${path}${line ? `:${line}:${column || 1}` : ""}`;
 }
 
+// What was chosen in this browser counts before what the person's configuration names.
+export const editorOf = (picked, configured) => picked || (isEditor(configured) ? configured : "");
+const useEditor = () => editorOf(useStore(chosen).editor, useStore(live).editor);
+
 // The place of a failure, which opens in the chosen editor.
 export function Place({ project, failure }) {
-  const { editor } = useStore(chosen);
+  const editor = useEditor();
   const { projects } = useStore(live);
   const root = (projects ?? []).find((one) => one.id === project)?.root ?? "";
   const address = isOffline ? null : editorAddress(editor, root, failure);
@@ -41,7 +46,7 @@ export function Place({ project, failure }) {
 }
 
 export function EditorChoice() {
-  const { editor } = useStore(chosen);
+  const editor = useEditor();
   if (isOffline) return null;
   const choose = (event) => {
     const named = event.target.value;

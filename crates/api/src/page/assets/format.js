@@ -91,3 +91,8 @@ export function percentile(numbers, share) {
   const sorted = Float64Array.from(numbers).sort();
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)];
 }
+
+// A text with `run 3` in place of each id of a run that stands in no path.
+export function withRunNumbers(text) {
+  return text.replace(/(^|[^\w./-])exec-\d{8}T\d{6}\.\d{3}Z-0*(\d+)(?![\w/-])/g, "$1run $2");
+}

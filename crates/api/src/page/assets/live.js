@@ -5,7 +5,7 @@ import { createStore } from "./store.js";
 
 // `projects`: the listed projects, null before the first answer. `running`: the run under way of a project. `saved`: when a save was heard
 // that no run has answered yet. `versions`: a number for each project that grows when its answers may have changed.
-export const live = createStore({ projects: null, statuses: {}, running: {}, saved: {}, last: {}, versions: {}, problem: null, stream: "closed", service: null });
+export const live = createStore({ projects: null, editor: "", statuses: {}, running: {}, saved: {}, last: {}, versions: {}, problem: null, stream: "closed", service: null });
 
 function change(part) {
   live.set({ ...live.get(), ...part });
@@ -43,7 +43,7 @@ export function refresh() {
       try {
         const [listed, standing] = await Promise.all([hasAnswer("/v1/projects") ? ask("/v1/projects") : { projects: embeddedProjects() }, hasAnswer("/v1/status") ? ask("/v1/status") : { projects: [] }]);
         const statuses = Object.fromEntries(standing.projects.filter((project) => project.id).map((project) => [project.id, project]));
-        change({ projects: listed.projects, statuses, service: standing.service ?? null, problem: null });
+        change({ projects: listed.projects, editor: listed.editor ?? "", statuses, service: standing.service ?? null, problem: null });
       } catch (problem) {
         change({ problem });
       }

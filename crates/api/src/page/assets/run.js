@@ -2,7 +2,7 @@
 import { html, useEffect, useLayoutEffect, useState } from "./vendor/preact.js";
 import { ask, hasAnswer, isOffline } from "./ask.js";
 import { Failures, allActions, failuresOf } from "./failures.js";
-import { byNumberInText, byteWords, count, duration, microseconds, runNumber, shortDigest } from "./format.js";
+import { byNumberInText, byteWords, count, duration, microseconds, runNumber, shortDigest, withRunNumbers } from "./format.js";
 import { setKeys } from "./keys.js";
 import { Mark, endOf, outcomeTone, resultOf, triggerWords } from "./marks.js";
 import { Output } from "./output.js";
@@ -106,8 +106,8 @@ function Reasons({ report }) {
   if ((report.configurationChanged ?? []).length > 0) notes.push(["Configuration changed", report.configurationChanged.map((one) => `${one.path}: ${one.change}`)]);
   if (report.testsModified && (report.testsModified.changes ?? []).length > 0) notes.push(["Protected files differ from what was approved", report.testsModified.changes.map((one) => one.path ?? String(one))]);
   if (report.testsNotRun) notes.push([`Tests not run: ${report.testsNotRun}`, []]);
-  if (report.fewerTests) notes.push([`${report.fewerTests.now} tests, ${report.fewerTests.before} before`, [report.fewerTests.since]]);
-  for (const note of report.notes ?? []) notes.push([`${note.subject}: ${note.message}`, []]);
+  if (report.fewerTests) notes.push([`${report.fewerTests.now} tests, ${report.fewerTests.before} before`, [withRunNumbers(report.fewerTests.since)]]);
+  for (const note of report.notes ?? []) notes.push([`${note.subject}: ${withRunNumbers(note.message)}`, []]);
   for (const error of report.specificationErrors ?? []) notes.push([`${error.file}:${error.line}: ${error.message}`, error.hint ? [error.hint] : []]);
   if (report.route?.requiresHuman) notes.push([`A person is needed: ${report.route.reason}`, []]);
   return notes.map(([title, lines]) => html`<div class="notice"><${Mark} tone="attention" /><div>${lines.length > 0 ? html`<strong><${Line} of=${title} /></strong>` : html`<${Line} of=${title} />`}${lines.length > 0 ? html`<ul class="plain">${lines.map((line) => html`<li><${Line} of=${line} /></li>`)}</ul>` : null}</div></div>`);

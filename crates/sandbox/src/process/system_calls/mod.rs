@@ -97,10 +97,19 @@ pub(super) fn restore_default(number: libc::c_int) {
 
 /// Returns how many columns the terminal at standard output has (`ioctl_tty(2)`); `None` without a terminal that says it.
 pub fn output_columns() -> Option<usize> {
+    columns(libc::STDOUT_FILENO)
+}
+
+/// Returns how many columns the terminal at standard error has; `None` without a terminal that says it.
+pub fn error_columns() -> Option<usize> {
+    columns(libc::STDERR_FILENO)
+}
+
+fn columns(terminal: libc::c_int) -> Option<usize> {
     // SAFETY: all-zero bytes are a valid value of this plain C structure.
     let mut size: libc::winsize = unsafe { std::mem::zeroed() };
     // SAFETY: the call writes one such structure, which lives until it returns.
-    let outcome = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    let outcome = unsafe { libc::ioctl(terminal, libc::TIOCGWINSZ, &raw mut size) };
     Some(usize::from(size.ws_col)).filter(|columns| outcome == 0 && *columns > 0)
 }
 

@@ -11,6 +11,7 @@ use crate::service::opening::OpeningReason;
 use crate::service::session::ProjectSession;
 use proctor_api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, PathEventV1, PathHistoryV1, ProjectV1, ProjectsV1};
 use proctor_app::health::chain;
+use proctor_app::project::setup::page_editor;
 use proctor_model::{Asker, ProjectId, Serving, TreePath};
 use proctor_plan::config::Configuration;
 use proctor_project::{ProjectError, ProjectScope, record_serving};
@@ -33,7 +34,7 @@ impl ServiceHost {
             };
             projects.push(ProjectV1 { id: project.id, root: project.path, serving, standing });
         }
-        Ok(ProjectsV1 { projects })
+        Ok(ProjectsV1 { projects, editor: page_editor(&self.environment) })
     }
 
     /// Tells subscribers of the runs of projects that the service does not watch. Runs of the others are told as they happen.
@@ -58,7 +59,7 @@ impl ServiceHost {
             let standing = Some(served.listed(archive));
             projects.push(ProjectV1 { standing, ..ProjectV1::new(id, root, serving) });
         }
-        Ok(ProjectsV1 { projects })
+        Ok(ProjectsV1 { projects, editor: None })
     }
 
     /// Returns the projects that [`Self::projects`] lists as served, or the one at a root. Nothing is read about their verdicts.
