@@ -1,5 +1,5 @@
 //! Runs one command of the plan on a content: in the isolation of every check, on the project's snapshot with a layer over it (P9).
-//! Nothing is recorded, because what is seen is no verdict on a tree.
+//! No run is recorded, because what is seen is no verdict on a tree. The answer alone is a line of the ledger.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
