@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::common::{Project, poll, processes_of, python_plain, source_distribution};
-use crate::gate::git;
+use crate::gate::{gate, git};
 
 /// Returns a repository whose only check is real pytest, with one commit.
 fn shop() -> Project {
@@ -75,6 +76,76 @@ fn a_change_without_source_needs_no_test_and_one_without_a_test_is_not_proved() 
     assert!(!listed.contains("PASSED"), "no run is recorded: {listed}");
 }
 
+/// Returns what the gate says of the tests of the change of the last commit.
+#[track_caller]
+fn gate_of_change(project: &Project, status: i32) -> Value {
+    let answer = gate(project, &["--policy-from", "HEAD~1"], status);
+    answer["required"].as_array().expect("a list").iter().find(|one| one["kind"] == "change").expect("it is asked for").clone()
+}
+
+#[test]
+fn a_gate_that_asks_for_a_proof_takes_the_stored_answer_about_this_content_since_the_trusted_commit() {
+    let project = Project::new().toml("[gate]\nprove = \"tests\"\n[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    git(&project, &["init", "--quiet"]);
+    change(&project, &[("shop.py", "a = 1\n")]);
+    change(&project, &[("README.md", "words\n")]);
+    project.proctor(["run", "--fresh-caches"]).success();
+    let missing = gate_of_change(&project, 3);
+    assert_eq!((missing["state"].as_str(), missing["words"][0].as_str()), (Some("not-accepted"), Some("change-not-proved")));
+    let said = project.proctor(["gate", "--policy-from", "HEAD~1"]).status(3).stdout;
+    assert!(said.contains("tests of the change: no answer of `proctor prove` since "), "{said}");
+    assert_eq!(said.matches("next: ").count(), 1, "{said}");
+    assert!(said.contains("..HEAD` where it is checked out"), "{said}");
+    // An answer since another commit says nothing of the whole change.
+    prove(&project, &["HEAD"], 0);
+    gate_of_change(&project, 3);
+    prove(&project, &["HEAD~1..HEAD"], 0);
+    assert_eq!(gate_of_change(&project, 0)["state"], "proved");
+    let said = project.proctor(["gate", "--policy-from", "HEAD~1"]).success().stdout;
+    assert!(said.contains("tests of the change: NO SOURCE since "), "{said}");
+    let statements = project.proctor(["attest", "--dry-run", "--policy-from", "HEAD~1"]).success().json();
+    let types: Vec<&str> =
+        statements.as_array().expect("a list").iter().filter_map(|one| one["predicateType"].as_str()).collect();
+    assert!(types.contains(&"urn:proctor:proved-change:v1"), "{types:?}");
+    project.proctor(["verify"]).success();
+    // Source without a test is not proved, and the newest answer counts.
+    change(&project, &[("shop.py", "a = 2\n")]);
+    project.proctor(["run", "--fresh-caches"]).success();
+    prove(&project, &["HEAD~1..HEAD"], 1);
+    let reason = gate_of_change(&project, 3)["reasons"][0].clone();
+    assert_eq!(reason, "NOT PROVED · the change has source, and no test was added or changed with it");
+    // Another content than that of the working tree is no tree that checks could test.
+    project.save("note.txt", "new\n");
+    let answer = prove(&project, &["HEAD~1..HEAD"], 1);
+    assert!(answer["notes"].to_string().contains("not stored as evidence"), "{answer}");
+}
+
+#[test]
+fn a_change_of_data_or_of_a_binary_file_is_source_also_where_a_merge_brought_it() {
+    let project = Project::new().toml("[[check]]\nname = \"a\"\ncommand = [\"true\"]\n");
+    git(&project, &["init", "--quiet", "--initial-branch=main"]);
+    change(&project, &[("shop.py", "a = 1\n")]);
+    git(&project, &["switch", "--quiet", "-c", "side"]);
+    change(&project, &[("data/rates.json", "{}\n")]);
+    std::fs::write(project.path().join("logo.bin"), [0_u8, 159, 146, 150, 255]).expect("a file");
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "-m", "a picture"]);
+    git(&project, &["switch", "--quiet", "main"]);
+    change(&project, &[("other.py", "b = 1\n")]);
+    git(&project, &["switch", "--quiet", "side"]);
+    git(&project, &["merge", "--quiet", "--no-edit", "main"]);
+    // What main brought is no part of the change.
+    let answer = prove(&project, &["main..side"], 1);
+    let files: Vec<(&str, &str)> = answer["files"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|file| (file["path"].as_str().expect("text"), file["role"].as_str().expect("text")))
+        .collect();
+    assert_eq!(files, [("data/rates.json", "source"), ("logo.bin", "source")]);
+    assert_eq!(answer["commits"], 3);
+}
+
 #[test]
 fn what_cannot_be_known_is_not_taken_for_good() {
     let project = Project::new().toml("[[check]]\nname = \"lint\"\ncommand = [\"false\"]\n");
@@ -140,6 +211,39 @@ fn a_change_of_the_working_tree_is_proved_by_a_test_that_fails_without_it() {
     );
     let answer = prove(&project, &["HEAD"], 3);
     assert_eq!(answer["tests"][0]["seen"], "ModuleNotFoundError before");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_base_that_does_not_build_proves_nothing() {
+    let project = shop();
+    change(&project, &[("shop/vat.py", "def quote(net, kind='normal':\n    return\n")]);
+    let test = "from shop.vat import quote\n\n\ndef test_reduced():\n    assert quote(10, 'reduced') == 10.5\n";
+    change(&project, &[REDUCED, ("tests/test_new.py", test)]);
+    let answer = prove(&project, &["HEAD~1..HEAD"], 1);
+    assert_eq!(words(&answer), [("test_reduced", "not tried")]);
+    assert!(answer["tests"][0]["seen"].as_str().is_some_and(|seen| seen.starts_with("cannot begin before: ")), "{answer}");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_killed_answer_leaves_no_process_and_the_next_one_is_whole() {
+    let project = shop();
+    project.save(REDUCED.0, REDUCED.1);
+    let slow = "import time\nfrom shop.vat import quote\ndef test_a():\n    time.sleep(SECONDS)\n    assert quote(10, 'reduced') == 10.5\n";
+    project.save("tests/test_a.py", &slow.replace("SECONDS", "60"));
+    let begun = || processes_of(project.root()).iter().any(|(_, command)| command.contains("pytest"));
+    let mut running = project.proctor(["prove"]).watch();
+    poll(Duration::from_secs(60), "pytest runs", || begun().then_some(()));
+    running.signal(Signal::SIGKILL);
+    assert_eq!(running.ended().status, 128 + 9);
+    poll(Duration::from_secs(20), "pytest is gone", || (!begun()).then_some(()));
+    project.save("tests/test_a.py", &slow.replace("SECONDS", "0"));
+    assert_eq!(prove(&project, &[], 0)["state"], "PROVED");
+    let left: Vec<String> =
+        files_below(&project.root().join("state")).filter(|path| path.contains("/upper/") || path.contains("junit")).collect();
+    assert_eq!(left, Vec::<String>::new());
+    project.proctor(["verify"]).success();
 }
 
 #[test]
@@ -347,6 +451,35 @@ const RELEASED: &[(&str, &str, &str, Pairs)] = &[
             ("GitWildMatchTest::test_03_child_double_asterisk", "proves it"),
             ("GitWildMatchTest::test_14_issue_81_b", "passes either way"),
         ],
+    ),
+    ("toolz", "0.12.0", "0.12.1", &[("test_isiterable", "passes either way")]),
+    (
+        "more-itertools",
+        "10.1.0",
+        "10.2.0",
+        &[
+            ("IterIndexTests::test_stop", "notices it"),
+            ("BatchedTests::test_strict", "notices it"),
+            ("ClassifyUniqueTests::test_basic", "notices it"),
+            ("FirstTests::test_empty", "passes either way"),
+        ],
+    ),
+    (
+        "sqlparse",
+        "0.4.3",
+        "0.4.4",
+        &[
+            ("test_split_backslash", "passes either way"),
+            ("test_comment_between_cte_clauses_issue632", "proves it"),
+            ("test_configurable_keywords", "notices it"),
+        ],
+    ),
+    ("deepmerge", "1.1.0", "1.1.1", &[("test_subtypes", "proves it")]),
+    (
+        "parse",
+        "1.20.0",
+        "1.20.1",
+        &[("test_parser_format", "notices it"), ("test_datetime_with_various_subsecond_precision", "notices it")],
     ),
     // The older source imports a package that the newer one does not need.
     ("isodate", "0.6.1", "0.7.0", &[("test_parse", "not tried")]),

@@ -11,7 +11,7 @@ use clap::Args;
 /// renamed or reformatted ones not run. Lock files, settings and installed packages are those of the change on both sides.
 ///
 /// Without RANGE, the working tree is compared with the commit where the branch left its upstream, or with HEAD if it follows none. No
-/// verdict is given or changed, and nothing is sealed.
+/// verdict is given or changed. The answer is stored as evidence if the working tree is what it is about: `[gate] prove` asks for it.
 ///
 /// With `--base`, what fails with the change is run on the base too: it `was red before`, or is `yours`.
 ///

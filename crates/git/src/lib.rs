@@ -24,6 +24,7 @@ mod directory;
 mod error;
 mod index_file;
 mod location;
+mod merge_base;
 mod object;
 mod pack;
 mod reading;

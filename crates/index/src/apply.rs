@@ -206,7 +206,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         // The state of a workflow is in its checkpoint, so the index needs no row for its records.
         LedgerBody::Governance(_) | LedgerBody::KeyReplaced(_) => Ok(()),
         // Claims are shown from the ledger, because nothing is decided by them.
-        LedgerBody::Claim(_) => Ok(()),
+        LedgerBody::Claim(_) | LedgerBody::Proof(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(_) | LedgerBody::Purged(_) => {
             line.body.pruned_runs().iter().try_for_each(|run| write_pruned(connection, project, run, sequence))?;

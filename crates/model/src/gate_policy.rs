@@ -33,6 +33,23 @@ pub struct GatePolicy {
     pub weakened: WeakenedChanges,
     /// What a check that failed and passed on one content proves.
     pub flaky: FlakyTests,
+    /// What has to prove that the tests of the change test it.
+    pub prove: ProofAsked,
+}
+
+/// What has to prove that the tests of a change test it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum ProofAsked {
+    /// Nothing.
+    #[default]
+    Off,
+    /// An answer of `proctor prove` by which tests fail without the change.
+    Tests,
+}
+
+words! {
+    /// Returns its word in the setting `prove` of `[gate]`. The stricter stands first.
+    pub fn ProofAsked::word, WORDS: Tests "tests", Off "off"
 }
 
 /// What a check that failed and passed on one content proves. What failed for time, memory, the network or a missing program counts for
@@ -92,6 +109,7 @@ impl GatePolicy {
             && (self.follow.is_none() || self.follow == other.follow)
             && self.weakened >= other.weakened
             && self.flaky >= other.flaky
+            && self.prove >= other.prove
     }
 }
 

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ApprovalRecord, ArchiveRecord, CheckRecord, ClaimRecord, CommandExit, Digest, GovernanceRecord, IsolationLevel, KeyRecord,
-    OverallResult, OverallStatus, Phase, PlanTerms, ProjectId, PruneRecord, PrunedRun, PurgeRecord, RouteEntry, RunConditions,
-    RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, Tool, TreeDigest, TreeFormat, ViolationRecord,
+    OverallResult, OverallStatus, Phase, PlanTerms, ProjectId, ProofRecord, PruneRecord, PrunedRun, PurgeRecord, RouteEntry,
+    RunConditions, RunId, Sequence, TaskId, TaskListRecord, TddState, TestedPlace, Timestamp, Tool, TreeDigest, TreeFormat,
+    ViolationRecord,
 };
 
 /// The name and version of the format, in the `schema` field of every line.
@@ -85,6 +86,8 @@ pub enum LedgerBody {
     KeyReplaced(Box<KeyRecord>),
     /// An agent said that the tests pass, and the verdict for the same tree says that they fail.
     Claim(ClaimRecord),
+    /// `proctor prove` said which tests of a change fail without its source.
+    Proof(Box<ProofRecord>),
 }
 
 /// A ledger line about runs. Lines about anything else have no variant here.
@@ -127,7 +130,8 @@ impl LedgerBody {
             | Self::Approval(_)
             | Self::Governance(_)
             | Self::KeyReplaced(_)
-            | Self::Claim(_) => None,
+            | Self::Claim(_)
+            | Self::Proof(_) => None,
         }
     }
 
@@ -149,7 +153,8 @@ impl LedgerBody {
             | Self::Archived(_)
             | Self::Governance(_)
             | Self::KeyReplaced(_)
-            | Self::Claim(_) => None,
+            | Self::Claim(_)
+            | Self::Proof(_) => None,
         }
     }
 

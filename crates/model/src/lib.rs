@@ -10,6 +10,7 @@ mod enum_words;
 mod action_kind;
 mod action_type;
 mod approval;
+mod change_proof;
 mod check_record;
 mod check_start;
 mod claim;
@@ -82,6 +83,7 @@ pub use approval::{
     JudgedSettings, PlanTerms, ProgramWay, RuleChange, RuleDifference, SettingValue, UnapprovedPlan, approve_command,
     plan_subject,
 };
+pub use change_proof::{ProofOfTest, ProofRecord};
 pub use check_record::{
     CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, CheckStanding, CheckState, FailingRow, FailureName,
     FailurePast, KnownCheck, LastCheckResult, checks_sentence, newest_fresh_failure,
@@ -113,7 +115,7 @@ pub use freshness::{
 };
 pub use further_test_counts::FurtherTestCounts;
 pub use gate_policy::{
-    ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, WeakenedChanges,
+    ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, ProofAsked, WeakenedChanges,
 };
 pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};

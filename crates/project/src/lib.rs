@@ -42,6 +42,7 @@ mod made_for_plan;
 mod own_caches;
 mod progress;
 mod project_copies;
+mod proofs;
 mod protected;
 mod python;
 mod recorded_tests;

@@ -1,5 +1,6 @@
 //! What `proctor prove` answers, for people and programs.
 
+use proctor_model::{Digest, ProofOfTest, ProofRecord, TreeDigest};
 use serde::Serialize;
 
 use crate::roles::FileRole;
@@ -45,6 +46,8 @@ impl ProvedFile {
 pub struct ProvedTest {
     pub file: String,
     pub name: String,
+    /// The name that its tool gives it and that the history of tests has; `None` where that is its file and name.
+    pub known_as: Option<String>,
     pub is_added: bool,
     pub word: ProofWord,
     /// What was seen, such as `TypeError before`.
@@ -54,9 +57,13 @@ pub struct ProvedTest {
 }
 
 impl ProvedTest {
-    /// Returns its file and name; the file alone where its tests are not told apart.
+    /// Returns the name by which the history of tests has it; the file alone where its tests are not told apart.
     pub fn id(&self) -> String {
-        if self.name.is_empty() { self.file.clone() } else { format!("{}::{}", self.file, self.name) }
+        match &self.known_as {
+            Some(name) => name.clone(),
+            None if self.name.is_empty() => self.file.clone(),
+            None => format!("{}::{}", self.file, self.name),
+        }
     }
 }
 
@@ -68,6 +75,24 @@ impl ChangeProof {
             self.tests.iter().filter(|test| test.counts).map(|test| (test.word, test.is_added)).collect();
         self.state = ChangeState::of(has_source, &words);
         self
+    }
+
+    /// Returns the record of the answer. The two contents are named by their digests: with the change and without its source.
+    pub(crate) fn record(&self, (tree_digest, without_source): (TreeDigest, Digest), plan_digest: Digest) -> ProofRecord {
+        let of_test =
+            |test: &ProvedTest| ProofOfTest { test: test.id(), word: test.word.word().to_owned(), added: test.is_added };
+        ProofRecord {
+            base: self.base.1.clone(),
+            after: self.after.clone(),
+            tree_digest,
+            without_source,
+            plan_digest,
+            state: self.state.word().to_owned(),
+            exit: self.state.exit(),
+            summary: self.summary(),
+            tests: self.tests.iter().take(ProofRecord::MOST_TESTS).map(of_test).collect(),
+            more_tests: self.tests.len().saturating_sub(ProofRecord::MOST_TESTS).try_into().unwrap_or(u32::MAX),
+        }
     }
 
     /// Returns how many files of a role the change has.
@@ -153,6 +178,8 @@ struct ProvedFileV1<'a> {
 struct ProvedTestV1<'a> {
     file: &'a str,
     test: &'a str,
+    /// The name in the history of tests.
+    id: String,
     added: bool,
     word: &'static str,
     seen: &'a str,
@@ -168,6 +195,7 @@ impl<'a> ChangeProofV1<'a> {
         let tests = proof.tests.iter().map(|test| ProvedTestV1 {
             file: &test.file,
             test: &test.name,
+            id: test.id(),
             added: test.is_added,
             word: test.word.word(),
             seen: &test.seen,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proctor_app::CommandError;
 use proctor_git::{GitStorage, ObjectId};
-use proctor_model::{CommandExit, EntryKind};
+use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest};
 
 use crate::answer::ProvedFile;
 use crate::contents::{FileAt, Files};
@@ -257,6 +257,23 @@ impl ContentLayer {
         let directories = content.keys().chain(made.keys()).flat_map(|path| above(path)).collect();
         differences.extend(made.into_iter().map(|(path, file)| (path, Some(file))));
         Ok(Self { differences, directories })
+    }
+
+    /// Returns the digest of this content, which differs from the working tree with this digest.
+    pub(crate) fn digest_beside(&self, tree: TreeDigest) -> Digest {
+        let files = self.differences.iter().map(|(path, file)| {
+            let file = file.as_ref().map(|file| {
+                let kind = match file.kind {
+                    EntryKind::Link => "link",
+                    EntryKind::Executable => "executable",
+                    EntryKind::File | EntryKind::Directory => "file",
+                };
+                format!("{kind} {}", Digest::of(&file.text).hex())
+            });
+            format!("{path}\0{}", file.as_deref().unwrap_or("absent"))
+        });
+        let lines: Vec<String> = std::iter::once(tree.0.hex()).chain(files).collect();
+        Digest::of(lines.join("\0\n").as_bytes())
     }
 
     pub(crate) fn has_below(&self, directory: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The contents that are compared: files of commits, read from git's objects, and those of the working tree, read from its copy.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -10,9 +10,6 @@ use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, GitTreeEntr
 use proctor_model::{CommandExit, EntryKind, TreePath};
 use proctor_project::ProjectRepository;
 use proctor_tree::{TreeIndex, is_clean};
-
-/// The most commits that are searched for the one where two branches part.
-const MOST_COMMITS: usize = 100_000;
 
 /// A file of one of the contents, by the name that git gives to its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +21,6 @@ pub(crate) struct FileAt {
 
 /// The files of a project, by their paths from its root.
 pub(crate) type Files = BTreeMap<String, FileAt>;
-
-/// Returns the commits right before one.
-type Parents<'a> = dyn Fn(ObjectId) -> Vec<ObjectId> + 'a;
 
 /// Which contents are compared.
 #[derive(Debug, Clone)]
@@ -64,48 +58,12 @@ pub(crate) fn compared(repository: &ProjectRepository, range: Option<&str>) -> R
     let upstream = || storage.upstream_of_head().ok().flatten().map(|name| name.as_str().to_owned());
     let base_name = named.map(str::to_owned).or_else(upstream).unwrap_or_else(|| "HEAD".to_owned());
     let tip = after.unwrap_or(head);
-    let parents: &Parents<'_> = &|commit| parents(storage, commit);
-    let base = merge_base(resolve(&base_name)?, tip, parents).ok_or_else(|| {
+    let base = storage.merge_base(resolve(&base_name)?, tip).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{base_name}` has no commit in common with what is compared"))
             .hint("name a commit before the change: `proctor prove BASE..HEAD`")
     })?;
-    let commits = ancestors([tip], parents).difference(&ancestors([base], parents)).count();
+    let commits = storage.commits_since(base, tip);
     Ok(Compared { base, base_name: base_name.trim_start_matches("refs/remotes/").to_owned(), after, commits })
-}
-
-/// Returns the nearest commit that is before both, or one of them: none that is an ancestor of another such commit.
-fn merge_base(one: ObjectId, other: ObjectId, parents: &Parents<'_>) -> Option<ObjectId> {
-    let of_one = ancestors([one], parents);
-    let (mut waiting, mut seen, mut common) = (VecDeque::from([other]), BTreeSet::new(), Vec::new());
-    while let Some(commit) = waiting.pop_front() {
-        if seen.len() < MOST_COMMITS && seen.insert(commit) {
-            if of_one.contains(&commit) {
-                common.push(commit);
-            } else {
-                waiting.extend(parents(commit));
-            }
-        }
-    }
-    if common.len() > 1 {
-        let older = ancestors(common.iter().flat_map(|commit| parents(*commit)), parents);
-        common.retain(|commit| !older.contains(commit));
-    }
-    common.first().copied()
-}
-
-/// Returns commits and everything before them.
-fn ancestors(tips: impl IntoIterator<Item = ObjectId>, parents: &Parents<'_>) -> BTreeSet<ObjectId> {
-    let (mut waiting, mut seen): (VecDeque<ObjectId>, _) = (tips.into_iter().collect(), BTreeSet::new());
-    while let Some(commit) = waiting.pop_front() {
-        if seen.len() < MOST_COMMITS && seen.insert(commit) {
-            waiting.extend(parents(commit));
-        }
-    }
-    seen
-}
-
-fn parents(storage: &GitStorage, commit: ObjectId) -> Vec<ObjectId> {
-    storage.peel(commit).ok().and_then(|(_, object)| object.commit_parents()).unwrap_or_default()
 }
 
 /// Returns the files below a tree of git, which is the directory of the project in a commit.
@@ -179,18 +137,5 @@ mod tests {
         for names in [&[&b".."[..]][..], &[b"."], &[b""], &[b"/etc"], &[b"a/b"], &[b".git"], &[b"a", b"a"], &[b"\xff", b"\xfe"]] {
             assert!(!is_clean(names), "{names:?}");
         }
-    }
-
-    #[test]
-    fn the_base_is_no_ancestor_of_another_common_commit() {
-        // 1 ← 2 ← 3 is the main branch; 4 ← 5 the other one: 4 began at 1, and 5 took 2 in.
-        let above = BTreeMap::from([(2, vec![1]), (3, vec![2]), (4, vec![1]), (5, vec![4, 2]), (6, vec![2, 1]), (7, vec![1, 2])]);
-        let above: BTreeMap<ObjectId, Vec<ObjectId>> =
-            above.into_iter().map(|(child, parents)| (id(child), parents.into_iter().map(id).collect())).collect();
-        let parents: &Parents<'_> = &|commit| above.get(&commit).cloned().unwrap_or_default();
-        for (tip, base) in [(5, 2), (6, 2), (7, 2), (4, 1), (3, 3)] {
-            assert_eq!(merge_base(id(3), id(tip), parents), Some(id(base)), "{tip}");
-        }
-        assert_eq!(merge_base(id(3), id(9), parents), None);
     }
 }

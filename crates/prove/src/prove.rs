@@ -9,6 +9,7 @@ use proctor_app::project::{RunResources, opening, specification_files};
 use proctor_app::refusals::not_approved_error;
 use proctor_app::{CommandError, Environment, RunControl, from_run_error};
 use proctor_model::{CommandExit, StopReason, TreePath, TriggerKind};
+use proctor_plan::spec::plan_digest;
 use proctor_project::{ProjectRepository, RunRequest};
 use proctor_sandbox::process::LauncherHandle;
 
@@ -36,7 +37,7 @@ pub fn prove(
     root: &Path,
     range: Option<&str>,
 ) -> Result<ChangeProof, CommandError> {
-    with_prover(environment, launcher, root, range, |prover| prover.prove()).map(ChangeProof::judged)
+    with_prover(environment, launcher, root, range, |prover| prover.prove())
 }
 
 /// Compares the contents, and hands what is known of them to `answer`.
@@ -75,6 +76,8 @@ pub(crate) struct Prover<'a> {
     pub(crate) merged: BTreeMap<String, MergedText>,
     /// The check that has each test.
     pub(crate) chosen: BTreeMap<usize, usize>,
+    /// The name that its tool gives to each test of JavaScript: each tool has a form of its own.
+    pub(crate) known_as: BTreeMap<usize, String>,
 }
 
 impl<'a> Prover<'a> {
@@ -101,8 +104,8 @@ impl<'a> Prover<'a> {
         let read = |path: &str, file: FileAt| read_of_side(repository, copy, &work_tree, (path, file));
         let change = Change::between(before, after, &read)?;
         let (introduced, merged) = (change.introduced(), Self::merged_texts(&change));
-        let chosen = BTreeMap::new();
-        Ok(Self { trials, repository, compared, loaded, work_tree, change, introduced, merged, chosen })
+        let (chosen, known_as) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { trials, repository, compared, loaded, work_tree, change, introduced, merged, chosen, known_as })
     }
 
     /// Returns the text of a file of one of the sides.
@@ -117,7 +120,9 @@ impl<'a> Prover<'a> {
         if !self.change.has_source() && !tests.is_empty() {
             notes.push(format!("{} touched tests were not run", tests.len()));
         }
-        let tests = tests.into_iter().zip(judged).map(|(test, JudgedTest { word, seen })| ProvedTest {
+        let known_as = &mut self.known_as;
+        let tests = tests.into_iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
+            known_as: known_as.remove(&at),
             counts: test.is_sure || word != ProofWord::NotFound,
             file: test.file,
             name: test.name,
@@ -125,7 +130,7 @@ impl<'a> Prover<'a> {
             word,
             seen: test.doubt.map_or(seen, str::to_owned),
         });
-        Ok(ChangeProof {
+        let proof = ChangeProof {
             // The tests decide it: see `judged`.
             state: ChangeState::NotProved,
             project: self.loaded.plan.project_name.clone(),
@@ -135,7 +140,23 @@ impl<'a> Prover<'a> {
             files: self.change.files(),
             tests: tests.collect(),
             notes,
-        })
+        };
+        self.stored(proof.judged())
+    }
+
+    /// Stores an answer about the content of the working tree, which is a tree that checks can test. Another answer says that it is not
+    /// stored.
+    fn stored(&mut self, mut proof: ChangeProof) -> Result<ChangeProof, CommandError> {
+        let storage = &self.repository.storage;
+        if !self.change.after_layer(storage, &self.work_tree)?.differences.is_empty() {
+            proof.notes.push("not stored as evidence: the working tree has other files than the change".to_owned());
+            return Ok(proof);
+        }
+        let before = self.change.before_layer(storage, &self.work_tree, false)?.expect("only stubs may be missing");
+        let tree = self.trials.tree().0.digest();
+        let record = proof.record((tree, before.digest_beside(tree)), plan_digest(&self.loaded.plan));
+        self.trials.record(record).map_err(|error| from_run_error(&error))?;
+        Ok(proof)
     }
 
     fn notes(&self) -> Vec<String> {

@@ -52,6 +52,10 @@ impl Prover<'_> {
             if let Some((check, _)) = told.iter().find(|(_, run)| has_cases(run)) {
                 self.chosen.entry(*at).or_insert(*check);
             }
+            let named = told.iter().find_map(|(_, run)| only_name(&tests[*at], run));
+            if let Some(name) = named {
+                self.known_as.entry(*at).or_insert(name);
+            }
             let is_new = content.is_before && self.change.is_new_source(&tests[*at].file);
             let run = if is_new { new_source() } else { one_of(&tests[*at], told.into_iter().map(|(_, run)| run).collect()) };
             tell(*at, run);
@@ -128,6 +132,13 @@ impl Prover<'_> {
     }
 }
 
+/// Returns the name that a tool of JavaScript gives to a test that is one case.
+fn only_name(test: &TouchedTest, run: &SeenRun) -> Option<String> {
+    let SeenRun::Cases(cases) = run else { return None };
+    let is_one = cases.len() == 1 && TestLanguage::of(&test.file) == Some(TestLanguage::Script);
+    cases.keys().next().filter(|_| is_one).cloned()
+}
+
 fn new_source() -> SeenRun {
     SeenRun::CannotBegin { names_change: true, message: NEW_SOURCE.to_owned() }
 }
@@ -178,6 +189,19 @@ mod tests {
             let paths = paths_of(path, Path::new("/p"), Path::new("back"));
             assert!(paths.iter().any(|path| path == expected), "{paths:?}");
         }
+    }
+
+    #[test]
+    fn a_test_of_javascript_has_the_name_of_its_tool() {
+        let test =
+            |file: &str| TouchedTest { file: file.to_owned(), name: "a".to_owned(), is_added: true, is_sure: true, doubt: None };
+        let ran = |names: &[&str]| {
+            SeenRun::Cases(names.iter().map(|name| ((*name).to_owned(), crate::words::CaseEnd::Passed)).collect())
+        };
+        let name = "a.test.js › quotes › a";
+        assert_eq!(only_name(&test("a.test.js"), &ran(&[name])), Some(name.to_owned()));
+        assert_eq!(only_name(&test("a.test.js"), &ran(&[name, "a.test.js › a 2"])), None);
+        assert_eq!(only_name(&test("test_a.py"), &ran(&["test_a.py::a"])), None);
     }
 
     /// A check of another runner in the same directory cannot load the file, which is no failure of the test.

@@ -163,7 +163,9 @@ fn cannot_begin(text: &str, known: &KnownOfChange<'_>) -> SeenRun {
         Some(mark) => line.starts_with(*mark),
         None => OF_ERRORS.iter().any(|words| line.contains(words)),
     };
-    let errors = lines().filter(is_error).collect::<Vec<_>>().join("\n");
+    // Python says in which file it cannot read the code, and a file may be called like a new word.
+    let is_place = |line: &&str| line.trim_start_matches("E ").trim_start().starts_with("File \"");
+    let errors = lines().filter(|line| is_error(line) && !is_place(line)).collect::<Vec<_>>().join("\n");
     let quoted = quoted_parts(&errors);
     let errors = if quoted.is_empty() { errors } else { quoted.join(" ") };
     SeenRun::CannotBegin { names_change: names_one_of(&errors, known.introduced), message }
@@ -261,6 +263,15 @@ mod tests {
         const NOTHING: &BTreeSet<String> = &BTreeSet::new();
         let is_source = &|_: &RaisedAt| false;
         KnownOfChange { tool, is_source, code_at: &|_| None, writes_recorded: false, introduced: NOTHING, is_narrow }
+    }
+
+    #[test]
+    fn the_name_of_a_file_that_cannot_be_read_is_no_name_that_is_missing() {
+        let introduced = BTreeSet::from(["vat".to_owned()]);
+        let known = KnownOfChange { introduced: &introduced, ..known(Tool::Pytest, true) };
+        let said = |text: &str| matches!(cannot_begin(text, &known), SeenRun::CannotBegin { names_change: true, .. });
+        assert!(!said("E     File \"/p/shop/vat.py\", line 1\nE       def quote(net:\nE   SyntaxError: '(' was never closed"));
+        assert!(said("E   ImportError: cannot import name 'vat' from 'shop'"));
     }
 
     fn seen(test: &TouchedTest, code: i32, cases: Vec<TestCase>) -> SeenRun {

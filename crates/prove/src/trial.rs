@@ -1,5 +1,5 @@
 //! Runs one command of the plan on a content: in the isolation of every check, on the project's snapshot with a layer over it (P9).
-//! Nothing is recorded, because what is seen is no verdict on a tree.
+//! No run is recorded, because what is seen is no verdict on a tree. The answer alone is a line of the ledger.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -11,8 +11,9 @@ use proctor_evidence::{
 };
 use proctor_git::find_git_location;
 use proctor_model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, ChangedRules, EndedAction, EnvironmentMount, IsolationLevel, ProtectionMode,
-    ReportFileHistory, RunId, SnapshotMount, SpawnFailure, StopReason, TestCase, TestFailure, ToolReport, UnapprovedPlan, World,
+    Action, ActionEnd, ActionLimits, ActionPhase, ChangedRules, EndedAction, EnvironmentMount, IsolationLevel, ProofRecord,
+    ProtectionMode, ReportFileHistory, RunId, SnapshotMount, SpawnFailure, StopReason, TestCase, TestFailure, ToolReport,
+    UnapprovedPlan, World,
 };
 use proctor_project::{
     ActionPlace, CopiesOutcome, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest, SeenHome, SnapshotBase,
@@ -113,6 +114,11 @@ impl<'a> Trials<'a> {
     /// Returns a new empty directory for the layer of a content.
     pub(crate) fn new_layer(&mut self) -> Result<PathBuf, ProjectError> {
         Ok(self.layers.add().map_err(ProjectError::Snapshot)?.upper)
+    }
+
+    /// Writes an answer about the working tree to the ledger.
+    pub(crate) fn record(&mut self, proof: ProofRecord) -> Result<(), ProjectError> {
+        self.workspace.evidence.record_proof(&mut self.held, self.request.scope, proof)
     }
 
     /// Returns why the commands are to be stopped; `None` if they are not.

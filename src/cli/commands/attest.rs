@@ -24,12 +24,12 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{
     ATTESTATIONS, Attestor, ClaimedEnvironment, ClaimedFlip, CommitClaim, EvidenceError, FETCHED_ATTESTATIONS, FileOperation,
-    GitAnchorError, NoteChange, PublicKey, Store, VerificationSummary, add_attestations, attestation_bundle,
+    GitAnchorError, NoteChange, ProvedChange, PublicKey, Store, VerificationSummary, add_attestations, attestation_bundle,
     remove_attestation_bundle, write_attestation_bundle, write_for_signing,
 };
 use proctor_git::ObjectId;
 use proctor_model::{
-    Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, FlakyTests, GateClaim, GatePolicy, RunId, TreePath,
+    Blocking, ClaimOrigin, ClaimedCheck, CommandExit, Digest, FlakyTests, GateClaim, GatePolicy, ProofAsked, RunId, TreePath,
     WeakenedChanges, World,
 };
 use proctor_plan::verdict::GateState;
@@ -102,7 +102,8 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     })?;
     // A summary says that the policy accepted the content.
     let summary = is_proved.then_some(summary);
-    let statements: Vec<Vec<u8>> = claims.iter().map(CommitClaim::to_statement).collect();
+    let proof = own_proof(&answer, repository.below.clone(), attestor.key(), &redactor);
+    let statements: Vec<Vec<u8>> = claims.iter().map(CommitClaim::to_statement).chain(proof).collect();
     if options.dry_run {
         let shown = statements.iter().chain(&summary).filter_map(|statement| serde_json::from_slice(statement).ok());
         render::document(&shown.collect::<Vec<Value>>());
@@ -156,6 +157,13 @@ fn write_in_toto(directory: &Path, commit: [(&str, ObjectId); 2], summary: &[u8]
         directory,
         &[("commit.txt", subject.as_bytes()), ("predicate.json", statement["predicate"].to_string().as_bytes())],
     )
+}
+
+/// Returns the statement that the tests of the commit's change fail without it, where this store has seen it and the policy asks for it.
+fn own_proof(answer: &GateAnswer, below: TreePath, key: Digest, redactor: &OutgoingRedactor) -> Option<Vec<u8>> {
+    let mut record = answer.proof.as_ref().filter(|proof| proof.is_own)?.record.clone();
+    record.tests.iter_mut().for_each(|proof| proof.test = redactor.redact(&proof.test));
+    Some(ProvedChange { git_tree: answer.git_tree, below, record, key, signed: clock::now() }.to_statement())
 }
 
 /// Returns what is said where no list of signers that the trusted commit has names this store's key: nobody else counts what it signs.
@@ -347,6 +355,9 @@ fn digest_of(policy: &GatePolicy) -> Digest {
     }
     if policy.flaky != FlakyTests::Refuse {
         document["flaky"] = policy.flaky.word().into();
+    }
+    if policy.prove != ProofAsked::Off {
+        document["prove"] = policy.prove.word().into();
     }
     Digest::of(document.to_string().as_bytes())
 }

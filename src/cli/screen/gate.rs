@@ -2,9 +2,9 @@
 
 use crate::cli::screen::run_numbers::with_run_numbers;
 use crate::cli::style::{Line, Style, Tone};
-use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, NotRun, RefusedAttestation, with_causes};
+use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, GateProof, NotRun, RefusedAttestation, with_causes};
 use proctor_model::{Digest, TreeDigest};
-use proctor_plan::verdict::{GateJudgement, GateState};
+use proctor_plan::verdict::{GateJudgement, GateState, GateSubject};
 
 /// The most files beside the tree that an answer names.
 const NAMED: usize = 8;
@@ -24,7 +24,7 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     let mut lines = vec![style.paint(tone, words).and(format!(" · {named}{commit}{tree}"))];
     match &answer.tree {
         Err(refusal) => lines.push(Line::from(format!("  {} ({})", with_causes(refusal), refusal.word()))),
-        Ok(_) => lines.extend(answer.judgements.iter().map(judgement_line)),
+        Ok(_) => lines.extend(answer.judgements.iter().map(|judged| judgement_line(judged, answer.proof.as_ref()))),
     }
     for RefusedAttestation { word, message } in &answer.refused_attestations {
         lines.push(Line::from(format!("  an attestation does not count: {message} ({word})")));
@@ -79,8 +79,11 @@ fn condition(what: &str, paths: &[&str]) -> Option<Line> {
     (!paths.is_empty()).then(|| Line::from(format!("  on condition: {what} {named}{more}")))
 }
 
-fn judgement_line(judged: &GateJudgement) -> Line {
+fn judgement_line(judged: &GateJudgement, proof: Option<&GateProof>) -> Line {
     let what = &judged.subject;
+    if let (GateSubject::Change, Some(GateProof { record, .. })) = (what, proof) {
+        return Line::from(format!("  {what}: {} since {} · {}", record.state, &record.base[..12], record.summary));
+    }
     if judged.state == GateState::Proved {
         let runs: Vec<String> = judged.runs.iter().map(|run| format!("run {}", run.number())).collect();
         let warnings = match &judged.warnings[..] {

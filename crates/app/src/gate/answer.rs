@@ -10,6 +10,7 @@ use crate::gate::errors::{WHOLE_CLONE, reading_hint};
 use crate::gate::flips::FlippedCheck;
 use crate::gate::notes::{NotesAsked, RefusedAttestation};
 use crate::gate::policy::WEAKER_THAN_DEFAULTS;
+use crate::gate::proof::GateProof;
 use proctor_evidence::AcceptedOf;
 use proctor_git::ObjectId;
 use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
@@ -38,6 +39,8 @@ pub struct GateAnswer {
     pub changes: Vec<GateChange>,
     /// Of the changes that are made in their files: by which acceptance each stands in any commit, by its text.
     pub accepted_files: BTreeMap<String, AcceptedOf>,
+    /// The answer of `proctor prove` by which the tests of the commit's change fail without it, where the policy asks for one.
+    pub proof: Option<GateProof>,
     /// The checks that failed and passed on the commit's content.
     pub flipped: Vec<FlippedCheck>,
     /// What the commit asks for less, and somebody whom the trusted commit names has accepted.
@@ -184,6 +187,11 @@ impl GateAnswer {
     fn command_for(&self, reason: &GateReason) -> Option<String> {
         let text = match reason {
             GateReason::Failed { .. } | GateReason::OnPlatform { .. } => return None,
+            GateReason::ChangeNotProved { since, answer } => {
+                let from = since.as_ref().map_or("BASE", |commit| &commit[..12]);
+                let first = if answer.is_some() { "let each added test assert what the change does; then " } else { "" };
+                return Some(format!("{first}`proctor prove {from}..{}` where it is checked out", self.revision));
+            }
             GateReason::PersonNeeded { .. } => "`proctor status` says what the task waits for",
             GateReason::Weaker { .. } => {
                 "`proctor doctor` says how commands can be isolated better here; then run the checks again"
@@ -352,6 +360,7 @@ struct GatePolicyV1<'a> {
     signers: &'a str,
     weakened: &'static str,
     flaky: &'static str,
+    prove: &'static str,
 }
 
 /// A change beside the trusted commit.
@@ -416,6 +425,7 @@ impl<'a> CommitGateV1<'a> {
             let (kind, name) = match &judged.subject {
                 GateSubject::Task(task) => ("task", task.as_str()),
                 GateSubject::Check(name) => ("check", name.as_str()),
+                GateSubject::Change => ("change", ""),
             };
             GateRequiredV1 {
                 kind,
@@ -454,6 +464,7 @@ impl<'a> CommitGateV1<'a> {
                 signers: policy.signers.as_deref().unwrap_or_default(),
                 weakened: policy.weakened.word(),
                 flaky: policy.flaky.word(),
+                prove: policy.prove.word(),
             },
             converts_line_endings: answer.converts_line_endings,
             also_read: answer.also_read(),

@@ -99,6 +99,7 @@ pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
                 let task = answer.policy.tasks.first().cloned().unwrap_or_else(TaskId::default_task);
                 MissingRun { task, checks: vec![name.clone()], times: 1, tests: Vec::new() }
             }
+            GateSubject::Change => continue,
         };
         match missing.iter_mut().find(|known| known.task == new.task) {
             Some(known) => known.checks.extend(new.checks),
@@ -151,6 +152,7 @@ pub(super) fn is_mended_by_a_run(reason: &GateReason) -> bool {
         | GateReason::ChangedRules { .. }
         | GateReason::TestsNotRun { .. }
         | GateReason::PersonNeeded { .. }
+        | GateReason::ChangeNotProved { .. }
         | GateReason::OnPlatform { .. } => false,
     }
 }

@@ -113,6 +113,7 @@ pub(super) fn refuse_flips(judgements: &mut [GateJudgement], flipped: &[FlippedC
         let is_of = |flipped: &&FlippedCheck| match &judged.subject {
             GateSubject::Task(task) => flipped.task == *task,
             GateSubject::Check(check) => flipped.check == *check,
+            GateSubject::Change => false,
         };
         let unsettled = flipped.iter().filter(is_of).filter(|flipped| flipped.flip.missing() > 0);
         judged.reasons = unsettled

@@ -14,7 +14,9 @@ use crate::gate::policy::Trusted;
 use crate::project::{inputs, opening, setup};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
-use proctor_model::{ClaimOrigin, CommandExit, GateClaim, GatePolicy, ProjectId, RunId, TaskId, TreeDigest, TreePath};
+use proctor_model::{
+    ClaimOrigin, CommandExit, GateClaim, GatePolicy, ProjectId, ProofAsked, RunId, TaskId, TreeDigest, TreePath,
+};
 use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
@@ -33,12 +35,14 @@ mod flips;
 mod notes;
 mod plans;
 mod policy;
+mod proof;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, has_check_on_request, is_checkout, missing_runs, run_missing};
 pub use flips::FlippedCheck;
 pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation};
 pub use policy::{AskedFor, signers, trusted};
+pub use proof::GateProof;
 
 /// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
 const ANY_FILE: &[u8] = b"\x01proctor\x01";
@@ -155,7 +159,7 @@ pub(crate) fn look(
     let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
     let mut tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
-    let (mut accepted, mut flipped) = (Vec::new(), Vec::new());
+    let (mut accepted, mut flipped, mut proved) = (Vec::new(), Vec::new(), None);
     if let Ok(tree) = &mut tree {
         let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
         let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
@@ -231,6 +235,17 @@ pub(crate) fn look(
             attested.has_refused_statement |= !unaccepted.is_empty();
             attested.refused.extend(unaccepted);
         }
+        if compared.policy.prove == ProofAsked::Tests {
+            let project = archive.find_project(root).map_err(|error| from_run_error(&error))?;
+            let own = project.map(|project| archive.proofs_on_tree(&project, tree.digest));
+            let own = own.transpose().map_err(|error| from_run_error(&error))?.unwrap_or_default();
+            let own = own.into_iter().map(|(_, record)| GateProof { record, is_own: true });
+            let others = attested.proofs.drain(..).map(|record| GateProof { record, is_own: false });
+            let change = (commit, base.map(|(base, _)| base));
+            let change = proof::judge_change(own.chain(others), storage, change).unzip();
+            judged.judgements.extend(change.0);
+            proved = change.1.flatten();
+        }
     }
     if tree.is_err() {
         let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
@@ -272,6 +287,7 @@ pub(crate) fn look(
         policy: compared.policy,
         policy_from,
         lowered: compared.lowered,
+        proof: proved,
         flipped,
         accepted_files: beside.by_text(),
         changes: beside.changes,

@@ -18,7 +18,7 @@ use proctor_evidence::{
     read_attestation_notes, read_regular_file,
 };
 use proctor_git::{ObjectId, find_git_location};
-use proctor_model::{ClaimSigner, CommandExit, GateClaim, RunId, Timestamp, TreeDigest, TreePath};
+use proctor_model::{ClaimSigner, CommandExit, GateClaim, ProofRecord, RunId, Timestamp, TreeDigest, TreePath};
 use proctor_plan::spec::{self, StatementSigners};
 use proctor_plan::verdict::{GateReason, GateRules, judge_gate};
 use proctor_project::{GateSigners, OtherStoresRun, ProjectRepository};
@@ -58,6 +58,8 @@ pub(super) struct Attested {
     pub(super) accepted: Vec<(String, AcceptedChanges)>,
     /// What trusted keys claim of the commit's content.
     pub(super) claims: Vec<GateClaim>,
+    /// What trusted keys say of the tests of the commit's change.
+    pub(super) proofs: Vec<ProofRecord>,
     /// What runs were made with, of those that say it.
     pub(super) environments: BTreeMap<RunId, ClaimedEnvironment>,
     /// The names of inputs that claims of the content recorded which name another tree digest.
@@ -199,6 +201,15 @@ pub(super) fn read(
                     _ if is_ahead(accepted.accepted, now) => found.refuse(&AttestationRefusal::FutureDated),
                     Some(name) => found.accepted.push((name, *accepted)),
                     None => found.refuse(&AttestationRefusal::Foreign { key: accepted.key }),
+                },
+                ReadAttestation::Proof(proof) => match signers.named_signer(proof.key, now) {
+                    _ if is_of_sibling(proof.git_tree, &proof.below) => {}
+                    _ if proof.git_tree != git_tree || proof.record.tree_digest != tree => {
+                        found.refuse(&AttestationRefusal::AnotherTree);
+                    }
+                    _ if is_ahead(proof.signed, now) => found.refuse(&AttestationRefusal::FutureDated),
+                    Some(_) => found.proofs.push(proof.record),
+                    None => found.refuse(&AttestationRefusal::Foreign { key: proof.key }),
                 },
                 ReadAttestation::Claim(claim) if is_of_sibling(claim.git_tree, &claim.below) => {}
                 ReadAttestation::Claim(claim) => {

@@ -63,6 +63,13 @@ pub fn runs_to_compare(event: HookEvent, state: &TurnState, standing: &HookStand
     Some([(before, start.tree?), (now, standing.tree?)]).filter(|_| is_new)
 }
 
+/// Returns whether an answer of `proctor prove` about the present tree is worth saying: at the end of a green turn that changed something.
+pub fn is_answered_by_proof(event: HookEvent, state: &TurnState, standing: &HookStanding) -> bool {
+    matches!(event, HookEvent::TurnEnd | HookEvent::TaskDone)
+        && standing.judgement == HookJudgement::Passed
+        && changed_in_turn(state.begun(), standing) == Some(true)
+}
+
 /// Decides what is said at an event. `state` is what was recorded at the events before it.
 pub fn decide(event: HookEvent, input: &HookInput, state: &TurnState, standing: &HookStanding, now: Timestamp) -> HookDecision {
     let state = state.clone();
@@ -230,7 +237,7 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
             let is_worth_saying = changed == Some(true) || claim.is_some();
             let are_tests_told = tests.is_empty() || state.told.tests.as_ref() == Some(tests) || !is_worth_saying;
             let text = match (is_missing_told, are_rules_told, are_tests_told) {
-                (true, true, true) => return silent(state, HookOutcome::Green),
+                (true, true, true) => return green(state, standing),
                 (true, true, false) => {
                     state.told.tests = Some(tests.clone());
                     let text = lacks_tests_text(tests, claim.as_ref().map(|claim| claim.phrase.as_str()));
@@ -344,6 +351,23 @@ fn end_of_work(event: HookEvent, input: &HookInput, mut state: TurnState, standi
 
 fn tell(state: TurnState, text: String, outcome: HookOutcome) -> HookDecision {
     HookDecision { answer: HookAnswer::TellPerson(text), refuted: None, state, outcome }
+}
+
+/// Says once of each tree what its added tests do without the change. It keeps nobody from stopping.
+fn green(mut state: TurnState, standing: &HookStanding) -> HookDecision {
+    let tree = standing.tree.map(|tree| tree.to_string());
+    match standing.passing_without.filter(|_| state.told.proof != tree) {
+        Some((passing, added)) => {
+            state.told.proof = tree;
+            let verb = if passing == 1 { "passes" } else { "pass" };
+            let tests = if added == 1 { "test" } else { "tests" };
+            let text = format!(
+                "proctor: green, and {passing} of {added} new {tests} {verb} without the change. `proctor prove` names them."
+            );
+            tell(state, text, HookOutcome::Green)
+        }
+        None => silent(state, HookOutcome::Green),
+    }
 }
 
 /// Keeps the agent from stopping, unless that was done as often as it may be; then the person is told, once.

@@ -23,7 +23,7 @@ pub use contract::{
     AGENTS, AgentRow, BlockForm, ContextForm, EventRow, HookAnswer, HookEvent, HookInput, HookOutput, PersonForm, form_output,
     read_input,
 };
-pub use decision::{HookDecision, MOST_BLOCKS, RefutedClaim, decide, needs_waiting, runs_to_compare};
+pub use decision::{HookDecision, MOST_BLOCKS, RefutedClaim, decide, is_answered_by_proof, needs_waiting, runs_to_compare};
 pub use figures::{HookFigures, HookLine, HookOutcome};
 pub use message::{JoinedAnswer, LONGEST_MESSAGE, join_answers};
 pub use settings_text::{AddedPart, EditedSettings, SettingsProblem, entries_there, install_hooks, off_switch, uninstall_hooks};

@@ -17,6 +17,9 @@ pub trait HookVerdictReader {
     /// Returns the tests that ran in the earlier of two runs, and are not there or skipped in the later one. Each run is on this tree, unless
     /// it is one of an earlier tree of this project. Empty if that is not known.
     fn read_missing_tests(&mut self, runs: [(RunId, TreeDigest); 2]) -> Vec<String>;
+    /// Returns how many of the added tests pass without the change, and how many were added, by the last answer of `proctor prove` about this
+    /// tree. Nothing is run. `None` if there is no answer, or no such test.
+    fn read_passing_without(&mut self, tree: TreeDigest) -> Option<(usize, usize)>;
     /// Computes the digest of the project's tree as it is now, also while a run is under way. `None` if the tree cannot be read.
     fn read_tree(&mut self) -> Option<TreeDigest>;
 }
@@ -75,6 +78,9 @@ pub struct HookStanding {
     pub last_run: Option<RunId>,
     /// The tests that ran before the turn, and are gone or skipped now. Read only for a turn that ends green.
     pub missing: Vec<String>,
+    /// How many of the added tests pass without the change, and how many were added; `None` if none does, or that is not known. Read only for
+    /// a turn that ends green.
+    pub passing_without: Option<(usize, usize)>,
     /// The rules by which it was judged and that nobody approved, in short; empty if all are approved.
     pub rules_changed: String,
     /// What a green verdict lacks of the project's tests, in words for people; empty if it lacks nothing.
@@ -130,6 +136,7 @@ impl HookStanding {
             last: failures_before(&judged, &judgement, project.serving),
             last_run: worst.and_then(|(_, task)| Some(task.verdict.as_ref()?.run_id.clone())),
             missing: Vec::new(),
+            passing_without: None,
             judgement,
             failing,
             failing_total,
@@ -442,6 +449,9 @@ mod tests {
             }
             fn read_missing_tests(&mut self, _runs: [(RunId, TreeDigest); 2]) -> Vec<String> {
                 Vec::new()
+            }
+            fn read_passing_without(&mut self, _tree: TreeDigest) -> Option<(usize, usize)> {
+                None
             }
             fn read_tree(&mut self) -> Option<TreeDigest> {
                 self.0 += 1;

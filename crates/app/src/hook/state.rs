@@ -95,6 +95,8 @@ pub struct ToldState {
     pub rules: Option<String>,
     /// What was said that a green verdict lacks of the project's tests.
     pub tests: Option<String>,
+    /// The tree of which it was said that added tests pass without the change.
+    pub proof: Option<String>,
 }
 
 /// What kept an agent from stopping since the last green verdict or prompt.

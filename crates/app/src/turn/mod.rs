@@ -9,7 +9,7 @@ use crate::error::{CommandError, from_run_error};
 use crate::hook::{
     AgentRow, EventRow, FailuresBefore, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput,
     HookStanding, HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnStart, TurnState, VerdictBefore, decide,
-    form_output, join_answers, needs_waiting, read_input, runs_to_compare,
+    form_output, is_answered_by_proof, join_answers, needs_waiting, read_input, runs_to_compare,
 };
 use crate::project::root_search;
 use crate::turn::reader::ProjectReader;
@@ -319,11 +319,14 @@ impl Hook<'_> {
         later.map_or(standing, |later| HookStanding::now(&later, reader))
     }
 
-    /// Adds the tests that ran before the turn and are gone now, where [`runs_to_compare`] names two runs.
+    /// Adds the tests that ran before the turn and are gone now, where [`runs_to_compare`] names two runs, and those of which is known that they
+    /// pass without the change.
     fn with_missing_tests(&self, state: &TurnState, standing: HookStanding, reader: &mut ProjectReader<'_>) -> HookStanding {
         let runs = runs_to_compare(self.event.event, state, &standing);
         let missing = runs.map(|runs| reader.read_missing_tests(runs)).unwrap_or_default();
-        HookStanding { missing, ..standing }
+        let tree = standing.tree.filter(|_| is_answered_by_proof(self.event.event, state, &standing));
+        let passing_without = tree.and_then(|tree| reader.read_passing_without(tree));
+        HookStanding { missing, passing_without, ..standing }
     }
 }
 

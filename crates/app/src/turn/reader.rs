@@ -136,6 +136,13 @@ impl HookVerdictReader for ProjectReader<'_> {
         })
     }
 
+    fn read_passing_without(&mut self, tree: TreeDigest) -> Option<(usize, usize)> {
+        let mut archive = opening::open_archive(self.environment).ok()?;
+        let project = archive.find_project(self.root).ok()??;
+        let (_, newest) = archive.proofs_on_tree(&project, tree).ok()?.into_iter().next()?;
+        newest.passing_without().filter(|(passing, _)| *passing > 0)
+    }
+
     fn read_missing_tests(&mut self, runs: [(RunId, TreeDigest); 2]) -> Vec<String> {
         let [(before, _), (now, _)] = &runs;
         let compared =

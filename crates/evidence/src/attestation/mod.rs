@@ -4,6 +4,7 @@
 //!
 //! * `claim`: the result of one run on the content, as an in-toto test result v0.1.
 //! * `acceptance`: that a person accepts what a commit changes about how it is judged.
+//! * `proof`: that the tests of a change fail without it.
 //! * `summary`: that a policy accepted the content, as a SLSA verification summary v1, for tools that know this format only. Also the
 //!   names of a run's tests, from the run's signed statements.
 //! * `bundle`: signs them with the store's key, each in a DSSE envelope on a line of its own, and writes and reads files of them.
@@ -20,6 +21,7 @@
 mod acceptance;
 mod bundle;
 mod claim;
+mod proof;
 mod read;
 mod shared;
 mod summary;
@@ -32,6 +34,7 @@ pub use bundle::{
     write_for_signing,
 };
 pub use claim::{ClaimedEnvironment, ClaimedFlip, CommitClaim};
+pub use proof::ProvedChange;
 pub use read::{AttestationReader, AttestationRefusal, ReadAttestation};
 pub use shared::SharedDirectory;
 pub use summary::{NamedTests, VerificationSummary, named_tests};

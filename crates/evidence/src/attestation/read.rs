@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::attestation::summary::VERIFICATION_SUMMARY;
-use crate::attestation::{AcceptedChanges, CommitClaim};
+use crate::attestation::{AcceptedChanges, CommitClaim, ProvedChange};
 use crate::signing::{Envelope, PublicKey};
 use proctor_model::{Digest, words};
 
@@ -22,6 +22,8 @@ pub enum ReadAttestation {
     Claim(Box<CommitClaim>),
     /// That somebody accepts what the content changes about how it is judged, signed by a trusted key.
     Accepted(Box<AcceptedChanges>),
+    /// That the tests of the content's change fail without it, or not, signed by a trusted key.
+    Proof(Box<ProvedChange>),
     /// A verification summary, signed by a trusted key. It proves nothing that the claims beside it do not prove.
     Summary,
     Refused(AttestationRefusal),
@@ -138,6 +140,9 @@ fn read_line(line: &[u8], trusted: &dyn Fn(Digest) -> Option<PublicKey>) -> Resu
 
 /// Reads a statement that is no claim.
 fn read_other(statement: &[u8], signer: Digest) -> Result<ReadAttestation, AttestationRefusal> {
+    if let Some(proof) = ProvedChange::parse(statement).filter(|proof| proof.key == signer) {
+        return Ok(ReadAttestation::Proof(Box::new(proof)));
+    }
     match AcceptedChanges::parse(statement) {
         Some(accepted) if accepted.key == signer => Ok(ReadAttestation::Accepted(Box::new(accepted))),
         None if is_summary(statement) => Ok(ReadAttestation::Summary),

@@ -158,6 +158,10 @@ fn verify_bundle(path: &Path, keys: &AcceptedKeys) -> Result<Answer, String> {
                     accepted.changes.join(", ")
                 ));
             }
+            ReadAttestation::Proof(proof) => {
+                let (tree, record) = (proof.git_tree.hex(), &proof.record);
+                answer.lines.push(format!("tests of the change since {} on git tree {tree}: {}", record.base, record.state));
+            }
             ReadAttestation::Summary => answer.lines.push("a verification summary".to_owned()),
             ReadAttestation::Refused(refusal) => answer.refuse(path, &refusal),
         }

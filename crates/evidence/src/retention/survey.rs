@@ -52,7 +52,8 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             | LedgerBody::Violation(_)
             | LedgerBody::Governance(_)
             | LedgerBody::KeyReplaced(_)
-            | LedgerBody::Claim(_) => {}
+            | LedgerBody::Claim(_)
+            | LedgerBody::Proof(_) => {}
         }
     }
     let awaited: BTreeSet<RunId> = states.into_values().filter_map(|state| state.paused.map(|pause| pause.run_id)).collect();

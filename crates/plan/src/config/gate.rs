@@ -8,7 +8,7 @@ use toml::de::DeValue;
 use crate::config::section::{Document, Section};
 use crate::config::settings::ShareSettings;
 use crate::config::values::{WrongValue, boolean, choice, duration, filled_text, list, or_off, text};
-use proctor_model::{FlakyTests, GatePolicy, IsolationLevel, TaskId, WeakenedChanges, World};
+use proctor_model::{FlakyTests, GatePolicy, IsolationLevel, ProofAsked, TaskId, WeakenedChanges, World};
 
 const LONGEST_AGE: Duration = Duration::from_secs(3650 * 24 * 3600);
 
@@ -37,6 +37,7 @@ pub(super) fn read_gate(section: &Section<'_>, document: &mut Document<'_>) -> G
         follow: Some(section.setting(document, "follow", remote_branch).value).filter(|branch| !branch.is_empty()),
         weakened: section.setting(document, "weakened", choice(&WeakenedChanges::WORDS)).value,
         flaky: section.setting(document, "flaky", choice(&FlakyTests::WORDS)).value,
+        prove: section.setting(document, "prove", choice(&ProofAsked::WORDS)).value,
     }
 }
 
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn every_setting_is_read_and_no_list_of_tasks_is_empty() {
         let text = "[gate]\ntasks = [\"T117\"]\nchecks = [\"types\"]\nworld = \"open\"\nisolation = \"cgroup\"\nmax_age = \"2h\"\n\
-            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\nfollow = \"origin/main\"\nweakened = \"say\"\nflaky = \"say\"\n";
+            platforms = [\"linux-x86_64\"]\nfresh_caches = false\nignored_inputs = [\".env\"]\nsigners = \"keys/signers\"\nfollow = \"origin/main\"\nweakened = \"say\"\nflaky = \"say\"\nprove = \"tests\"\n";
         let expected = GatePolicy {
             tasks: vec![TaskId::try_from("T117").unwrap()],
             checks: vec!["types".to_owned()],
@@ -119,6 +120,7 @@ mod tests {
             follow: Some("origin/main".to_owned()),
             weakened: WeakenedChanges::Say,
             flaky: FlakyTests::Say,
+            prove: ProofAsked::Tests,
         };
         assert_eq!(read(text, "proctor.toml").unwrap().gate, expected);
         let defaults = read("", "proctor.toml").unwrap().gate;

@@ -136,6 +136,7 @@ const ROWS: &[SettingRow] = &[
     rule("gate.ignored_inputs", Added, |all| list(&all.gate.ignored_inputs)),
     rule("gate.weakened", Later(&["ask-all", "ask", "say"]), |all| text(all.gate.weakened.word())),
     rule("gate.flaky", Later(&["refuse", "say"]), |all| text(all.gate.flaky.word())),
+    rule("gate.prove", Later(&["tests", "off"]), |all| text(all.gate.prove.word())),
     rule("gate.signers", Changed, |all| text(all.gate.signers.as_deref().unwrap_or_default())),
     wide(FOLLOW, Changed, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
     wide(SHARE_GIT, Changed, |all| text(&all.share.git)),

@@ -111,7 +111,11 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     ("tdd", "max_scaffold_retries max_attempts max_retests expected_missing expected_failing", ""),
     ("routing", "collection_error", ""),
     ("approval", "protect on_protected_change require_signature allowed_signers", ""),
-    ("gate", "tasks checks isolation max_age platforms fresh_caches ignored_inputs world signers follow weakened flaky", ""),
+    (
+        "gate",
+        "tasks checks isolation max_age platforms fresh_caches ignored_inputs world signers follow weakened flaky prove",
+        "",
+    ),
     ("share", "git directory", ""),
     // `trail` names the place of records, and an answer that comes too late is no answer.
     ("govern", "editor tracker repo trail max_iterations max_attempts tool_timeout drafter reviewer", "trail tool_timeout"),

@@ -31,6 +31,8 @@ pub enum GateState {
 pub enum GateSubject {
     Task(TaskId),
     Check(String),
+    /// The tests of the change, which fail without it.
+    Change,
 }
 
 /// The judgement on one thing that the policy requires.
@@ -98,6 +100,7 @@ impl fmt::Display for GateSubject {
         match self {
             Self::Task(task) => write!(formatter, "task {}", task.as_str()),
             Self::Check(name) => write!(formatter, "check {name}"),
+            Self::Change => formatter.write_str("tests of the change"),
         }
     }
 }
@@ -358,6 +361,7 @@ fn unproved(subject: GateSubject, reasons: Vec<GateReason>) -> GateJudgement {
         | GateReason::Flaky { .. }
         | GateReason::UnknownOrigin { .. }
         | GateReason::UntrustedSigner { .. }
+        | GateReason::ChangeNotProved { .. }
         | GateReason::OnPlatform { .. } => GateState::NotAccepted,
     };
     GateJudgement {

@@ -52,6 +52,13 @@ pub enum GateReason {
     OtherProgram { run: RunId, programs: Vec<String> },
     /// The run was judged by rules that nobody has approved.
     ChangedRules { run: RunId, changed: Vec<String> },
+    /// The tests of the change are not known to fail without it.
+    ChangeNotProved {
+        /// The commit where the change begins; `None` if any counts.
+        since: Option<String>,
+        /// The answer of `proctor prove`, in words; `None` if there is none.
+        answer: Option<String>,
+    },
     /// No check of the run runs the project's own test command.
     TestsNotRun { run: RunId, tests: String },
     /// The policy asks for results without caches of earlier runs.
@@ -139,6 +146,11 @@ impl fmt::Display for GateReason {
             Self::UntrustedSigner { run, key } => {
                 write!(formatter, "{run} was signed by the key {key}, which `signers` does not name")
             }
+            Self::ChangeNotProved { answer: Some(answer), .. } => formatter.write_str(answer),
+            Self::ChangeNotProved { since, answer: None } => {
+                let since = since.as_ref().map(|commit| format!(" since {}", &commit[..12])).unwrap_or_default();
+                write!(formatter, "no answer of `proctor prove`{since} is stored for this content")
+            }
             Self::OnPlatform { platform, reason } => write!(formatter, "on {platform}: {reason}"),
         }
     }
@@ -171,6 +183,7 @@ impl GateReason {
             Self::Flaky { .. } => "flaky",
             Self::UnknownOrigin { .. } => "unknown-origin",
             Self::UntrustedSigner { .. } => "foreign",
+            Self::ChangeNotProved { .. } => "change-not-proved",
             Self::OnPlatform { reason, .. } => reason.word(),
         }
     }

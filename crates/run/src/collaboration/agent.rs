@@ -211,7 +211,8 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
         | LedgerBody::Archived(_)
         | LedgerBody::Governance(_)
         | LedgerBody::KeyReplaced(_)
-        | LedgerBody::Claim(_) => used,
+        | LedgerBody::Claim(_)
+        | LedgerBody::Proof(_) => used,
     }
 }
 

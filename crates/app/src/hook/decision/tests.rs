@@ -43,6 +43,7 @@ fn judged(name: &str, judgement: HookJudgement, failing: Vec<FailingItem>) -> Ho
         last: is_judged.then_some(before),
         last_run: is_judged.then(|| run_id.clone()),
         missing: Vec::new(),
+        passing_without: None,
         known: None,
         verdict: is_judged.then(|| (TaskId::default_task(), run_id)),
         judgement,
@@ -203,6 +204,18 @@ fn tests_that_go_away_in_a_turn_keep_the_agent_from_stopping_once() {
     assert!(blocked(&first).is_some_and(|text| text.contains("“test_a”") && text.contains("gone or skipped")));
     assert_eq!(blocked(&stop(&first.state, "It was a test of what is gone.", &without(&["test_a"]))), None);
     assert!(blocked(&stop(&first.state, "Done.", &without(&["test_a", "test_b"]))).is_some());
+}
+
+#[test]
+fn added_tests_that_pass_without_the_change_are_told_once_and_block_nothing() {
+    let state = prompted(&green("a"));
+    let vacuous = HookStanding { passing_without: Some((2, 3)), ..green("b") };
+    assert!(is_answered_by_proof(HookEvent::TurnEnd, &state, &vacuous));
+    assert!(!is_answered_by_proof(HookEvent::TurnEnd, &state, &green("a")), "a turn that changed nothing");
+    let first = stop(&state, "Done.", &vacuous);
+    let HookAnswer::TellPerson(text) = &first.answer else { panic!("{first:?}") };
+    assert_eq!(text, "proctor: green, and 2 of 3 new tests pass without the change. `proctor prove` names them.");
+    assert_eq!(stop(&first.state, "Done.", &vacuous).answer, HookAnswer::Silence);
 }
 
 #[test]

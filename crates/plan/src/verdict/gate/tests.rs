@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use proctor_model::{
-    ChangedRules, ClaimedResult, Digest, FlakyTests, IsolationLevel, RunConditions, ToolchainRecord, WeakenedChanges,
+    ChangedRules, ClaimedResult, Digest, FlakyTests, IsolationLevel, ProofAsked, RunConditions, ToolchainRecord, WeakenedChanges,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
@@ -23,6 +23,7 @@ fn policy() -> GatePolicy {
         follow: None,
         weakened: WeakenedChanges::Ask,
         flaky: FlakyTests::Refuse,
+        prove: ProofAsked::Off,
     }
 }
 
