@@ -6,16 +6,16 @@
 
 #[cfg(feature = "test-fakes")]
 mod planned;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod simulated;
 
 #[cfg(feature = "test-fakes")]
 pub use planned::{FailureInjection, InjectedFailure};
-#[cfg(all(feature = "test-fakes", not(test)))]
+#[cfg(all(feature = "test-fakes", not(any(test, feature = "testing"))))]
 pub(super) use planned::{fail_if_planned, write_unless_planned_to_fail};
-#[cfg(all(not(feature = "test-fakes"), not(test)))]
+#[cfg(all(not(feature = "test-fakes"), not(any(test, feature = "testing"))))]
 pub(super) use release::{fail_if_planned, write_unless_planned_to_fail};
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub(super) use simulated::{fail_if_planned, write_unless_planned_to_fail};
 
 #[cfg(not(feature = "test-fakes"))]

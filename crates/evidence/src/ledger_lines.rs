@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use crate::changes::sync_data;
 use crate::error::failed;
 use crate::files::if_exists;
 use crate::keys::{KeyRing, read_key_ring};
@@ -68,6 +69,16 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
     let end = end_at(&ledger, offset)?;
     let reader = Some(BufReader::with_capacity(64 * 1024, LedgerReader { ledger, offset }));
     Ok(LedgerLines { path, reader, end, signatures: SignatureCheck::Off })
+}
+
+/// Waits until the lines that are in a project's ledger are on disk. Whoever keeps what a ledger says calls this first: the process that wrote
+/// the last line may have died before it had waited for it, and then a loss of power takes the line back.
+///
+/// # Errors
+/// When the ledger cannot be opened, or the disk fails.
+pub fn wait_for_lines(store: &Store, project: &ProjectId) -> Result<(), EvidenceError> {
+    let path = store.ledger_path(project);
+    if_exists(LedgerFile::open(&path))?.map_or(Ok(()), |ledger| sync_data(ledger.file(), &path))
 }
 
 impl LedgerLines {

@@ -92,8 +92,6 @@ mod transparency;
 mod verification;
 mod verification_targets;
 
-#[cfg(test)]
-mod simulator;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(test)]
@@ -109,6 +107,8 @@ pub use disk_room::{UsedReserve, is_disk_full, remove_half_of_run};
 pub use durable_steps::{DurableStep, DurableStepObserver};
 pub use error::{EvidenceError, FileOperation, LineProblem};
 pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, exported_keys, is_archive_name};
+#[cfg(any(test, feature = "testing"))]
+pub use failure_injection::simulated::{DurableFiles, SimulatedFailure, SimulatedFault, SyncedFiles};
 #[cfg(feature = "test-fakes")]
 pub use failure_injection::{FailureInjection, InjectedFailure};
 pub use file_observation::{ContentRequest, observe_file};
@@ -117,7 +117,7 @@ pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, re
 pub use keys::*;
 pub use ledger::Ledger;
 pub use ledger_file::{CompressedLines, compress_old_lines, has_old_lines};
-pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines};
+pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines, wait_for_lines};
 pub use ledger_lookup::{LedgerLookup, NewestLines};
 pub use line_signature::OwnSignatures;
 pub use lock::{LockError, ProjectLock, read_boot_id};

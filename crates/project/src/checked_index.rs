@@ -163,6 +163,7 @@ fn catch_up_each(store: &Store, index: &mut StoreIndex, projects: &[ProjectId]) 
 /// Drops all rows of a project and makes them anew from its ledger. Lines before one that cannot be read are applied.
 fn make_anew(store: &Store, index: &mut StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
     let (lines, failure) = collect_lines(evidence::read_signed_lines(store, project, 0, |_| false));
+    evidence::wait_for_lines(store, project)?;
     index.apply_anew(project, &lines)?;
     failure
 }
@@ -190,6 +191,7 @@ fn apply_from(
     let offset = applied.map_or(0, |applied| applied.end);
     let (lines, failure) = collect_lines(evidence::read_signed_lines(store, project, offset, is_applied));
     if !lines.is_empty() {
+        evidence::wait_for_lines(store, project)?;
         apply_written(store, index, project, &lines)?;
     }
     failure

@@ -58,6 +58,8 @@ mod same_program;
 mod selection;
 mod settings_approval;
 mod shared_run;
+#[cfg(test)]
+mod simulator;
 mod snapshot_storage;
 mod specifications;
 mod store_reader;

@@ -112,7 +112,10 @@ fn note(aside: &Path) -> String {
 fn every_line(store: &Store) -> AllLedgerLines {
     let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {
-        let lines = evidence::read_signed_lines(store, &project, 0, |_| true).map(|lines| lines.map_while(Result::ok).collect());
+        let lines = evidence::read_signed_lines(store, &project, 0, |_| true).and_then(|lines| {
+            let lines = lines.map_while(Result::ok).collect();
+            evidence::wait_for_lines(store, &project).map(|()| lines)
+        });
         ledgers.push((project, lines.unwrap_or_default()));
     }
     ledgers

@@ -31,6 +31,8 @@ mod serve;
 #[cfg(test)]
 pub(crate) mod simulated;
 
+#[cfg(test)]
+pub(super) use places::PlaceTurn;
 pub(super) use places::{PlaceKind, WorkPlace, WorkPlaces};
 pub(super) use plans::MissingPlan;
 pub use plans::UnknownCheck;

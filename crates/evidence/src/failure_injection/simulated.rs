@@ -2,9 +2,10 @@
 //! does after its death changes nothing on disk.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +20,20 @@ use crate::FileOperation;
 
 static SIMULATED: Mutex<Vec<Arc<Injector>>> = Mutex::new(Vec::new());
 
-/// The content of every file, by its inode, that was synced.
-pub(crate) type SyncedFiles = Arc<Mutex<BTreeMap<u64, Vec<u8>>>>;
+/// What a loss of power leaves: what was synced, by inode.
+#[derive(Debug, Default)]
+pub struct DurableFiles {
+    pub contents: BTreeMap<u64, Vec<u8>>,
+    /// The names in a directory, each with the inode behind it.
+    pub names: BTreeMap<u64, BTreeMap<OsString, u64>>,
+}
+
+/// [`DurableFiles`], which threads that sync share.
+pub type SyncedFiles = Arc<Mutex<DurableFiles>>;
 
 /// What happens at the chosen operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SimulatedFault {
+pub enum SimulatedFault {
     Dies,
     Fails(Errno),
 }
@@ -41,19 +50,28 @@ struct Injector {
 }
 
 /// The failure of one store. Dropping it lets everything succeed again.
-pub(crate) struct SimulatedFailure(Arc<Injector>);
+#[derive(Debug)]
+pub struct SimulatedFailure(Arc<Injector>);
 
 impl SimulatedFailure {
     /// Lets the fault happen at this operation below `root`.
-    pub(crate) fn plan(root: &Path, at: u64, fault: SimulatedFault, synced: SyncedFiles) -> Self {
+    pub fn plan(root: &Path, at: u64, fault: SimulatedFault, synced: SyncedFiles) -> Self {
         let (passed, is_dead) = (AtomicU64::new(0), AtomicBool::new(false));
         let injector = Arc::new(Injector { root: root.to_owned(), at, fault, passed, is_dead, synced });
         SIMULATED.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&injector));
         Self(injector)
     }
 
-    pub(crate) fn is_dead(&self) -> bool {
+    pub fn is_dead(&self) -> bool {
         self.0.is_dead.load(Ordering::SeqCst)
+    }
+
+    /// Counts a change of a file at `path` that this crate does not make.
+    ///
+    /// # Errors
+    /// When the fault happens here, or has happened and the process is dead.
+    pub fn pass(&self, path: &Path) -> io::Result<()> {
+        self.0.pass(FileOperation::Write, path)
     }
 }
 
@@ -91,8 +109,21 @@ impl Injector {
 
     fn note_sync(&self, path: &Path) {
         let Ok(found) = fs::symlink_metadata(path) else { return };
-        if let Some(content) = found.is_file().then(|| fs::read(path).ok()).flatten() {
-            self.synced.lock().unwrap_or_else(PoisonError::into_inner).insert(found.ino(), content);
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.is_dir() {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            let names = entries.map(|entry| (entry.file_name(), entry.ino())).collect();
+            synced.names.insert(found.ino(), names);
+        } else if let Some(content) = found.is_file().then(|| fs::read(path).ok()).flatten() {
+            synced.contents.insert(found.ino(), content);
+        }
+        // Linux's file systems keep the name by which a new file is reached together with its content.
+        for path in path.ancestors().take_while(|path| *path != self.root) {
+            let inode = |path: &Path| fs::symlink_metadata(path).map(|found| found.ino()).ok();
+            let (Some(name), Some(own), Some(parent)) = (path.file_name(), inode(path), path.parent().and_then(inode)) else {
+                return;
+            };
+            synced.names.entry(parent).or_default().insert(name.to_owned(), own);
         }
     }
 }

@@ -10,7 +10,7 @@
 //! | the event loop, `select!` | a model: it takes what has arrived, mostly at once and sometimes late |
 //! | files, git's lock, kernel events, watcher (`disk.rs`) | a model: delayed, merged, lost with an overflow, late to find the root |
 //! | the worker's thread, `run_plan`, launcher and keeper (`thread.rs`) | a model: reads only what hints name, answers late, dies |
-//! | ledger, index, seal (`store.rs`) | a model: in memory, full for a while; `crates/evidence` has the real ones in its own simulator |
+//! | ledger, index, seal (`store.rs`) | a model: in memory, full for a while; `crates/project` has the real ones in its own simulator |
 //! | clients, a person who approves, upgrades and kills (`clients.rs`, `operate.rs`) | a model |
 //!
 //! A model never tells the real code what its real part could not know: the thread's index has what it read, the directory compares

@@ -9,7 +9,7 @@ use super::schedule::{Shape, Writes};
 use super::store::{SealedEnd, SealedRun, StoreInMemory, blocks, checks_of, run_id};
 use crate::effect::Order;
 use crate::worker::simulated::{Taken, WorkerThread, ended, known, misconfigured, not_begun, of_unknown_check};
-use crate::worker::{FinishedRun, LookTicket, PlaceKind, WorkPlace, WorkPlaces, WorkerReport};
+use crate::worker::{FinishedRun, LookTicket, PlaceKind, PlaceTurn, WorkPlace, WorkPlaces, WorkerReport};
 use proctor_model::{Action, CopiedFiles, Digest, OnDisk, StopReason, TaskId, WatchHint};
 use proctor_project::{Progress, ProjectError, RunOutcome, SealedReport, SelectedChecks, Selection, select_checks};
 use proctor_sandbox::process::Control;
@@ -22,7 +22,8 @@ pub(super) struct Thread {
     pub(super) shape: Shape,
     pub(super) checks: Vec<Action>,
     project: usize,
-    waiting: Option<Taken>,
+    /// A request that waits for a place.
+    waiting: Option<(Taken, PlaceTurn)>,
     job: Option<(u64, Job, Option<WorkPlace>)>,
     /// The tree as it was last read. Hints say which files of it are read again.
     index: Option<Tree>,
@@ -79,8 +80,11 @@ impl Thread {
                 Some((due, ..)) if *due > bench.now => return Some(*due),
                 Some(_) => self.finish_step(bench),
                 None => {
-                    let taken = self.waiting.take().unwrap_or_else(|| self.queue.take());
-                    if let Some(due) = self.begin(bench, taken)? {
+                    let (taken, turn) = match self.waiting.take() {
+                        Some((taken, turn)) => (taken, Some(turn)),
+                        None => (self.queue.take(), None),
+                    };
+                    if let Some(due) = self.begin(bench, taken, turn)? {
                         return Some(due);
                     }
                 }
@@ -89,17 +93,21 @@ impl Thread {
     }
 
     /// Begins a request. Returns `None` if there is none, and when to try again if it has to wait for a place.
-    fn begin(&mut self, bench: &mut Bench<'_>, taken: Taken) -> Option<Option<u64>> {
+    fn begin(&mut self, bench: &mut Bench<'_>, taken: Taken, turn: Option<PlaceTurn>) -> Option<Option<u64>> {
         let is_stopped = match &taken {
             Taken::Run(_) => self.queue.stopped_early().is_some(),
             Taken::Look(..) => self.queue.is_closed(),
             Taken::Nothing | Taken::End => return None,
         };
         let kind = if matches!(taken, Taken::Run(_)) { PlaceKind::Run } else { PlaceKind::Look };
-        let place = if is_stopped { None } else { self.places.try_take(kind) };
-        if place.is_none() && !is_stopped {
-            self.waiting = Some(taken);
-            return Some(Some(bench.now + 500));
+        let mut place = None;
+        if !is_stopped {
+            let turn = turn.unwrap_or_else(|| self.places.join_line(kind));
+            place = turn.try_take();
+            if place.is_none() {
+                self.waiting = Some((taken, turn));
+                return Some(Some(bench.now + 500));
+            }
         }
         let due = bench.now + self.draw.between(0, self.shape.look_takes);
         match taken {

@@ -5,11 +5,13 @@
 //! |---|---|
 //! | store, lock, keys, ledger, run directories, seal, recovery, verification | real, on a file system in memory |
 //! | death of the process | a model: the operations after it change nothing; the locks of the process are freed |
-//! | loss of power | a model: files that were not synced keep, lose or halve what was written since; names are kept |
+//! | loss of power | a model: files that were not synced keep, lose or halve what was written since, and new names in directories that were not synced are lost or as before |
 //! | errors of the disk (full, unreadable, read-only) | a model: one operation fails, and writes half of its bytes |
-//! | the index (SQLite) | not part of it: it is made again from the ledger |
+//! | the index (SQLite), how it is brought up to the ledger, its seal | real |
+//! | … and what a loss of power leaves of it | a model: any part of the end of its log is lost; what SQLite synced is kept |
 
 mod life;
+mod mutants;
 mod power;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,7 +54,7 @@ fn try_seeds(first: u64, count: u64) {
         let shortest = shrink(seed, lives_of(seed));
         let found = play(seed, &shortest);
         panic!(
-            "seed {seed}: {found:#?}\nreplay: PROCTOR_SEED={seed} cargo test -p proctor-evidence --lib simulator\n{shortest:#?}"
+            "seed {seed}: {found:#?}\nreplay: PROCTOR_SEED={seed} cargo test -p proctor-project --lib simulator\n{shortest:#?}"
         );
     }
 }
