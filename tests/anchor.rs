@@ -249,23 +249,6 @@ fn a_run_is_proven_against_the_checkpoint_that_somebody_has() {
 }
 
 #[test]
-fn what_earlier_versions_wrote_beside_a_checkpoint_is_answered_with_the_way_out() {
-    let project = with_runs(1);
-    let progress = project.shared("progress");
-    fs::write(&progress, "old 1\n\nproctor/shop-00000001\n2\n").expect("the root is ours");
-    let key = project.shared("key");
-    fs::write(&key, project.proctor(["key", "export"]).success().stdout).expect("the root is ours");
-    for (arguments, way_out) in [
-        (vec!["verify".to_owned(), text(&progress), "--key".to_owned(), text(&key)], "`proctor verify --anchor FILE`"),
-        (vec!["verify".to_owned(), "--git".to_owned()], "then `--anchor checkpoint`"),
-        (vec!["key".to_owned(), "anchor".to_owned(), "--git".to_owned()], "git notes --ref=proctor add"),
-    ] {
-        let said = project.proctor(arguments).status(2).stderr;
-        assert!(said.contains(way_out), "{said}");
-    }
-}
-
-#[test]
 fn a_program_that_knows_only_the_specifications_reads_checkpoint_and_proof() {
     let project = with_runs(3);
     let (checkpoint, export, vkey) = (project.shared("checkpoint"), project.shared("export"), project.shared("vkey"));

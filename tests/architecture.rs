@@ -56,7 +56,7 @@ const ASKERS: &[&str] = &[
     "crates/api/src/page/",
     "crates/app/src/hook/",
     "crates/service/src/mcp/",
-    "src/cli/commands/hook_run.rs",
+    "src/cli/commands/hook.rs",
     "src/cli/commands/mcp.rs",
 ];
 /// What no asker may import.

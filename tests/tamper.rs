@@ -1,10 +1,9 @@
 //! The evidence of real runs is manipulated in every way we know. `proctor verify` must name each manipulation by file and kind of fault.
 //!
-//! `rows` lists deliberate manipulations, `archived` those of archived runs, `exported` those of exports.
+//! `rows` lists deliberate manipulations, `exported` those of exports.
 //! `independent` compares all of these with a verifier that knows the page of the format alone. `fields` changes every single value of every document and of the
 //! index, one at a time. `leftovers` and `unsigned` are about stores that look manipulated, but are not.
 
-mod archived;
 mod exported;
 mod fields;
 mod independent;
@@ -62,10 +61,9 @@ fn manipulations_are_named(extent: Extent) {
 
 #[test]
 fn there_are_two_hundred_manipulations_and_no_two_of_a_name() {
-    let of_archives = archived::ROWS.iter().map(|row| row.what);
     let of_exports = exported::ROWS.iter().map(|row| row.what);
-    let names: BTreeSet<_> = ROWS.iter().map(|row| row.what).chain(of_archives).chain(of_exports).collect();
-    assert_eq!(names.len(), ROWS.len() + archived::ROWS.len() + exported::ROWS.len());
+    let names: BTreeSet<_> = ROWS.iter().map(|row| row.what).chain(of_exports).collect();
+    assert_eq!(names.len(), ROWS.len() + exported::ROWS.len());
     assert!(names.len() >= 200, "{} rows", names.len());
 }
 
@@ -94,11 +92,10 @@ fn the_first_fault_that_is_told_is_the_cause() {
 
 #[test]
 fn every_kind_of_fault_is_some_manipulation_s() {
-    let of_archives = archived::ROWS.iter().map(|row| row.kind);
     let of_exports = exported::ROWS.iter().map(|row| row.kind);
-    let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).chain(of_archives).chain(of_exports).collect();
-    // These faults occur in exports and in stores without signatures. The tests of `signatures`, `verify` and `keys` cover them.
-    let of_others = [FaultKind::LinkReplaced, FaultKind::KeyHistoryMissing];
+    let shown: BTreeSet<_> = ROWS.iter().map(|row| row.kind).chain(of_exports).collect();
+    // These faults occur in exports of one file and in stores without signatures. The tests of `signatures`, `verify` and `keys` cover them.
+    let of_others = [FaultKind::LinkReplaced, FaultKind::KeyHistoryMissing, FaultKind::ArchiveUnreadable];
     let elsewhere = [&[FaultKind::SignatureMissing, FaultKind::RunSuperseded][..], &of_others].concat();
     let of_pruning = [FaultKind::RunPruned, FaultKind::PruneWrong];
     // The tests of `anchor` cover the faults that are found by comparing with checkpoints outside of the store.

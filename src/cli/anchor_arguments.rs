@@ -41,7 +41,4 @@ pub(crate) struct AnchorOptions {
     /// Write it to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// What earlier versions had: answered with the way out
-    #[arg(long, hide = true)]
-    pub(crate) git: bool,
 }

@@ -39,9 +39,6 @@ pub(crate) struct VerifyOptions {
     /// A file with a checkpoint that the ledger must go on from; can be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) anchor: Vec<PathBuf>,
-    /// What earlier versions had: answered with the way out
-    #[arg(long, hide = true, value_name = "REF", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(crate) git: Option<String>,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,

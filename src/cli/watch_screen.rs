@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::check_history::CheckHistory;
-use crate::cli::commands::{diff, from_run_error, show};
+use crate::cli::commands::{from_run_error, history, show};
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
@@ -118,7 +118,7 @@ impl WatchScreen {
         let mut lines: Vec<Line> = unmet.chain(notes).collect();
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
-        lines.extend(screen::logs(&sealed.report, Some(&path), None).into_iter().map(Line::from));
+        lines.extend(screen::logs(&sealed.report, &path, None).into_iter().map(Line::from));
         lines.push(screen::verdict(&sealed.report, &path, self.look.style));
         if let Some(hint) = screen::pause_hint(&sealed.report) {
             lines.push(self.quiet(&format!("hint: {hint}")));
@@ -197,7 +197,7 @@ impl Screen for WatchScreen {
                 self.look.page.open(self.shown.as_ref().map(|(project, run_id, _)| (project, run_id))).into_iter().collect()
             }
             Notice::DifferenceAsked => {
-                self.show(|look, _| diff::show(&look.environment, &look.root, ComparedRuns::SinceGreen));
+                self.show(|look, _| history::show_difference(&look.environment, &look.root, ComparedRuns::SinceGreen));
                 Vec::new()
             }
             Notice::LogAsked => {

@@ -108,10 +108,7 @@ def unpacked(path, dir, inner, archive, step):  # extracts an archive whose memb
         need(not done.returncode and not done.stderr and len(names) == members.count("\n") and len({*names}) == 1, "is no archive of files in one directory")
         step(f"{place}/{names[0]}", names[0])
     with tempfile.TemporaryDirectory() as place: read(path, extracted, 1 << 36)
-def stored_run(path, body, key, state):
-    need(body, "does not belong there")
-    if state == "sealed": run(path, body, key)
-    else: unpacked(path, re.escape(body["runId"]), "", state, lambda place, name: run(place, body, key))
+def stored_run(path, body, key): run(path, body if body else need(False, "does not belong there"), key)
 def fill(data, path, start, end):  # puts a segment in the place of zero bytes
     stream, old = zlib.decompressobj(), bytes(data[start:end])
     new = stream.decompress(read(path), len(old) + 1)
@@ -124,7 +121,7 @@ def effects(body, kind, number, project, runs, record, before):  # what a line s
     for of in body["runs"] if kind in ("pruned", "purged", "archived") else []:
         run = runs.get(of["runId"], ["", 0, {}])
         need([run[2].get(k) for k in ("kind", "task", "manifestHash")] == ["run", of["task"], of["manifestHash"]], "has a run that was not sealed before")
-        run[0] = "gone" if kind != "archived" else of if run[0] == "sealed" else need(False, "archives what is no longer there")
+        run[0] = "packed" if kind == "archived" else "gone"
     need(kind != "registered" or body["projectId"] == project, "registers another project")
     need(body | {"checkpoints": body.get("checkpoints", {})} == record if kind == "keyReplaced" else not record or before == "purged", "keyReplaced")
 def ledger(store, project, keys, segments):
@@ -144,12 +141,12 @@ def ledger(store, project, keys, segments):
         if "schema" in entry: attempt(where, effects, entry["body"], entry["body"]["kind"], number, project, runs, records.get(number), before)
         previous, time, before = sha(line), entry["time"], entry["body"]["kind"]
     attempt(f"ledger {project}", handed_over, keys, project, lines)
-    wanted = {f'{base}/{body["task"]}/runs/{id}' + ".tar.zst" * (state != "sealed"): (body, in_force(keys, project, number), state)
-              for id, (state, number, body) in runs.items() if state != "gone"}
+    wanted = {f'{base}/{body["task"]}/runs/{id}': (body, in_force(keys, project, number)) for id, (state, number, body) in runs.items() if state == "sealed"}
+    packed = {f'{base}/{body["task"]}/runs/{id}.tar.zst' for id, (state, _, body) in runs.items() if state == "packed"}
     for path in (f"{base}/{task}" for task in listed(base, False)):
         for name in {*listed(path)} - {"runs"}:
             need(os.readlink(f"{path}/{name}") == "latest/" + name or name == "latest" and RUN.fullmatch(os.readlink(f"{path}/{name}")[5:]), f"{path}/{name}: a stray")
-        for found in (f"{path}/runs/{name}" for name in listed(path + "/runs", False)): attempt(found, stored_run, found, *wanted.pop(found, (None, None, None)))
+        for found in {f"{path}/runs/{name}" for name in listed(path + "/runs", False)} - packed: attempt(found, stored_run, found, *wanted.pop(found, (None, None)))
     faults.extend(f"ledger {project}: {missing} is missing" for missing in wanted)
 def store(path):
     found = [name for name in listed(path + "/keys", False) if re.fullmatch(r"key-\d{4}\.json", name)]

@@ -262,3 +262,13 @@ fn some_manipulations_of_an_export_are_named() {
 fn every_manipulation_of_an_export_is_named() {
     manipulations_of_exports_are_named(Extent::All);
 }
+
+#[test]
+fn a_file_that_is_no_archive_is_named() {
+    let (project, exports) = make();
+    let (file, keys) = (exports.path().join("export.tar.zst"), exports.path().join("keys"));
+    fs::write(&file, "no archive").expect("the directory is ours");
+    let arguments = ["verify".as_ref(), "--json".as_ref(), file.as_os_str(), "--key".as_ref(), keys.as_os_str()];
+    let found = project.proctor(arguments).status(6).json();
+    assert_eq!(found["faults"][0]["kind"], FaultKind::ArchiveUnreadable.word(), "{found}");
+}

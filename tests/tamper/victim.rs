@@ -97,11 +97,6 @@ fn copy(store: &Path) -> Victim {
 }
 
 impl Victim {
-    #[track_caller]
-    pub(super) fn copy(&self) -> Self {
-        copy(&self.root())
-    }
-
     pub(super) fn root(&self) -> PathBuf {
         self.directory.path().join("proctor")
     }

@@ -11,7 +11,6 @@ use crate::project::specification_files::{self, FoundPlan};
 use crate::run::{RunWish, ServiceRun};
 use crate::status;
 use proctor_api::StateV1;
-use proctor_evidence::RunForm;
 use proctor_evidence::report::{ExecutionReportV2, FailureSource, reported_failures, rerun_command};
 use proctor_model::{ActionId, RunId, TestOutcome, Timestamp};
 use proctor_sandbox::process::clock;
@@ -119,7 +118,7 @@ pub fn editor_run(environment: &Environment, root: &Path, run_id: &RunId) -> Res
 pub fn log_place(environment: &Environment, root: &Path, run_id: &RunId, action: &str) -> Result<Option<PathBuf>, CommandError> {
     let (archive, project) = open_registered(environment, root)?;
     let found = archive.find(&project, Some(run_id.as_str())).map_err(|error| from_run_error(&error))?;
-    let Some(run) = found.filter(|run| run.form == RunForm::Directory && run.pruned.is_none()) else { return Ok(None) };
+    let Some(run) = found.filter(|run| run.pruned.is_none()) else { return Ok(None) };
     let names = archive.file_names(&project, &run).map_err(|error| from_run_error(&error))?;
     let start = format!("{action}-");
     let name = names.into_iter().find(|name| name.starts_with(&start) && name.ends_with(".log"));

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use crate::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter, copy_into, for_each_stored_file};
+use crate::archive::{ArchiveFolder, ArchiveMember, ArchiveWriter};
 use crate::changes::{copy_file, create_directories, create_directory, create_file, remove_directory, remove_file, write_new};
 use crate::error::failed;
-use crate::files::{LARGEST_FILE, list_directory};
+use crate::files::{LARGEST_FILE, list_directory, open_no_follow};
 use crate::keys::{KeyRing, find_signer, read_key_ring};
 use crate::ledger_file::LedgerFile;
 use crate::ledger_tail::parse_line;
-use crate::names::{ARCHIVE_SUFFIX, EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, statements_name};
+use crate::names::{
+    ARCHIVE_SUFFIX, EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, check_component, statements_name,
+};
 use crate::signing::{PublicKey, SSH_IDENTITY, SSH_NAMESPACE};
 use crate::{AcceptedKeys, EvidenceError, FileOperation, InclusionProof, LogCheckpoint, Store, read_log, verify_copy};
 use proctor_model::{LedgerBody, ProjectId, RunId, TaskId};
@@ -101,12 +103,6 @@ fn write_directory(to: &Path, files: &[(&str, Vec<u8>)], directory: &Path) -> Re
     for (name, bytes) in files {
         write_new(&to.join(name), bytes)?;
     }
-    if !directory.is_dir() {
-        return for_each_stored_file(directory, &mut |name, _, content| {
-            let path = run.join(name);
-            copy_into(&mut create_file(&path)?, &path, content)
-        });
-    }
     for entry in list_directory(directory)? {
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
         // Entries that are no regular files were not sealed, so they are not copied. Verification reports them in the
@@ -133,10 +129,25 @@ fn write_archive(to: &Path, run_id: &RunId, files: &[(&str, Vec<u8>)], directory
         let member = ArchiveMember { folder: ArchiveFolder::Top, name: (*name).to_owned() };
         writer.add(&member, bytes.len() as u64, &mut bytes.as_slice())?;
     }
-    for_each_stored_file(directory, &mut |name, bytes, content| {
-        writer.add(&ArchiveMember { folder: ArchiveFolder::Run, name: name.to_owned() }, bytes, content)
-    })?;
+    for name in file_names(directory)? {
+        let path = directory.join(&name);
+        let mut file = open_no_follow(&path)?;
+        let bytes = file.metadata().map_err(failed(FileOperation::Read, &path))?.len();
+        writer.add(&ArchiveMember { folder: ArchiveFolder::Run, name }, bytes, &mut file)?;
+    }
     writer.finish()
+}
+
+/// Returns the names of the files in a run's directory, sorted. Anything but a regular file is an error.
+fn file_names(directory: &Path) -> Result<Vec<String>, EvidenceError> {
+    let mut names = Vec::new();
+    for entry in list_directory(directory)? {
+        let is_file = entry.file_type().map_err(failed(FileOperation::List, &entry.path()))?.is_file();
+        let name = entry.file_name().into_string().ok().filter(|name| is_file && check_component(name).is_ok());
+        names.push(name.ok_or_else(|| EvidenceError::Foreign { path: directory.to_owned() })?);
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Proves that the run's line is in the log, with a checkpoint that the key in use signs.

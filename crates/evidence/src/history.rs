@@ -1,12 +1,10 @@
-//! Reading runs back from the store, never through the link in the project. If a run's directory is gone, its files are
-//! read from its archive.
+//! Reading runs back from the store, never through the link in the project.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
 
-use crate::archive::{hash_stored_file, read_stored_file, stream_stored_file};
 use crate::error::failed;
-use crate::files::{SizeAndDigest, if_exists, list_directory};
+use crate::files::{SizeAndDigest, hash_file, if_exists, list_directory, open_no_follow, read_chunks, read_no_follow};
 use crate::names::{REPORT_NAME, check_component};
 use crate::{EvidenceError, FileOperation, Store};
 use proctor_model::{EvidenceFile, ProjectId, RunId, TaskId};
@@ -49,7 +47,7 @@ pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> R
 
 /// Reads a run's `execution-report.json`.
 pub fn read_report(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId) -> Result<Vec<u8>, EvidenceError> {
-    read_stored_file(&store.run_directory(project, task, run_id), REPORT_NAME)
+    read_no_follow(&store.run_directory(project, task, run_id).join(REPORT_NAME))
 }
 
 /// Reads a file of a run by its name, or returns `None` if the run has no such file.
@@ -61,7 +59,7 @@ pub fn read_file(
     name: &str,
 ) -> Result<Option<Vec<u8>>, EvidenceError> {
     check_component(name)?;
-    if_exists(read_stored_file(&store.run_directory(project, task, run_id), name))
+    if_exists(read_no_follow(&store.run_directory(project, task, run_id).join(name)))
 }
 
 /// Passes the bytes of a file of a run to `take`, chunk by chunk.
@@ -73,7 +71,8 @@ pub fn stream_file(
     take: &mut dyn FnMut(&[u8]),
 ) -> Result<(), EvidenceError> {
     check_component(name)?;
-    stream_stored_file(&store.run_directory(project, task, run_id), name, take)
+    let path = store.run_directory(project, task, run_id).join(name);
+    read_chunks(&mut open_no_follow(&path)?, take).map_err(failed(FileOperation::Read, &path))
 }
 
 /// Returns whether a file of a run has the size and digest that the report gives. A file that cannot be read is not
@@ -81,7 +80,7 @@ pub fn stream_file(
 pub fn is_intact(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, file: &EvidenceFile) -> bool {
     let directory = store.run_directory(project, task, run_id);
     check_component(&file.name).is_ok()
-        && hash_stored_file(&directory, &file.name)
+        && hash_file(&directory.join(&file.name))
             .is_ok_and(|found| found == SizeAndDigest { bytes: file.bytes, sha256: file.sha256 })
 }
 

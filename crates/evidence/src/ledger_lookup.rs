@@ -61,7 +61,7 @@ impl LedgerLookup {
             match line.body.about_runs() {
                 Some(RunLine::Sealed(record)) => return record.run_id.number() + 1,
                 Some(RunLine::Superseded(record)) => return record.run_id.number() + 1,
-                Some(RunLine::Pruned(_) | RunLine::Archived(_)) | None => {}
+                Some(RunLine::Pruned(_)) | None => {}
             }
         }
         1

@@ -99,7 +99,7 @@ mod tests;
 
 pub use activity::{StoreActivity, read_store_activity};
 pub use anchor::*;
-pub use archive::{ArchiveProblem, is_archived};
+pub use archive::ArchiveProblem;
 pub use artifact::{Artifact, ArtifactRefusal, TakenReport, create_unnamed_file, read_artifact, take_report_file};
 pub use attestation::*;
 pub use background_thread::{BackgroundJob, BackgroundThread};

@@ -38,15 +38,6 @@ pub fn statements_name(run_id: &RunId) -> String {
     format!("{run_id}{STATEMENTS_SUFFIX}")
 }
 
-pub(super) fn archive_name(run_id: &RunId) -> String {
-    format!("{run_id}{ARCHIVE_SUFFIX}")
-}
-
-/// Returns the run that an archive of this name would belong to, or `None` if the name is not an archive's.
-pub(super) fn run_from_archive_name(name: &str) -> Option<RunId> {
-    RunId::try_from(name.strip_suffix(ARCHIVE_SUFFIX)?).ok()
-}
-
 /// Returns whether a file of this name is written while a run is sealed. Such a file may be half-written when proctor
 /// dies.
 pub(super) fn is_written_while_sealing(name: &str) -> bool {

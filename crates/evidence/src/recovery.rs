@@ -126,7 +126,7 @@ fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, Committ
                 let removed = runs.iter().map(|run| (run.run_id.clone(), (run.task.clone(), CommittedState::Removed)));
                 committed.extend(removed);
             }
-            Some(RunLine::Archived(_)) | None => {}
+            None => {}
         }
     }
     Ok(committed)

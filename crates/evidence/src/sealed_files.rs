@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::archive::{hash_stored_file, is_archived, read_stored_file};
+use crate::files::{hash_file, read_no_follow};
 use crate::manifest::parse_manifest;
 use crate::names::{MANIFEST_NAME, check_component};
 use crate::{EvidenceError, FileOperation, Store};
@@ -17,8 +17,6 @@ use proctor_model::{Digest, ProjectId, RunId, TaskId};
 pub struct SealedFiles {
     run_id: RunId,
     directory: PathBuf,
-    /// The archive of the run; `None` if the run has a directory.
-    archive: Option<PathBuf>,
     sealed: BTreeMap<Vec<u8>, Digest>,
 }
 
@@ -44,9 +42,8 @@ impl SealedFiles {
         manifest: Digest,
     ) -> Result<Self, EvidenceError> {
         let directory = store.run_directory(project, task, run_id);
-        let archive = is_archived(store, project, task, run_id).then(|| store.archive_path(project, task, run_id));
-        let mut files = Self { run_id: run_id.clone(), directory, archive, sealed: BTreeMap::new() };
-        let bytes = files.found(MANIFEST_NAME, read_stored_file(&files.directory, MANIFEST_NAME))?;
+        let mut files = Self { run_id: run_id.clone(), directory, sealed: BTreeMap::new() };
+        let bytes = files.found(MANIFEST_NAME, read_no_follow(&files.directory.join(MANIFEST_NAME)))?;
         let sealed = (Digest::of(&bytes) == manifest).then(|| parse_manifest(&bytes)).flatten();
         files.sealed = sealed.ok_or_else(|| files.refuse(MANIFEST_NAME, SealedFileProblem::Changed))?;
         Ok(files)
@@ -68,7 +65,7 @@ impl SealedFiles {
     /// When the file cannot be read, or is not the one that was sealed.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, EvidenceError> {
         let expected = self.sealed_digest(name)?;
-        let bytes = self.found(name, read_stored_file(&self.directory, name))?;
+        let bytes = self.found(name, read_no_follow(&self.directory.join(name)))?;
         if Digest::of(&bytes) == expected { Ok(bytes) } else { Err(self.refuse(name, SealedFileProblem::Changed)) }
     }
 
@@ -78,7 +75,7 @@ impl SealedFiles {
     /// When the file cannot be read, or is not the one that was sealed.
     pub fn check(&self, name: &str) -> Result<(), EvidenceError> {
         let expected = self.sealed_digest(name)?;
-        let found = self.found(name, hash_stored_file(&self.directory, name))?;
+        let found = self.found(name, hash_file(&self.directory.join(name)))?;
         if found.sha256 == expected { Ok(()) } else { Err(self.refuse(name, SealedFileProblem::Changed)) }
     }
 
@@ -99,11 +96,12 @@ impl SealedFiles {
     }
 
     fn refuse(&self, name: &str, problem: SealedFileProblem) -> EvidenceError {
-        let path = match &self.archive {
-            Some(archive) => archive.clone(),
-            None => self.directory.join(name),
-        };
-        EvidenceError::NotAsSealed { path, name: name.to_owned(), run_id: self.run_id.clone(), problem }
+        EvidenceError::NotAsSealed {
+            path: self.directory.join(name),
+            name: name.to_owned(),
+            run_id: self.run_id.clone(),
+            problem,
+        }
     }
 }
 

@@ -4,7 +4,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::changes::{create_directories, make_private};
-use crate::names::archive_name;
 use crate::{BackgroundThread, EvidenceError};
 use proctor_model::{Digest, ProjectId, RunId, TaskId};
 
@@ -98,19 +97,14 @@ impl Store {
         self.project_directory(project).join(task.as_str())
     }
 
-    /// Returns the directory that contains a task's runs and archives.
+    /// Returns the directory that contains a task's runs.
     pub fn runs_directory(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
         self.task_directory(project, task).join("runs")
     }
 
-    /// Returns the directory of one run, which need not exist: the run may be archived or removed.
+    /// Returns the directory of one run, which need not exist: the run may be removed.
     pub fn run_directory(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
         self.runs_directory(project, task).join(run_id.as_str())
-    }
-
-    /// Returns the path of a run's archive, which is beside the run's directory.
-    pub fn archive_path(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
-        self.runs_directory(project, task).join(archive_name(run_id))
     }
 
     /// Returns the directory that contains the ledgers of all projects.

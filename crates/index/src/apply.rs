@@ -208,15 +208,13 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         // Claims are shown from the ledger, because nothing is decided by them.
         LedgerBody::Claim(_) | LedgerBody::Proof(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
-        LedgerBody::Pruned(_) | LedgerBody::Purged(_) => {
+        LedgerBody::Pruned(_) | LedgerBody::Purged(_) | LedgerBody::Archived(_) => {
             line.body.pruned_runs().iter().try_for_each(|run| write_pruned(connection, project, run, sequence))?;
             if matches!(line.body, LedgerBody::Purged(_)) {
                 forget_before(connection, project, sequence)?;
             }
             fold_pruned(connection, project)
         }
-        // Whether a run is archived is seen on disk, by its archive file, so the index needs no row for it.
-        LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
             let (plan_digest, terms, protected) = (record.plan_digest, record.terms.clone(), record.protected.clone());

@@ -127,7 +127,7 @@ impl IndexedRun {
                 checks: None,
                 by_changed_rules: false,
             }),
-            RunLine::Pruned(_) | RunLine::Archived(_) => None,
+            RunLine::Pruned(_) => None,
         }
     }
 }

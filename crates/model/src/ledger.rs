@@ -78,7 +78,7 @@ pub enum LedgerBody {
     Pruned(PruneRecord),
     /// A person removed the project together with its evidence.
     Purged(Box<PurgeRecord>),
-    /// The directories of runs were replaced by archive files.
+    /// An earlier version packed runs into files, which are not read any more.
     Archived(ArchiveRecord),
     /// A governance workflow stored files in its trail, the directory with its decisions.
     Governance(Box<GovernanceRecord>),
@@ -98,8 +98,6 @@ pub enum RunLine<'a> {
     Superseded(&'a SupersededRecord),
     /// Runs were chosen for deletion, because of limits or because the project was removed with its evidence.
     Pruned(&'a [PrunedRun]),
-    /// The directories of runs were replaced by archive files.
-    Archived(&'a ArchiveRecord),
 }
 
 /// A ledger line that approves a plan.
@@ -119,7 +117,7 @@ impl LedgerBody {
             Self::Superseded(record) => Some(RunLine::Superseded(record)),
             Self::Pruned(record) => Some(RunLine::Pruned(&record.runs)),
             Self::Purged(record) => Some(RunLine::Pruned(&record.runs)),
-            Self::Archived(record) => Some(RunLine::Archived(record)),
+            Self::Archived(record) => Some(RunLine::Pruned(&record.runs)),
             Self::Registered(_)
             | Self::Phase(_)
             | Self::Override(_)

@@ -160,9 +160,7 @@ pub use quote::quoted_text;
 pub use remote::{RemoteCertificates, RemoteRun, RemoteServer, WithoutServer};
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
-pub use retention::{
-    ArchiveRecord, PROPOSED_MAX_BYTES, PackedRun, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits,
-};
+pub use retention::{ArchiveRecord, PROPOSED_MAX_BYTES, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
     RoutingSettings, TddState,

@@ -1,6 +1,7 @@
 //! How long runs are kept, and the ledger's records of removed and archived runs.
 
 use proctor_wire::wire;
+use serde::{Deserialize as _, Deserializer};
 
 use crate::{ByteSize, Digest, RunId, TaskId, Timestamp};
 
@@ -54,26 +55,29 @@ pub struct PrunedRun {
     pub why: PruneReason,
 }
 
-/// The runs whose directories were replaced by archive files. The directories are deleted only after this ledger line
-/// is safely on disk.
+/// The runs that a version of proctor before 0.1.0 packed, each into a file `RUN.tar.zst` beside its former directory. This version reads
+/// no such file: to it these runs are removed.
 #[wire(schema)]
 pub struct ArchiveRecord {
-    pub runs: Vec<PackedRun>,
+    #[serde(deserialize_with = "packed_runs")]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<PackedRun>"))]
+    pub runs: Vec<PrunedRun>,
 }
 
-/// A run that is kept as the file `RUN.tar.zst` next to its former directory. The run's earlier ledger lines stay valid.
-#[wire(schema)]
-pub struct PackedRun {
-    pub run_id: RunId,
-    pub task: TaskId,
-    pub manifest_hash: Digest,
-    pub archive_hash: Digest,
-    /// The size of the archive file in bytes.
-    pub archive_bytes: u64,
-    /// The number of files in the archive.
-    pub files: u64,
-    /// The total size of the archived files before compression, in bytes.
-    pub bytes: u64,
+/// What is taken of a packed run; the other keys are about its file.
+#[wire(schema, read, open)]
+struct PackedRun {
+    run_id: RunId,
+    task: TaskId,
+    manifest_hash: Digest,
+}
+
+/// Reads packed runs as removed ones.
+fn packed_runs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<PrunedRun>, D::Error> {
+    let packed = Vec::<PackedRun>::deserialize(deserializer)?.into_iter();
+    let pruned =
+        |PackedRun { run_id, task, manifest_hash }| PrunedRun { run_id, task, manifest_hash, why: PruneReason::Archived };
+    Ok(packed.map(pruned).collect())
 }
 
 /// Why a run is deleted: because of a limit, or because a person removed the project with its evidence.
@@ -87,6 +91,8 @@ pub enum PruneReason {
     Bytes,
     /// A person removed the project together with its evidence.
     Purged,
+    /// An earlier version packed the run into a file, which is not read any more.
+    Archived,
 }
 
 impl RetentionLimits {
@@ -102,11 +108,28 @@ impl PruneReason {
         match self {
             Self::Days | Self::Runs | Self::Bytes => format!("it was over `{}` of `[evidence]`", self.setting()),
             Self::Purged => "a person removed the project with its evidence (`proctor service remove --purge`)".to_owned(),
+            Self::Archived => "an earlier version packed it into a file `.tar.zst`, which is not read any more".to_owned(),
         }
     }
 }
 
 words! {
     /// Returns the name of the limit in `proctor.toml`, or the command that removed the run.
-    pub fn PruneReason::setting: Days "keep_days", Runs "keep_runs", Bytes "max_bytes", Purged "remove --purge"
+    pub fn PruneReason::setting: Days "keep_days", Runs "keep_runs", Bytes "max_bytes", Purged "remove --purge", Archived "archived"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_an_earlier_version_packed_count_as_removed() {
+        let line = r#"{"runs": [{"runId": "exec-20260101T000000.000Z-000001", "task": "default", "manifestHash": "HASH",
+            "archiveHash": "HASH", "archiveBytes": 5, "files": 2, "bytes": 9}]}"#;
+        let record: ArchiveRecord = serde_json::from_str(&line.replace("HASH", &Digest::of(b"").hex())).unwrap();
+        assert_eq!(
+            record.runs.iter().map(|run| (run.run_id.number(), run.why)).collect::<Vec<_>>(),
+            [(1, PruneReason::Archived)]
+        );
+    }
 }

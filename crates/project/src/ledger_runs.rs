@@ -162,7 +162,7 @@ fn has_inputs(line: &LedgerLine, task: &TaskId, check: &str, inputs: Digest) -> 
     let is_executed = |record: &RunRecord| record.task == *task && record.inputs.get(check) == Some(&inputs);
     match line.body.about_runs() {
         Some(RunLine::Sealed(record)) => is_executed(record),
-        Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => false,
+        Some(RunLine::Superseded(_) | RunLine::Pruned(_)) | None => false,
     }
 }
 
@@ -212,8 +212,7 @@ pub(crate) fn unread_run(
     run_id: &RunId,
     source: EvidenceError,
 ) -> ProjectError {
-    let places = [store.run_directory(project, task, run_id), store.archive_path(project, task, run_id)];
-    let is_gone = places.iter().all(|place| matches!(place.try_exists(), Ok(false)));
+    let is_gone = matches!(store.run_directory(project, task, run_id).try_exists(), Ok(false));
     ProjectError::RunEvidence { run_id: run_id.clone(), is_gone, source }
 }
 

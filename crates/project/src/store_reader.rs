@@ -14,7 +14,7 @@ use crate::ledger_runs::{LedgerRuns, newest_sealed_run, pruned_since, run_with_n
 use crate::registration::{DirectoryOwner, RootDirectory};
 use crate::repaired_index::{Announce, announce_with, open_index, open_index_in_memory};
 use proctor_evidence::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
-use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, RunForm, SealedFiles, Store};
+use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, SealedFiles, Store};
 use proctor_index::{self as store, IndexedProject, IndexedRun};
 use proctor_model::{LedgerLine, OverallStatus, ProjectId, PruneReason, RootIdentity, RunId, RunLine, Serving, TaskId, TddState};
 
@@ -53,9 +53,6 @@ pub struct RecordedRun {
     pub run: IndexedRun,
     /// The limit that the run exceeded, if its evidence was removed.
     pub pruned: Option<PruneReason>,
-    /// Whether the run is stored as a directory or as an archive. The value has no meaning if the run's evidence was
-    /// removed.
-    pub form: RunForm,
 }
 
 impl Deref for RecordedRun {
@@ -182,7 +179,7 @@ impl StoreReader {
             && let Some(run) = newest.next().transpose()?
         {
             let pruned = newest.pruned(&run.run_id);
-            runs.push(self.to_recorded_run(project, run, pruned));
+            runs.push(RecordedRun { run, pruned });
         }
         Ok(runs)
     }
@@ -197,7 +194,7 @@ impl StoreReader {
         let ledger = LedgerLookup::open(&self.store, project)?;
         let Some(wanted) = wanted else {
             let newest = newest_sealed_run(&ledger)?;
-            return Ok(newest.map(|(run, pruned)| self.to_recorded_run(project, run, pruned)));
+            return Ok(newest.map(|(run, pruned)| RecordedRun { run, pruned }));
         };
         let number = wanted.parse().ok().or_else(|| Some(RunId::try_from(wanted.to_owned()).ok()?.number()));
         // No run has any other name.
@@ -209,7 +206,7 @@ impl StoreReader {
         let run = run_with_number(&self.store, &ledger, project, number)?.filter(is_wanted);
         let Some(run) = run else { return Ok(None) };
         let pruned = self.pruned(&ledger, project, &run.task, &run.run_id)?;
-        Ok(Some(self.to_recorded_run(project, run, pruned)))
+        Ok(Some(RecordedRun { run, pruned }))
     }
 
     /// Returns a run's report, as bytes and parsed.
@@ -267,7 +264,7 @@ impl StoreReader {
         self.with_files(project, run, |files| Ok(files.names()))
     }
 
-    /// Reads files of a sealed run. Another process may archive or prune the run at any time. So before an error is returned, the
+    /// Reads files of a sealed run. Another process may prune the run at any time. So before an error is returned, the
     /// files are read once more, and the ledger is asked whether the run was pruned.
     fn with_files<T>(
         &self,
@@ -300,7 +297,7 @@ impl StoreReader {
         let sequence = self.index.pruning_line(project, &run.run_id)?;
         let line = sequence.map(|sequence| ledger.find(sequence).map_err(ProjectError::Evidence)).transpose()?.flatten();
         let pruned = line.and_then(|line| reason_in(&line, &run.run_id));
-        Ok(self.to_recorded_run(project, run, pruned))
+        Ok(RecordedRun { run, pruned })
     }
 
     /// Returns the limit because of which a run was pruned; `None` if the ledger does not say that it was pruned.
@@ -311,8 +308,7 @@ impl StoreReader {
         task: &TaskId,
         run_id: &RunId,
     ) -> Result<Option<PruneReason>, ProjectError> {
-        let is_there =
-            self.store.run_directory(project, task, run_id).is_dir() || evidence::is_archived(&self.store, project, task, run_id);
+        let is_there = self.store.run_directory(project, task, run_id).is_dir();
         let sequence = self.index.pruning_line(project, run_id)?;
         if sequence.is_none() && !is_there {
             // The index knows only the newest pruned runs.
@@ -322,12 +318,9 @@ impl StoreReader {
         Ok(line.and_then(|line| reason_in(&line, run_id)))
     }
 
-    /// Returns the path of a run's directory or archive.
+    /// Returns the path of a run's directory.
     pub fn place(&self, project: &ProjectId, run: &RecordedRun) -> PathBuf {
-        match run.form {
-            RunForm::Directory => self.store.run_directory(project, &run.task, &run.run_id),
-            RunForm::Archive => self.store.archive_path(project, &run.task, &run.run_id),
-        }
+        self.store.run_directory(project, &run.task, &run.run_id)
     }
 
     /// Returns the current TDD state of a task. New lines of the ledger are read first, because another process may
@@ -348,17 +341,12 @@ impl StoreReader {
     pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
         self.index.tdd(project, task).map_err(ProjectError::Index)
     }
-
-    fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: Option<PruneReason>) -> RecordedRun {
-        let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
-        RecordedRun { run, pruned, form: if is_archived { RunForm::Archive } else { RunForm::Directory } }
-    }
 }
 
 /// Returns the limit because of which a line of the ledger prunes a run; `None` if it does not prune this run.
 fn reason_in(line: &LedgerLine, run_id: &RunId) -> Option<PruneReason> {
     match line.body.about_runs() {
         Some(RunLine::Pruned(runs)) => runs.iter().find(|run| run.run_id == *run_id).map(|run| run.why),
-        Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => None,
+        Some(RunLine::Sealed(_) | RunLine::Superseded(_)) | None => None,
     }
 }

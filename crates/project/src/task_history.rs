@@ -66,7 +66,7 @@ impl TaskHistory {
         let line = ledger.find(run.sequence).map_err(ProjectError::Evidence)?;
         match line.as_ref().and_then(|line| line.body.about_runs()) {
             Some(RunLine::Sealed(record)) => Ok(!are_rules_approved(index, project, record, run.sequence)?),
-            Some(RunLine::Pruned(_) | RunLine::Superseded(_) | RunLine::Archived(_)) | None => Ok(true),
+            Some(RunLine::Pruned(_) | RunLine::Superseded(_)) | None => Ok(true),
         }
     }
 

@@ -61,7 +61,7 @@ impl<'a> CheckedRows<'a> {
     pub(crate) fn checks_of(&self, run: &IndexedRun) -> Vec<CheckRecord> {
         match self.line_of(run).as_ref().and_then(|line| line.body.about_runs()) {
             Some(RunLine::Sealed(record)) => record.results.clone().unwrap_or_default(),
-            Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => Vec::new(),
+            Some(RunLine::Superseded(_) | RunLine::Pruned(_)) | None => Vec::new(),
         }
     }
 

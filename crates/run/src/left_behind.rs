@@ -43,7 +43,7 @@ impl LeftBefore {
                     // An earlier version of proctor did not look.
                     None => break,
                 },
-                Some(RunLine::Pruned(_) | RunLine::Archived(_)) | None => {}
+                Some(RunLine::Pruned(_)) | None => {}
             }
         }
         let paths = left.into_iter().filter_map(|(path, stamp)| Some((TreePath::try_from(path.as_str()).ok()?, stamp)));

@@ -9,7 +9,7 @@ use crate::cli::commands::key::from_evidence_error;
 use crate::cli::evidence_arguments::VerifyOptions;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::{AcceptedKeys, Anchor, EvidenceFault, FaultKind, LedgerLog, check_anchor, read_anchor};
-use proctor_model::{CommandExit, Digest, ProjectId};
+use proctor_model::{Digest, ProjectId};
 
 /// An anchor holds if the ledger still begins with the lines that the anchor signed. At most this many anchors that
 /// hold are shown one by one. If there are more, their number and the anchor with the most lines are shown.
@@ -39,16 +39,6 @@ pub(super) fn read_named(
         }
     }
     Ok(anchors)
-}
-
-/// Refuses `--git`, which earlier versions had: checkpoints in git notes are not read any more.
-pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> {
-    if options.git.is_none() {
-        return Ok(());
-    }
-    Err(CommandError::new(CommandExit::Usage, "checkpoints in git notes are not compared any more").hint(
-        "name the checkpoint as a file: `git notes --ref=proctor/PROJECT-ID show COMMIT >checkpoint`, then `--anchor checkpoint`",
-    ))
 }
 
 /// Returns the lines for people about anchors that hold.

@@ -1,14 +1,13 @@
-//! `proctor history`: tells the past of a test, names the tests that are flaky or became slower, and compares two runs (in `diff`).
+//! `proctor history`: tells the past of a test, names the tests that are flaky or became slower, and compares two runs.
 
 use std::path::Path;
 
-use crate::cli::commands::diff;
 use crate::cli::environment;
-use crate::cli::history_arguments::{FlakyOptions, HistoryOptions, HistoryVerb, SlowOptions};
+use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, HistoryVerb, SlowOptions};
 use crate::cli::render;
 use crate::cli::screen;
 use proctor_api::{FlakyTestsV1, SlowTestsV1};
-use proctor_app::history::{catch_up, past};
+use proctor_app::history::{ComparedRuns, catch_up, compare, past};
 use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, ProjectId};
@@ -19,7 +18,7 @@ pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Re
         None => options.test.as_deref().expect("clap asks for a test where no other command is named"),
         Some(HistoryVerb::Flaky(options)) => return name_flaky(options, environment),
         Some(HistoryVerb::Slow(options)) => return name_slow(options, environment),
-        Some(HistoryVerb::Diff(options)) => return diff::execute(options, environment),
+        Some(HistoryVerb::Diff(options)) => return compare_runs(options, environment),
     };
     let root = setup::project_root(environment, &options.project)?;
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
@@ -30,6 +29,31 @@ pub(crate) fn execute(options: &HistoryOptions, environment: &Environment) -> Re
     } else {
         screen::past_lines(&past.past, environment::style(environment)).iter().for_each(render::line);
     }
+    Ok(CommandExit::Proceed)
+}
+
+fn compare_runs(options: &DiffOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let root = setup::project_root(environment, &options.project)?;
+    let runs = match &options.from {
+        Some(from) => ComparedRuns::Named { from, to: options.to.as_deref() },
+        None if options.since_green => ComparedRuns::SinceGreen,
+        None => ComparedRuns::LastTwo,
+    };
+    if options.json {
+        render::document(&compare(environment, &root, runs)?);
+        return Ok(CommandExit::Proceed);
+    }
+    show_difference(environment, &root, runs)
+}
+
+/// Shows how two runs differ.
+pub(crate) fn show_difference(
+    environment: &Environment,
+    root: &Path,
+    runs: ComparedRuns<'_>,
+) -> Result<CommandExit, CommandError> {
+    let compared = compare(environment, root, runs)?;
+    screen::comparison_lines(&compared.comparison, environment::style(environment)).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

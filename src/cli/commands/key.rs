@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cli::commands::{anchor, approve, checkpoint};
+use crate::cli::commands::{anchor, approve};
 use crate::cli::environment;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
 use crate::cli::render;
@@ -26,8 +26,8 @@ const LOST: &str = "lost";
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let open = || Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error));
     match &options.verb {
-        KeyVerb::Checkpoint(options) => checkpoint::execute(options, environment),
-        KeyVerb::Anchor(options) => anchor::execute(options, environment),
+        KeyVerb::Checkpoint(options) => anchor::print_head(options, environment),
+        KeyVerb::Anchor(options) => anchor::anchor(options, environment),
         KeyVerb::Show => show(&open()?),
         KeyVerb::Rotate { lost: false } => rotate(&open()?, Endorsement::ByThePreviousKey),
         KeyVerb::Rotate { lost: true } => {

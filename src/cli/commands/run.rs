@@ -199,7 +199,7 @@ fn show_sealed(
     }
     screen::unmet(&sealed.report).iter().for_each(render::line);
     screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
-    screen::logs(&sealed.report, Some(&path), None).iter().for_each(render::line);
+    screen::logs(&sealed.report, &path, None).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
     screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
     for hint in screen::pause_hint(&sealed.report).into_iter().chain(screen::unproven_hint(&sealed.report).map(str::to_owned)) {

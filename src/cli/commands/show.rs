@@ -12,7 +12,6 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
-use proctor_evidence::RunForm;
 use proctor_evidence::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 use proctor_model::{CommandExit, ProjectId, PruneReason, RunId};
 use proctor_project::{ProjectError, RecordedRun, StoreReader};
@@ -56,17 +55,9 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &[]).iter().for_each(render::line);
     screen::debt(&report).iter().for_each(render::line);
-    let place = archive.place(&project, &run);
-    let path = match run.form {
-        RunForm::Directory => place.join(EXECUTION_REPORT_FILE),
-        RunForm::Archive => place,
-    };
-    let path = path.display().to_string();
-    screen::logs(&report, (run.form == RunForm::Directory).then_some(&path), run_to_name).iter().for_each(render::line);
+    let path = archive.place(&project, &run).join(EXECUTION_REPORT_FILE).display().to_string();
+    screen::logs(&report, &path, run_to_name).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
-    if run.form == RunForm::Archive {
-        render::note(&screen::archived_hint(&run.run_id));
-    }
     Ok(CommandExit::Proceed)
 }
 

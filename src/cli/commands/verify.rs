@@ -2,7 +2,6 @@
 //! ledgers and the index are opened only for reading.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::cli::commands::anchored::{self, HeldAnchorV1};
@@ -15,16 +14,14 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     AcceptedKeys, Anchor, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store, VerificationResult,
     VerificationScope, VerifiedKeys, check_store_entries, find_registered_project, find_replaced_link, is_archive_name,
-    ledger_file, line_from_the_future, list_projects, name_links, names_a_key, open_regular_file, projects_with_evidence,
-    read_key_ring, read_regular_text, sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
+    ledger_file, line_from_the_future, list_projects, name_links, names_a_key, projects_with_evidence, read_key_ring,
+    read_regular_text, sort_by_cause, verify_copy, verify_keys, verify_project, verify_steadily,
 };
 use proctor_index::IndexReader;
 use proctor_model::{ApprovingLine, CommandExit, LedgerLine, ProjectId, TaskId};
 use proctor_project::{VerificationDocument, approval_counts, approval_faults, fault_from_difference, fault_from_index_error};
 use proctor_sandbox::process::clock;
 
-/// The first bytes of a proof of progress.
-const PROGRESS: &[u8] = b"old ";
 /// The longest file with a public key that is read, in bytes.
 const LONGEST_KEY: u64 = 64 * 1024;
 
@@ -42,12 +39,10 @@ struct Total {
 }
 
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    anchored::refuse_notes(options)?;
     let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
     let mut total = match named {
         Some(path) if is_special(&path) => return Err(special(&path)),
         Some(path) if is_run(&path) => verify_copied(&path, options, environment)?,
-        Some(path) if is_progress(&path) => return Err(progress(&path)),
         Some(_) | None => verify_store_steadily(options, environment)?,
     };
     sort_by_cause(&mut total.sum.faults);
@@ -76,19 +71,6 @@ fn special(path: &Path) -> CommandError {
 /// Returns whether a path is a run or an exported run: a directory or an archive file.
 fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir() || (is_archive_name(path) && path.is_file())
-}
-
-/// Returns whether a path is a file with a proof of progress, which earlier versions made, recognised by its first bytes. Its name decides
-/// nothing, because a run or a task may have the same name as a file.
-fn is_progress(path: &Path) -> bool {
-    let mut start = [0; PROGRESS.len()];
-    let read = open_regular_file(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *PROGRESS
-}
-
-fn progress(path: &Path) -> CommandError {
-    CommandError::new(CommandExit::Usage, format!("`{}` is a proof of progress, and none is checked any more", path.display()))
-        .hint("with the ledger, `proctor verify --anchor FILE` compares it with the checkpoint that you kept")
 }
 
 fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
@@ -320,7 +302,9 @@ fn lines(total: &Total) -> Vec<String> {
     text.extend(
         unsigned.iter().map(|run_id| format!("{run_id}: unsigned (made before the first key of which there is a record)")),
     );
-    text.extend((*archived > 0).then(|| format!("archived: {}", screen::counted(*archived, "run"))));
+    text.extend(
+        (*archived > 0).then(|| format!("archived: {}, which this version does not check", screen::counted(*archived, "run"))),
+    );
     let gone = [("pruned", pruned - purged, ""), ("purged", *purged, " of a removed project")];
     for (word, runs, whose) in gone.into_iter().filter(|(_, runs, _)| *runs > 0) {
         text.push(format!("{word}: {}{whose}, as the ledger says, which keeps the verdicts", screen::counted(runs, "run")));

@@ -3,7 +3,6 @@
 use crate::cli::local_time::LocalTime;
 use crate::cli::screen::{counted, result_word};
 use crate::cli::style::{Line, Style, Tone};
-use proctor_evidence::RunForm;
 use proctor_model::{
     CheckCounts, CheckEnd, CheckStreak, ClaimRecord, ComparedTest, DifferingFile, FlakyTest, IsolationLevel, LoggedRun,
     OverallStatus, PastTestResult, ProofState, RenamedTest, RunComparison, SlowTests, SlowerTest, TaskId, TestCounts,
@@ -41,12 +40,11 @@ pub(crate) fn log_line(name: &str, run: &RecordedRun, logged: Option<&LoggedRun>
     parts.extend(run.by_changed_rules.then(|| "by changed rules".to_owned()));
     parts.extend(run.weaker_isolation.and_then(IsolationLevel::weaker_words));
     let evidence = logged.map(|logged| logged.evidence);
-    parts.extend(match (run.pruned, evidence, run.form) {
-        (Some(why), _, _) => Some(format!("pruned ({})", why.setting())),
-        (None, Some(ProofState::Pruned), _) if run.sealed.is_some() => Some("pruned".to_owned()),
-        (None, Some(ProofState::Missing), _) => Some("evidence missing".to_owned()),
-        (None, _, RunForm::Archive) => Some("archived".to_owned()),
-        (None, _, RunForm::Directory) => None,
+    parts.extend(match (run.pruned, evidence) {
+        (Some(why), _) => Some(format!("pruned ({})", why.setting())),
+        (None, Some(ProofState::Pruned)) if run.sealed.is_some() => Some("pruned".to_owned()),
+        (None, Some(ProofState::Missing)) => Some("evidence missing".to_owned()),
+        (None, _) => None,
     });
     parts.push(here.with_age(run.started));
     parts.join("  ")

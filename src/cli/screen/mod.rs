@@ -37,8 +37,8 @@ use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, Tests
 use proctor_git::read_git_index;
 use proctor_model::{
     ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus,
-    PersonAsked, Phase, PlanNote, PruneReason, RouteKind, RuleDifference, RunId, TaskId, TddState, TreeDigest, TreeIssue,
-    TreeIssueKind, TreePath, Trigger, TriggerKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    PersonAsked, Phase, PlanNote, PruneReason, RouteKind, RuleDifference, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
+    TreePath, Trigger, TriggerKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -125,12 +125,11 @@ fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
 }
 
 /// Returns one line for each blocking action with failed tests or findings: the places of its log and of its tool's report. Other
-/// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie; it is
-/// `None` for a run that is packed in an archive. `run` is the number that a command for the log has to name.
-pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>, run: Option<u64>) -> Vec<String> {
+/// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie. `run` is the number that a command for the log has to name.
+pub(crate) fn logs(report: &ExecutionReportV2, shown_path: &str, run: Option<u64>) -> Vec<String> {
     let task = &report.test_specification.task_id;
     let look = ActionLook { run, ..ActionLook::of(task, FailuresShown::None, Style::Plain) };
-    let directory = shown_path.and_then(|path| Path::new(path).parent());
+    let directory = Path::new(shown_path).parent();
     let blocking = results(report).filter(|result| result.blocking == Some(true) && failures::has_failures(result));
     let lines = blocking.filter_map(|result| {
         let in_run = |name: &str| directory.map(|directory| directory.join(name).display().to_string());
@@ -140,7 +139,7 @@ pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>, run: Op
         let is_report = |name: &&String| name.ends_with(JUNIT_END) && !is_divided;
         let tool_report = result.evidence_files.iter().find(is_report).and_then(|name| in_run(name));
         let reused = result.reused.as_ref().and_then(|reused| reused.evidence.as_ref());
-        // The files of an archive, and those of a reused result, do not lie beside the report.
+        // The files of a reused result do not lie beside the report.
         let by_command = (result.evidence.is_some() || reused.is_some()).then(|| format!("`{}`", show_log_command(result, look)));
         let places = log.or(by_command).into_iter().chain(tool_report);
         let places = places.collect::<Vec<_>>().join(", ");
@@ -372,11 +371,6 @@ pub(crate) fn pruned(run: &RecordedRun, why: PruneReason, here: &LocalTime) -> [
         format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]
-}
-
-/// Returns the hint how to read a run's archive.
-pub(crate) fn archived_hint(run_id: &RunId) -> String {
-    format!("hint: `proctor show {run_id} --json` prints its report, `--log ACTION` what an action wrote")
 }
 
 /// Returns the first line of `proctor show`.

@@ -6,14 +6,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use tar::{Builder, EntryType, Header};
 
-use crate::archive::{
-    ArchiveBounds, ArchiveFolder, ArchiveMember, ArchiveProblem, ArchiveWriter, for_each_stored_file, read_archive,
-};
-use crate::changes::{create_file, remove_directory};
-use crate::retention::{Sizes, survey_runs};
-use crate::testing::{TestStore, asker, now, run_id};
-use crate::{VerificationScope, is_archived, read_file, read_report, verify_keys, verify_project};
-use proctor_model::{ArchiveRecord, Digest, LedgerBody, OverallStatus, PackedRun};
+use crate::archive::{ArchiveBounds, ArchiveFolder, ArchiveMember, ArchiveProblem, ArchiveWriter, read_archive};
+use crate::changes::create_file;
+use crate::testing::run_id;
 
 const BOUNDS: ArchiveBounds = ArchiveBounds { files: 8, bytes: 1 << 20 };
 
@@ -37,7 +32,7 @@ fn pack(files: &PackedFiles) -> Vec<u8> {
 
 fn unpack(bytes: &[u8], bounds: ArchiveBounds) -> Result<PackedFiles, ArchiveProblem> {
     let mut files = Vec::new();
-    let archived_run = read_archive(bytes, bounds, |member, _, content| {
+    let archived_run = read_archive(bytes, bounds, |member, content| {
         let mut read = Vec::new();
         content.read_to_end(&mut read).map_err(ArchiveProblem::Unreadable)?;
         files.push((member.clone(), read));
@@ -229,98 +224,4 @@ fn paths_begin_with_the_run_id() {
     let mut tar = tar::Archive::new(tar.as_slice());
     let entry = tar.entries().unwrap().next().unwrap().unwrap();
     assert_eq!(entry.path().unwrap(), Path::new(run_id(1).as_str()).join("run/b"));
-}
-
-/// Returns a store with three runs, of which the first two lie in archives, as an earlier version kept them.
-fn store_with_archives() -> TestStore {
-    let test = TestStore::new();
-    (1..=3).for_each(|number| drop(test.run(number, &["STEP.1-a.log"], OverallStatus::Success)));
-    let (_lock, mut ledger, _) = test.open();
-    let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
-    let runs = survey.kept[..2].iter().map(|run| {
-        let directory = test.store.run_directory(&test.project, &test.task, &run.run_id);
-        let path = test.store.archive_path(&test.project, &test.task, &run.run_id);
-        let mut file = create_file(&path).unwrap();
-        let mut writer = ArchiveWriter::begin(&mut file, &path, &run.run_id).unwrap();
-        let (mut files, mut bytes) = (0, 0);
-        for_each_stored_file(&directory, &mut |name, length, content| {
-            (files, bytes) = (files + 1, bytes + length);
-            writer.add(&top(name), length, content)
-        })
-        .unwrap();
-        writer.finish().unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o400)).unwrap();
-        let packed = std::fs::read(&path).unwrap();
-        PackedRun {
-            run_id: run.run_id.clone(),
-            task: run.task.clone(),
-            manifest_hash: run.manifest_hash,
-            archive_hash: Digest::of(&packed),
-            archive_bytes: packed.len() as u64,
-            files,
-            bytes,
-        }
-    });
-    let runs: Vec<PackedRun> = runs.collect();
-    ledger.append(LedgerBody::Archived(ArchiveRecord { runs: runs.clone() }), &asker(), now()).unwrap();
-    for run in &runs {
-        remove_directory(&test.store.run_directory(&test.project, &run.task, &run.run_id)).unwrap();
-    }
-    test
-}
-
-/// Returns the kinds of faults that concern where runs are kept. The reports of these test runs are one line of text, so faults of
-/// reports are left out.
-fn faults(test: &TestStore) -> Vec<&'static str> {
-    let keys = verify_keys(&test.store).unwrap().ring;
-    let checked = verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 2).unwrap();
-    let about_reports = ["reportUnreadable", "recordUnreadable", "reportDisagrees"];
-    checked.faults.iter().map(|fault| fault.kind.word()).filter(|word| !about_reports.contains(word)).collect()
-}
-
-#[test]
-fn an_archived_run_is_read_as_it_was() {
-    let test = store_with_archives();
-    assert!(is_archived(&test.store, &test.project, &test.task, &run_id(1)));
-    assert!(!is_archived(&test.store, &test.project, &test.task, &run_id(3)));
-    assert_eq!(read_report(&test.store, &test.project, &test.task, &run_id(1)).unwrap(), test.report(1));
-    let read = |name: &str| read_file(&test.store, &test.project, &test.task, &run_id(1), name).unwrap();
-    assert_eq!(read("STEP.1-a.log").as_deref(), Some(b"STEP.1-a.log".as_slice()));
-    assert_eq!(read("other.log"), None);
-    assert_eq!(faults(&test), [""; 0]);
-}
-
-#[test]
-fn an_archiving_that_an_earlier_version_did_not_finish_is_named_and_nothing_is_removed() {
-    let test = store_with_archives();
-    let directory = |number| test.store.run_directory(&test.project, &test.task, &run_id(number));
-    let archive = |number| test.store.archive_path(&test.project, &test.task, &run_id(number));
-    std::fs::create_dir(directory(1)).unwrap();
-    std::fs::copy(archive(2), archive(3)).unwrap();
-    std::fs::create_dir_all(test.store.root().join("archiving").join(test.project.as_str())).unwrap();
-    let found = faults(&test);
-    assert!(found.contains(&"runArchived") && found.contains(&"archiveUnnamed"), "{found:?}");
-    drop(test.open());
-    assert!(directory(1).is_dir() && archive(1).is_file() && archive(3).is_file() && directory(3).is_dir());
-}
-
-#[test]
-fn an_archived_run_is_pruned_with_its_archive() {
-    let test = store_with_archives();
-    let archive = |number| test.store.archive_path(&test.project, &test.task, &run_id(number));
-    let (lock, mut ledger, _) = test.open();
-    let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
-    let limits = proctor_model::RetentionLimits { runs: Some(2), ..Default::default() };
-    let plan = crate::plan_prune(&survey.kept, &limits, now());
-    crate::prune_runs(&lock, &mut ledger, plan, &asker(), now()).unwrap();
-    assert!(!archive(1).exists() && archive(2).exists());
-    drop((lock, ledger));
-    let pruned = faults(&test);
-    assert!(!pruned.contains(&"archiveMissing") && !pruned.contains(&"runPruned"), "{pruned:?}");
-    std::fs::copy(archive(2), archive(1)).unwrap();
-    assert!(faults(&test).contains(&"runPruned"));
-    let (lock, _, _) = test.open();
-    let survey = survey_runs(&test.store, &test.project, Sizes::NotMeasured).unwrap();
-    crate::remove_pruned_leftovers(&lock, &survey.pruned_leftovers).unwrap();
-    assert!(!archive(1).exists());
 }

@@ -64,11 +64,6 @@ impl<'a> ArchiveWriter<'a> {
     }
 }
 
-/// Copies all bytes of a reader to the file `file`, whose path is `path`.
-pub(crate) fn copy_into(file: &mut File, path: &Path, content: &mut dyn Read) -> Result<(), EvidenceError> {
-    io::copy(content, &mut CheckedWriter { path, file }).map(drop).map_err(failed(FileOperation::Write, path))
-}
-
 impl Write for CheckedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         write_raw(self.file, self.path, bytes)?;

@@ -17,7 +17,7 @@ mod prune;
 mod purge;
 mod survey;
 
-pub use plan::{KeptRun, KeptRunResult, RunForm, RunSignificance, plan_prune};
+pub use plan::{KeptRun, KeptRunResult, RunSignificance, plan_prune};
 pub(super) use prune::finish_last_pruning;
 pub use prune::{PruneOutcome, prune_runs, remove_pruned_leftovers};
 pub use purge::{PurgePlan, plan_purge, purge_runs};

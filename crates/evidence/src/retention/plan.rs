@@ -19,7 +19,7 @@ pub struct KeptRun {
     pub sequence: Sequence,
     pub manifest_hash: Digest,
     pub started: Timestamp,
-    /// The size of the run's files, or of its archive, in bytes; 0 if sizes were not measured.
+    /// The size of the run's files in bytes; 0 if sizes were not measured.
     pub bytes: u64,
     pub result: KeptRunResult,
     pub significance: RunSignificance,
@@ -27,15 +27,6 @@ pub struct KeptRun {
     pub waits_for_person: bool,
     /// The runs whose results this run reused. Their files are evidence for this run's verdict, too.
     pub reused_runs: Vec<RunId>,
-    pub form: RunForm,
-}
-
-/// Whether a run is kept on disk as a directory or as an archive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunForm {
-    Directory,
-    /// The run's directory is gone; only the run's archive is left.
-    Archive,
 }
 
 /// What a run says about its task.
@@ -228,7 +219,6 @@ mod tests {
             significance: [RunSignificance::Verdict, RunSignificance::Refused, RunSignificance::Nothing][usize::from(weight % 3)],
             waits_for_person: is_awaited,
             reused_runs: Vec::new(),
-            form: RunForm::Directory,
         }
     }
 

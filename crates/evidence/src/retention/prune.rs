@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::archive::archive_beside;
 use crate::changes::{remove_directory, remove_file, sync_directory};
 use crate::error::failed;
 use crate::files::list_directory;
@@ -59,7 +58,7 @@ pub(crate) fn finish_last_pruning(lock: &ProjectLock, last: &LedgerLine) -> Resu
 
 /// Removes runs that exist although an earlier ledger line pruned them, because another program restored them.
 pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> Result<(), EvidenceError> {
-    leftovers.iter().try_for_each(|run| remove(lock, &run.directory).map(drop))
+    leftovers.iter().try_for_each(|run| remove_run_directory(lock, &run.directory).map(drop))
 }
 
 /// Removes the runs that a line names and waits until they are gone from the disk, because no later ledger line may be
@@ -67,7 +66,7 @@ pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> R
 pub(super) fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usize, EvidenceError> {
     let mut removed = 0;
     for run in runs {
-        removed += usize::from(remove(lock, &lock.store().run_directory(lock.project(), &run.task, &run.run_id))?);
+        removed += usize::from(remove_run_directory(lock, &lock.store().run_directory(lock.project(), &run.task, &run.run_id))?);
     }
     let tasks: BTreeSet<&TaskId> = runs.iter().map(|run| &run.task).collect();
     for task in tasks {
@@ -77,17 +76,6 @@ pub(super) fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usi
         }
     }
     Ok(removed)
-}
-
-/// Removes a run's directory and archive; returns whether one of them existed.
-fn remove(lock: &ProjectLock, directory: &Path) -> Result<bool, EvidenceError> {
-    let was_there = remove_run_directory(lock, directory)?;
-    let archive = archive_beside(directory);
-    let is_archive = archive.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    if is_archive {
-        remove_file(&archive)?;
-    }
-    Ok(was_there || is_archive)
 }
 
 /// Removes the directory of a run, the manifest last; returns whether there was a directory. A link or a file at this

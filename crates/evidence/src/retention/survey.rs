@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::archive::list_archives;
 use crate::error::failed;
 use crate::files::list_directory;
-use crate::retention::{KeptRun, KeptRunResult, RunForm, RunSignificance};
+use crate::retention::{KeptRun, KeptRunResult, RunSignificance};
 use crate::{EvidenceError, FileOperation, Store, StoredRun, list_runs, read_lines};
 use proctor_model::{LedgerBody, OverallResult, ProjectId, RunId, RunRecord, Sequence, TaskId, TddState};
 
@@ -22,14 +21,14 @@ pub enum Sizes {
 pub struct RetentionSurvey {
     /// The sealed runs that are on disk and not pruned, in ledger order.
     pub kept: Vec<KeptRun>,
-    /// The runs that the ledger calls pruned although a directory or an archive still exists.
+    /// The runs that the ledger calls pruned although a directory still exists.
     pub pruned_leftovers: Vec<StoredRun>,
 }
 
 /// Lists a project's runs, with the facts that decide whether they may be removed.
 pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<RetentionSurvey, EvidenceError> {
     let mut runs: BTreeMap<RunId, (Sequence, RunRecord)> = BTreeMap::new();
-    let (mut pruned, mut archived) = (BTreeSet::new(), BTreeSet::new());
+    let mut pruned = BTreeSet::new();
     let mut states = BTreeMap::<TaskId, TddState>::new();
     for line in read_lines(store, project, 0)? {
         let line = line?.1;
@@ -40,7 +39,7 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             }
             LedgerBody::Pruned(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Purged(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
-            LedgerBody::Archived(record) => archived.extend(record.runs.into_iter().map(|run| run.run_id)),
+            LedgerBody::Archived(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Phase(record) => drop(states.insert(record.task, record.tdd)),
             LedgerBody::Override(record) => drop(states.insert(record.task, record.tdd)),
             LedgerBody::Registered(_)
@@ -70,29 +69,12 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             survey.kept.push(KeptRun { bytes, waits_for_person: is_awaited, ..kept_run_from_record(*sequence, record) });
         }
     }
-    for archive in list_archives(store, project)? {
-        let directory = store.run_directory(project, &archive.task, &archive.run_id);
-        if directory.is_dir() {
-            // A run with both a directory and an archive was counted above, as a directory.
-        } else if pruned.contains(&archive.run_id) {
-            survey.pruned_leftovers.push(StoredRun { task: archive.task, run_id: archive.run_id, directory });
-        } else if let Some((sequence, record)) = runs.get(&archive.run_id).filter(|_| archived.contains(&archive.run_id)) {
-            let metadata = archive.path.symlink_metadata().map_err(failed(FileOperation::Read, &archive.path))?;
-            let is_awaited = awaited.contains(&archive.run_id);
-            survey.kept.push(KeptRun {
-                bytes: metadata.len(),
-                waits_for_person: is_awaited,
-                form: RunForm::Archive,
-                ..kept_run_from_record(*sequence, record)
-            });
-        }
-    }
     survey.kept.sort_by_key(|run| run.sequence);
     Ok(survey)
 }
 
-/// Returns the facts that the ledger record has about a run. `survey_runs` adds the size, whether the run is archived,
-/// and whether it waits for a person.
+/// Returns the facts that the ledger record has about a run. `survey_runs` adds the size, and
+/// whether it waits for a person.
 fn kept_run_from_record(sequence: Sequence, record: &RunRecord) -> KeptRun {
     let result = match record.overall_result {
         Some(OverallResult::Passed) => KeptRunResult::Passed,
@@ -114,7 +96,6 @@ fn kept_run_from_record(sequence: Sequence, record: &RunRecord) -> KeptRun {
         },
         waits_for_person: false,
         reused_runs: record.reused.clone(),
-        form: RunForm::Directory,
     }
 }
 

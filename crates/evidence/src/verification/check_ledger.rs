@@ -15,7 +15,7 @@ use crate::verification::verify_store::LEDGER_MODE;
 use crate::verification::{EvidenceFault, FaultKind};
 use crate::{EvidenceError, Store};
 use proctor_model::{
-    Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunLine, RunRecord, Sequence, TaskId,
+    Digest, LedgerBody, LedgerLine, ProjectId, PruneReason, PrunedRun, RunId, RunLine, RunRecord, Sequence, TaskId,
 };
 
 /// What `check_ledger` read from a ledger file.
@@ -123,11 +123,10 @@ fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<Judg
     Ok(JudgedLine { line, signature })
 }
 
-/// Checks the rules that concern several lines: no run has two lines, and pruned or archived runs were sealed before.
+/// Checks the rules that concern several lines: no run has two lines, and pruned runs were sealed before.
 fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, faults: &mut Vec<EvidenceFault>) {
     let mut runs: BTreeMap<&RunId, Sequence> = BTreeMap::new();
     let mut manifests: BTreeMap<&RunId, Digest> = BTreeMap::new();
-    let mut archived_or_pruned: BTreeSet<&RunId> = BTreeSet::new();
     for (_, line) in &read.lines {
         if let LedgerBody::Registered(record) = &line.body
             && record.project_id != *project
@@ -143,17 +142,6 @@ fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, f
             Some(RunLine::Superseded(record)) => &record.run_id,
             Some(RunLine::Pruned(pruned)) => {
                 faults.extend(check_pruned(pruned, line.sequence, &manifests, path));
-                archived_or_pruned.extend(pruned.iter().map(|run| &run.run_id));
-                continue;
-            }
-            Some(RunLine::Archived(record)) => {
-                for run in &record.runs {
-                    // A run may be archived once, after it was sealed and before it is pruned.
-                    if manifests.get(&run.run_id) != Some(&run.manifest_hash) || !archived_or_pruned.insert(&run.run_id) {
-                        let detail = format!("line {} is about {}", line.sequence.0, run.run_id);
-                        faults.push(EvidenceFault::new(FaultKind::ArchiveWrong, path, detail));
-                    }
-                }
                 continue;
             }
             None => continue,
@@ -208,7 +196,8 @@ pub(super) struct RunsInLedger<'a> {
     /// The runs that a newer save stopped, each with its task.
     pub(super) superseded: BTreeMap<&'a RunId, &'a TaskId>,
     pub(super) pruned: BTreeSet<&'a RunId>,
-    pub(super) archived: BTreeMap<&'a RunId, &'a PackedRun>,
+    /// Those of the pruned runs that an earlier version packed into files, which are not read.
+    pub(super) packed: BTreeSet<&'a RunId>,
     /// The runs that the ledger's last line prunes.
     pub(super) pruned_last: &'a [PrunedRun],
 }
@@ -221,29 +210,14 @@ impl<'a> RunsInLedger<'a> {
             match line.body.about_runs() {
                 Some(RunLine::Sealed(record)) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
                 Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id, &record.task)),
-                Some(RunLine::Pruned(pruned)) => runs.pruned.extend(pruned.iter().map(|run| &run.run_id)),
-                Some(RunLine::Archived(record)) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
+                Some(RunLine::Pruned(pruned)) => {
+                    runs.pruned.extend(pruned.iter().map(|run| &run.run_id));
+                    runs.packed.extend(pruned.iter().filter(|run| run.why == PruneReason::Archived).map(|run| &run.run_id));
+                }
                 None => {}
             }
         }
         runs
-    }
-
-    /// Returns the runs that are kept as archives, each with its entry in the archiving line and its own ledger record.
-    pub(super) fn kept_as_archives(&self) -> Vec<(&'a PackedRun, (u64, &'a RunRecord))> {
-        let kept = self.archived.iter().filter(|(run_id, _)| !self.pruned.contains(*run_id));
-        kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
-    }
-
-    /// Returns the fault if a run's archive should not exist, or should not be in this task's directory.
-    /// `verify_archive` checks the archive's content.
-    pub(super) fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
-        match self.archived.get(run_id) {
-            Some(_) if self.pruned.contains(run_id) => Some((FaultKind::RunPruned, "its archive should be gone")),
-            Some(packed) if packed.task == *task => None,
-            Some(_) => Some((FaultKind::RunMisplaced, "the ledger lists it under another task")),
-            None => Some((FaultKind::ArchiveUnnamed, "there is an archive, but no ledger line")),
-        }
     }
 
     /// Returns whether a line is about a run of this task, so that the task has a directory.

@@ -57,7 +57,7 @@ const PERMIT: &str = "find out who changed it, then set it back (`chmod`, `chown
 const LEDGER: &str = "put the ledger back from a backup; an anchor or an export shows whether the backup is the right one";
 const CLOSE: &str = "`proctor run` seals a run of a dead process as INTERRUPTED";
 const FINISH: &str = "somebody put it there or changed it: look at it; `proctor prune` removes it";
-const MOVE_IT: &str = "the ledger says which of the archive and the directory is evidence: move the other one elsewhere";
+
 const APPROVAL: &str = "the approval before it is valid: `proctor approve` says what has to be approved now, and how";
 const RELINK: &str = "look at it, then move it elsewhere: the next run links the evidence again";
 const LINK: &str = "the next run of the task links it again";
@@ -113,12 +113,7 @@ fault_kinds! {
     RunSuperseded "runSuperseded" 3 "the ledger says that the run was dropped" REMOVE;
     RunPruned "runPruned" 3 "the ledger says that the run was pruned, but a part of it exists" FINISH;
     PruneWrong "pruneWrong" 2 "a line prunes a run that was not sealed before with this manifest" LEDGER;
-    RunArchived "runArchived" 3 "the ledger says that the run was archived, but its directory exists" MOVE_IT;
-    ArchiveMissing "archiveMissing" 3 "the ledger says that the run was archived, but its archive is missing" BACKUP;
-    ArchiveChanged "archiveChanged" 3 "it is not the archive that the ledger names" COMPARE;
     ArchiveUnreadable "archiveUnreadable" 3 "it is no archive as proctor writes it" COMPARE;
-    ArchiveUnnamed "archiveUnnamed" 3 "no line of the ledger is about this archive" MOVE_IT;
-    ArchiveWrong "archiveWrong" 2 "a line archives a run that was not sealed before with this manifest, or was put away already" LEDGER;
     Foreign "foreign" 3 "proctor did not put it there" REMOVE;
     LinkReplaced "linkReplaced" 3 "it is in the place of the project's link to its evidence, and is no evidence" RELINK;
     LatestWrong "latestWrong" 5 "it does not lead to the last run that counts" LINK;

@@ -17,7 +17,7 @@ use crate::names::{
     STATEMENTS_SUFFIX,
 };
 use crate::report::DEBT_FILE;
-use proctor_model::{Digest, RunId};
+use proctor_model::Digest;
 
 /// How many bytes are read at a time: so few that they are still in the processor's cache when they are hashed.
 const CHUNK: usize = 64 * 1024;
@@ -198,8 +198,6 @@ const NO_ACCESS: OwnerAndMode = OwnerAndMode { mode: 0, owner: 0 };
 
 #[derive(Debug)]
 pub(super) struct InspectedArchive {
-    /// The id of the run, with which every path in the archive begins.
-    pub(super) run_id: RunId,
     /// The files that lie directly in the archive's top directory. For an archive of a store, these are the run's
     /// files.
     pub(super) top: InspectedDirectory,
@@ -208,9 +206,9 @@ pub(super) struct InspectedArchive {
 }
 
 /// Inspects an archive and hashes all of its files. The content of files that verification reads is kept.
-pub(super) fn inspect_archive(archive: impl Read, bounds: ArchiveBounds) -> Result<InspectedArchive, ArchiveProblem> {
+pub(super) fn inspect_archive(archive: impl Read) -> Result<InspectedArchive, ArchiveProblem> {
     let (mut top, mut run) = (InspectedDirectory::default(), InspectedDirectory::default());
-    let run_id = read_archive(archive, bounds, |member, _, content| {
+    read_archive(archive, ArchiveBounds::UNTRUSTED, |member, content| {
         let is_read =
             needs_content(&member.name) || [EXPORTED_KEYS, EXPORTED_LEDGER, EXPORTED_PROOF].contains(&member.name.as_str());
         let hashed = if is_read {
@@ -227,7 +225,7 @@ pub(super) fn inspect_archive(archive: impl Read, bounds: ArchiveBounds) -> Resu
         directory.entries.insert(member.name.clone().into_bytes(), InspectedEntry::File(file));
         Ok(())
     })?;
-    Ok(InspectedArchive { run_id, top, run })
+    Ok(InspectedArchive { top, run })
 }
 
 fn hash_limited_content(content: &mut dyn Read) -> Result<HashedContent, ArchiveProblem> {

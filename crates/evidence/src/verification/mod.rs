@@ -23,7 +23,6 @@ mod inspect;
 mod parallel;
 mod steadily;
 mod unfinished;
-mod verify_archive;
 mod verify_copy;
 mod verify_store;
 

@@ -4,7 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::anchor::Anchor;
-use crate::archive::ArchiveBounds;
 use crate::files::open_no_follow;
 use crate::keys::{AcceptedKeys, AcceptedKeysError, KeyRing};
 use crate::ledger_tail::parse_line;
@@ -47,7 +46,7 @@ pub fn verify_copy(path: &Path, keys: &AcceptedKeys, anchors: &[Anchor]) -> Resu
     let copied = if path.is_dir() {
         look_at_directory(path)
     } else {
-        match inspect_archive(open_no_follow(path)?, ArchiveBounds::UNTRUSTED) {
+        match inspect_archive(open_no_follow(path)?) {
             Ok(found) => CopiedRun::from_archive(found),
             Err(problem) => {
                 let file = path.file_name().map(PathBuf::from).unwrap_or_default();
@@ -96,7 +95,7 @@ pub fn names_a_key(path: &Path, ring: &KeyRing) -> Result<bool, EvidenceError> {
     let run = if path.is_dir() {
         look_at_directory(path).run
     } else {
-        let found = inspect_archive(open_no_follow(path)?, ArchiveBounds::UNTRUSTED);
+        let found = inspect_archive(open_no_follow(path)?);
         let wrong = |problem| EvidenceError::Archive { path: path.to_owned(), problem };
         CopiedRun::from_archive(found.map_err(wrong)?).run
     };
@@ -218,7 +217,7 @@ fn read_exported_line(
             result.lines.push((bytes.len() as u64, parsed));
             Some(ExportedLine { record, key })
         }
-        Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => {
+        Some(RunLine::Superseded(_) | RunLine::Pruned(_)) | None => {
             faults.push(EvidenceFault::new(FaultKind::LineUnreadable, EXPORTED_LEDGER, "it is about something else than a run"));
             None
         }

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::files::{SizeAndDigest, hash_file};
 use crate::keys::{KeyRing, is_temporary_key_file, key_files, keys_directory, read_key_ring, retired_private_halves};
-use crate::names::run_from_archive_name;
+use crate::names::ARCHIVE_SUFFIX;
 use crate::verification::check_keys::{check_key_lines, check_keys, check_takeover_lines};
 use crate::verification::check_ledger::{ParsedLedger, RunsInLedger, check_ledger, put_segments_in};
 use crate::verification::check_pruned::{PrunedRemainder, check_pruned};
@@ -15,10 +14,9 @@ use crate::verification::inspect::{
     InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
 };
 use crate::verification::parallel::in_parallel;
-use crate::verification::verify_archive::verify_archive;
 use crate::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, sort_by_cause};
 use crate::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
-use proctor_model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, RunId, RunRecord, TaskId};
+use proctor_model::{Digest, LedgerLine, ProjectId, RunId, TaskId};
 
 pub(super) const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -46,7 +44,7 @@ pub struct VerificationResult {
     pub bytes: u64,
     /// The runs that are older than the store's first key, and therefore not signed.
     pub unsigned: Vec<RunId>,
-    /// How many of the verified runs are kept as archives.
+    /// How many runs an earlier version packed into files, which are not read.
     pub archived: u64,
     /// How many runs the ledger calls pruned.
     pub pruned: u64,
@@ -144,10 +142,6 @@ pub fn verify_project(
     let latest: BTreeSet<&RunId> = tasks.into_iter().filter_map(|task| ledger.latest(task)).collect();
     // Only the content of the latest runs is kept after they are verified. All runs together would not fit into memory.
     let verify = |run: &StoredRun| {
-        if ledger.archived.contains_key(&run.run_id) && (is_busy || !run.directory.is_dir()) {
-            // Another process is about to remove the directory, or has removed it since it was listed.
-            return None;
-        }
         let verification = verify_run(store, project, keys, &ledger, &open, owner, run)?;
         let directory = if latest.contains(&run.run_id) { verification.directory } else { InspectedDirectory::default() };
         Some(RunVerification { directory, ..verification })
@@ -160,19 +154,9 @@ pub fn verify_project(
         let verification = RunVerification { unfinished: verification.unfinished.filter(|_| !is_busy), ..verification };
         directories.insert(run.run_id.clone(), result.add(&run.run_id, verification));
     }
-    let mut archived = ledger.kept_as_archives();
-    archived.retain(|(packed, _)| is_wanted(&packed.task, &packed.run_id));
-    result.archived = archived.len() as u64;
-    let verify = |(packed, (sequence, record)): &(&PackedRun, (u64, &RunRecord))| {
-        verify_archive(store, project, keys, owner, packed, *sequence, record)
-    };
-    for ((packed, _), verification) in archived.iter().zip(in_parallel(&archived, threads, verify)) {
-        result.add(&packed.run_id, verification);
-    }
     for record in ledger.runs.values().filter(|(_, record)| is_wanted(&record.task, &record.run_id)).map(|(_, record)| record) {
         let directory = store.run_directory(project, &record.task, &record.run_id);
-        let is_archived_or_pruned = ledger.pruned.contains(&record.run_id) || ledger.archived.contains_key(&record.run_id);
-        if !is_archived_or_pruned && !store.has_directory(&directory) {
+        if !ledger.pruned.contains(&record.run_id) && !store.has_directory(&directory) {
             result.faults.push(EvidenceFault::new(
                 FaultKind::RunMissing,
                 relative(store, &directory),
@@ -183,18 +167,16 @@ pub fn verify_project(
     if *scope == VerificationScope::Everything && !is_busy {
         result.faults.extend(check_other_entries(store, project, &ledger, &directories, &open, owner));
     }
-    drop_faults_of_removed_runs(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut result.faults)?;
+    drop_faults_of_removed_runs(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut result.faults);
     // A run that the ledger calls pruned may have been removed after this verification saw its files. So a `RunPruned`
     // fault is kept only if its path still exists.
     result.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
-    if !is_busy {
-        result.separate_unfinished(store, &ledger);
-    }
     name_links(store.root(), &mut result.faults);
     sort_by_cause(&mut result.faults);
     result.unfinished.sort();
     result.unsigned.sort();
-    result.pruned = ledger.pruned.len() as u64;
+    result.archived = ledger.packed.len() as u64;
+    result.pruned = ledger.pruned.len() as u64 - result.archived;
     result.note_purge(store, project, &read, is_busy);
     result.lines = read.lines;
     result.line_hashes = read.all_hashes;
@@ -211,34 +193,6 @@ impl VerificationResult {
         self.bytes += verification.bytes;
         self.unsigned.extend(verification.is_unsigned.then(|| run_id.clone()));
         verification.directory
-    }
-
-    /// Moves faults that a dead process explains to `unfinished`: the next process that writes evidence finishes or
-    /// undoes that work.
-    fn separate_unfinished(&mut self, store: &Store, ledger: &RunsInLedger<'_>) {
-        let root = store.root();
-        let unfinished_kind = |fault: &EvidenceFault| {
-            let archived_run = fault.file.file_name().and_then(|name| run_from_archive_name(name.to_str()?));
-            match (fault.kind, archived_run) {
-                (FaultKind::RunPruned, Some(run_id)) => {
-                    let is_last = ledger.pruned_last.iter().any(|run| run.run_id == run_id);
-                    let hashed = hash_file(&root.join(&fault.file)).ok();
-                    let recorded = ledger
-                        .archived
-                        .get(&run_id)
-                        .map(|packed| SizeAndDigest { bytes: packed.archive_bytes, sha256: packed.archive_hash });
-                    (is_last && hashed.is_some() && hashed == recorded).then_some(UnfinishedKind::Pruning)
-                }
-                _ => None,
-            }
-        };
-        let (unfinished, faults) =
-            std::mem::take(&mut self.faults).into_iter().partition(|fault| unfinished_kind(fault).is_some());
-        self.faults = faults;
-        let named: Vec<EvidenceFault> = unfinished;
-        self.unfinished.extend(
-            named.into_iter().filter_map(|fault| Some(UnfinishedWork::new(unfinished_kind(&fault)?, fault.file, fault.detail))),
-        );
     }
 }
 
@@ -297,9 +251,6 @@ fn verify_run(
                 RunVerification { unfinished: Some(unfinished), ..RunVerification::default() }
             }
         });
-    }
-    if ledger.archived.contains_key(&run.run_id) {
-        return Some(RunVerification::refused(FaultKind::RunArchived, base, GONE));
     }
     let Some((sequence, record)) = ledger.runs.get(&run.run_id).copied() else {
         if open.iter().flatten().any(|open| open.run_id == run.run_id) {
@@ -439,50 +390,33 @@ fn check_other_entries(
         }
         for (name, entry) in inspect_entries(&runs) {
             let is_run = matches!(entry, InspectedEntry::Directory(_)) && RunId::try_from(name.as_str()).is_ok();
-            let misplaced = match run_from_archive_name(&name) {
-                None if is_run => continue,
-                None => Some((FaultKind::Foreign, "only directories and archives of runs belong there")),
-                Some(run_id) => ledger.misplaced_archive(&task, &run_id),
-            };
-            let path = relative(store, &runs.join(&name));
-            faults.extend(misplaced.map(|(kind, detail)| EvidenceFault::new(kind, path, detail)));
+            let packed = name.strip_suffix(ARCHIVE_SUFFIX).and_then(|name| RunId::try_from(name).ok());
+            if !is_run && !packed.is_some_and(|run_id| ledger.packed.contains(&run_id)) {
+                let path = relative(store, &runs.join(&name));
+                faults.push(EvidenceFault::new(FaultKind::Foreign, path, "only directories of runs belong there"));
+            }
         }
     }
     faults
 }
 
-/// Drops faults about runs that were pruned or archived during the verification, that is, after the ledger line that
+/// Drops faults about runs that were pruned during the verification, that is, after the ledger line that
 /// ends at `end`.
-fn drop_faults_of_removed_runs(
-    store: &Store,
-    project: &ProjectId,
-    end: u64,
-    faults: &mut Vec<EvidenceFault>,
-) -> Result<(), EvidenceError> {
+fn drop_faults_of_removed_runs(store: &Store, project: &ProjectId, end: u64, faults: &mut Vec<EvidenceFault>) {
     if faults.is_empty() {
-        return Ok(());
+        return;
     }
-    // The lock is examined before the new lines are read: a process that is archiving and has not yet written its line
-    // holds the lock.
-    let is_archiving = store.lock_holder(project)?.is_some();
     let removed = paths_removed_since(store, project, end);
-    let is_told = |fault: &EvidenceFault| !removed.iter().any(|place| fault.file.starts_with(place));
-    faults.retain(|fault| is_told(fault) && !(is_archiving && fault.kind == FaultKind::ArchiveUnnamed));
-    Ok(())
+    faults.retain(|fault| !removed.iter().any(|place| fault.file.starts_with(place)));
 }
 
-/// Returns the paths of runs that were pruned or archived after the ledger was read. What verification found at these
-/// paths may be half removed or half written.
+/// Returns the paths of runs that were pruned after the ledger was read. What verification found at these
+/// paths may be half removed.
 fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for (_, line) in read_lines(store, project, offset).into_iter().flatten().flatten() {
         let pruned = line.body.pruned_runs();
         places.extend(pruned.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
-        places.extend(pruned.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
-        if let LedgerBody::Archived(record) = &line.body {
-            places.extend(record.runs.iter().map(|run| store.run_directory(project, &run.task, &run.run_id)));
-            places.extend(record.runs.iter().map(|run| store.archive_path(project, &run.task, &run.run_id)));
-        }
     }
     places.iter().map(|place| relative(store, place)).collect()
 }

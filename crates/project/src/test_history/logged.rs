@@ -7,7 +7,7 @@ use crate::store_reader::{RecordedRun, StoreReader};
 use crate::test_history::RECENT;
 use crate::test_history::flaky::{Flips, flips_of_check, flips_of_tests, rosters_in};
 use crate::test_history::past::{FoundTest, place_in};
-use proctor_evidence::{LedgerLookup, RunForm};
+use proctor_evidence::LedgerLookup;
 use proctor_index::{IndexedRun, NewestTests, PastRun, Roster};
 use proctor_model::{
     DurationMs, LoggedRun, NamedTest, OverallStatus, PersonAsked, ProjectId, ProofState, ResultType, RunId, Sequence, TaskId,
@@ -208,11 +208,7 @@ impl StoreReader {
         if run.pruned.is_some() || run.status == OverallStatus::Superseded {
             return ProofState::Pruned;
         }
-        let is_there = match run.form {
-            RunForm::Directory => self.place(project, run).is_dir(),
-            RunForm::Archive => true,
-        };
-        if is_there { ProofState::Kept } else { ProofState::Missing }
+        if self.place(project, run).is_dir() { ProofState::Kept } else { ProofState::Missing }
     }
 }
 

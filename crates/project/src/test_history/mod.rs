@@ -81,7 +81,7 @@ pub(crate) fn catch_up_tests(
                 Some(RunLine::Sealed(record)) if !record.is_by_changed_rules() => {
                     sealed_tests::read_sealed_tests(store, project, sequence, record)?
                 }
-                Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => None,
+                Some(RunLine::Sealed(_) | RunLine::Superseded(_) | RunLine::Pruned(_)) | None => None,
             };
             match tests {
                 Some(tests) => index.add_tests(project, &tests)?,

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::ProjectError;
 use crate::store_reader::StoreReader;
 use crate::test_history::slow::middle;
-use proctor_evidence as evidence;
 use proctor_index::{CheckRun, NewestTests};
 use proctor_model::{
     FormerTestName, NamedTest, OutcomeChange, PastTestResult, ProjectId, ProofState, RunId, Sequence, TaskId, TestCounts,
@@ -186,10 +185,7 @@ impl StoreReader {
     pub(super) fn proof_of(&self, project: &ProjectId, run_id: &RunId) -> Result<ProofState, ProjectError> {
         let found = self.index.past_run(project, run_id)?;
         let Some((run, proof)) = found else { return Ok(ProofState::Missing) };
-        let is_there = || {
-            self.store.run_directory(project, &run.task, run_id).is_dir()
-                || evidence::is_archived(&self.store, project, &run.task, run_id)
-        };
+        let is_there = || self.store.run_directory(project, &run.task, run_id).is_dir();
         Ok(match proof {
             ProofState::Kept if !is_there() => ProofState::Missing,
             state @ (ProofState::Kept | ProofState::Pruned | ProofState::Missing) => state,
