@@ -62,6 +62,7 @@ impl PowerLoss<'_> {
 
     /// Loses a name, if it is a new one and chance has it. A file that was renamed has its old name again, and one that was replaced its
     /// old content.
+    #[expect(clippy::disallowed_methods, reason = "a test plays the disk after a loss of power")]
     fn loses_name(&mut self, path: &Path, inode: u64, names: Option<&BTreeMap<OsString, u64>>) -> bool {
         let name = path.file_name().unwrap_or_default();
         let before = names.and_then(|names| names.get(name));
@@ -98,6 +99,7 @@ fn is_of_index(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("state.db"))
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test plays the disk after a loss of power")]
 fn write_over(path: &Path, content: &[u8]) {
     let mode = fs::metadata(path).expect("it is there").permissions();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("it is ours");
