@@ -51,7 +51,8 @@ impl Server {
         ] {
             casd.arg(format!("--runner-arg=--ro-bind-mount={here}:{there}"));
         }
-        casd.arg(project.shared("cas")).env("PROCTOR_TEST_ROOT", project.root()).stdin(Stdio::null());
+        // One action at a time, so that a cancelled one is seen to make room.
+        casd.arg("--jobs=1").arg(project.shared("cas")).env("PROCTOR_TEST_ROOT", project.root()).stdin(Stdio::null());
         let log = fs::File::create(project.shared("casd.log")).expect("the directory is ours");
         casd.stdout(log.try_clone().expect("it is open")).stderr(log);
         let server = Self(casd.spawn().expect("the server starts"));
@@ -125,4 +126,33 @@ fn a_check_has_the_same_result_on_a_server_as_here() {
     assert_eq!(first(&away.report())["result"]["testResults"], Value::Null);
     let either = &away.report()["stepExecution"]["results"][1];
     assert_eq!(either["classification"]["category"], "SUCCESS", "{either}");
+}
+
+/// Packages that are sent work there as here, in shards, and what `writes` names comes back.
+#[test]
+#[ignore = "wide tier"]
+fn packages_of_the_project_are_sent_and_what_a_check_writes_comes_back() {
+    let program = program_with_feature();
+    let port = free_port();
+    let project = Project::new().toml(&format!(
+        "[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\nenvironment = \"upload\"\n\
+         [[check]]\nname = \"tests\"\ntool = \"pytest\"\ncommand = [\".venv/bin/python\", \"-m\", \"pytest\"]\nrun = \"remote\"\n\
+         shards = 2\nwrites = [\"dist/**\"]\n"
+    ));
+    let write = "import pathlib\ndef test_writes():\n    pathlib.Path('dist').mkdir()\n    pathlib.Path('dist/made').write_text('there')\n";
+    let project = project.file("test_a.py", write).file("test_b.py", "def test_b(): pass\n").file(".gitignore", ".venv\ndist\n");
+    let made = Command::new("/usr/bin/python3").args(["-m", "venv", "--without-pip"]).arg(project.path().join(".venv")).status();
+    assert!(made.expect("Python starts").success());
+    let installed = packages(&project.path().join(".venv/bin/python"));
+    let copied = Command::new("cp").arg("-r").arg(format!("{}/.", packages(&python_plain()).display())).arg(&installed).status();
+    assert!(copied.expect("cp starts").success());
+    let _server = Server::start(&project, &port);
+    let mut person = project.command(&program, ["approve"]).at_terminal();
+    person.type_name();
+    assert_eq!(person.ended().status, 0);
+
+    let run = project.command(&program, ["run"]).bound(BOUND).success();
+    let report = run.report();
+    assert_eq!((&counts(&report)["passed"], &first(&report)["result"]["shards"]), (&json!(2), &json!(2)), "{}", run.snapshot());
+    assert_eq!(fs::read_to_string(project.path().join("dist/made")).expect("it came back"), "there");
 }

@@ -157,7 +157,7 @@ pub use process::{
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
-pub use remote::{RemoteCertificates, RemoteRun, RemoteServer, WithoutServer};
+pub use remote::{RemoteCertificates, RemotePackages, RemoteRun, RemoteServer, WithoutServer, written_below};
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
 pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
 pub use retention::{ArchiveRecord, PROPOSED_MAX_BYTES, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits};

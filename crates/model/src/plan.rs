@@ -8,7 +8,8 @@ use proctor_wire::wire;
 
 use crate::{
     ActionId, ActionKind, ApprovalTerms, ByteSize, CheckStart, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind,
-    NetworkAccess, RemoteRun, ReportFile, Service, Shards, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    NetworkAccess, RemotePackages, RemoteRun, ReportFile, Service, Shards, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    WithoutServer,
 };
 
 /// The phase of a run that an action belongs to.
@@ -352,6 +353,14 @@ words! {
 }
 
 impl Action {
+    /// Returns whether the action starts a program that lies on this machine, or is sent from it. Which program another machine has,
+    /// nothing here says.
+    pub fn starts_program_of_this_machine(&self) -> bool {
+        self.remote
+            .as_ref()
+            .is_none_or(|run| run.without_result == WithoutServer::RunHere || run.server.environment == RemotePackages::Upload)
+    }
+
     /// Returns an action with this name and command; all other fields have default values.
     pub fn plain(
         phase: ActionPhase,

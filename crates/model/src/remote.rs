@@ -19,6 +19,17 @@ pub struct RemoteServer {
     pub certificates: RemoteCertificates,
     /// What the worker must be: names and values that the server knows, such as `container-image`.
     pub platform: BTreeMap<String, String>,
+    /// Whose installed packages the actions use.
+    pub environment: RemotePackages,
+}
+
+/// Whose installed packages actions on a server use.
+#[wire(Copy, written, schema, kebab)]
+pub enum RemotePackages {
+    /// Those of the worker's image.
+    Image,
+    /// The project's own, which are sent: `.venv`, `node_modules` and the like.
+    Upload,
 }
 
 /// Files in PEM form, absolute or relative to the project.
@@ -49,6 +60,15 @@ pub enum WithoutServer {
     RunHere,
 }
 
+/// Returns the file or directory that has everything that a pattern of `writes` names: what comes before its first wildcard. `None` if
+/// that is the whole project.
+pub fn written_below(pattern: &str) -> Option<String> {
+    let has_wildcard = |name: &&str| name.contains(['*', '?', '[', '{', '\\', '!']);
+    let names: Vec<&str> =
+        pattern.split('/').filter(|name| !matches!(*name, "" | ".")).take_while(|name| !has_wildcard(name)).collect();
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
 /// The name of the platform's property that names the image in which the action runs.
 const IMAGE: &str = "container-image";
 
@@ -66,6 +86,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_comes_back_lies_below_what_a_pattern_names_without_wildcards() {
+        for (pattern, below) in
+            [("dist/**", Some("dist")), ("./a/b/*.xml", Some("a/b")), ("a.xml", Some("a.xml")), ("**/a", None)]
+        {
+            assert_eq!(written_below(pattern).as_deref(), below);
+        }
+    }
+
+    #[test]
     fn only_a_digest_says_which_image_it_is() {
         let server = |image: &str| RemoteServer {
             endpoint: "unix:///run/casd".to_owned(),
@@ -73,6 +102,7 @@ mod tests {
             headers_from: None,
             certificates: RemoteCertificates::default(),
             platform: BTreeMap::from([(IMAGE.to_owned(), image.to_owned())]),
+            environment: RemotePackages::Image,
         };
         let digest = Digest::of(b"image");
         assert_eq!(server(&format!("docker://a/b@sha256:{digest}")).image_digest(), Some(digest));

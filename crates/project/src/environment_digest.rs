@@ -319,7 +319,7 @@ fn used_programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> Vec<UsedPro
             interpreter_of(&path).and_then(|interpreter| resolve_program(&interpreter, &directory, path_variable).ok());
         Some(UsedProgram { path, interpreter, loads_pytest_plugins: action.tool.loads_plugins() })
     };
-    plan.actions().filter_map(program).collect()
+    plan.actions().filter(|action| action.starts_program_of_this_machine()).filter_map(program).collect()
 }
 
 /// Computes the digest of a program file.

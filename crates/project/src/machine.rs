@@ -237,7 +237,7 @@ fn modified_ms(metadata: &fs::Metadata) -> i64 {
 fn find_tools(plan: &Plan, settings: &ProjectSettings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Vec<ToolFound> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
-    for action in plan.actions() {
+    for action in plan.actions().filter(|action| action.starts_program_of_this_machine()) {
         let Some(one) = find_tool(action, settings, root, ambient) else { continue };
         let is_new = one.program.as_ref().map_or(true, |program| seen.insert((one.tool, program.clone())));
         found.extend(is_new.then_some(one));

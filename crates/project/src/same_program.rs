@@ -61,7 +61,8 @@ impl ProgramSearch<'_> {
             };
             (!is_same).then(|| format!("{word} is another program than the approved one: {}", now.display()))
         };
-        let mut others: Vec<String> = plan.steps.iter().filter_map(other).collect();
+        let mut others: Vec<String> =
+            plan.steps.iter().filter(|step| step.starts_program_of_this_machine()).filter_map(other).collect();
         others.dedup();
         others
     }

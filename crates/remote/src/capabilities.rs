@@ -10,9 +10,10 @@ use reapi::capabilities_client::CapabilitiesClient;
 
 use crate::connection::{Connection, ServerAccess};
 use crate::fault::RemoteFault;
-use crate::input_root::{InputFiles, PROJECT};
-use crate::run::{RemoteOrder, blocking, run};
+use crate::input_root::InputFiles;
+use crate::run::{RemoteOrder, blocking, run, with_kept};
 use crate::upload::SHA256;
+use proctor_model::Timestamp;
 
 /// How long the trial may take, besides the wait for a worker.
 const TRIAL: Duration = Duration::from_secs(20);
@@ -34,27 +35,62 @@ pub fn ask(access: &ServerAccess) -> Result<Capabilities, RemoteFault> {
     blocking(|| async { capabilities(&access.connect().await?).await })
 }
 
-/// Has a server carry out an action that prints where it runs. `into` is a directory for the answer, which does not exist yet.
+/// Has a server carry out an action that prints where it runs. `place` is the path of its directory in the action's root, `into` a
+/// directory for the answer, which does not exist yet.
 ///
 /// # Errors
 /// When the server gives no result, or the action does not print one line.
-pub fn echo(access: &ServerAccess, platform: &BTreeMap<String, String>, into: &Path) -> Result<String, RemoteFault> {
+pub fn echo(
+    access: &ServerAccess,
+    platform: &BTreeMap<String, String>,
+    place: &str,
+    into: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<String, RemoteFault> {
+    let now = Timestamp::from_millis(0);
     let order = RemoteOrder {
-        files: InputFiles { tree: None, content: into, added: &[] },
+        files: InputFiles { tree: None, content: into, place, installed: &[], project: into, added: &[], now },
         argv: ["/bin/sh", "-c", "pwd"].map(str::to_owned).to_vec(),
         environment: BTreeMap::new(),
         platform,
-        directory: PROJECT.to_owned(),
+        directory: place.to_owned(),
         outputs: Vec::new(),
         timeout: TRIAL,
         into,
     };
-    let end = run(access, &order, &|| false)?;
+    let end = run(access, &order, is_stopped)?;
     let printed = std::fs::read_to_string(&end.stdout).map_err(RemoteFault::Output)?;
     match (end.code, printed.trim()) {
         (0, line) if line.starts_with('/') => Ok(line.to_owned()),
         (code, _) => Err(RemoteFault::Unfit(format!("`/bin/sh -c pwd` ended there with {code}"))),
     }
+}
+
+/// Refuses a server that has the root of an action elsewhere than at `/`, so that a project cannot lie at its own path there. A server
+/// that was asked is not asked again.
+///
+/// # Errors
+/// When it has, or gives no result.
+pub fn require_own_path(
+    access: &ServerAccess,
+    platform: &BTreeMap<String, String>,
+    project: &Path,
+    into: &Path,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<(), RemoteFault> {
+    let key = (project.to_owned(), platform.clone());
+    if with_kept(access, |kept| kept.at_their_own_path.contains(&key)) {
+        return Ok(());
+    }
+    let path = project.display().to_string();
+    let found = echo(access, platform, path.trim_start_matches('/'), into, is_stopped)?;
+    if found != path {
+        return Err(RemoteFault::Unfit(format!(
+            "installed packages name their own paths, and what lies at `{path}` here lies at `{found}` there"
+        )));
+    }
+    with_kept(access, |kept| kept.at_their_own_path.insert(key));
+    Ok(())
 }
 
 pub(crate) async fn capabilities(connection: &Connection) -> Result<Capabilities, RemoteFault> {

@@ -52,6 +52,11 @@ impl RemoteFault {
         }
     }
 
+    /// Returns whether it is the connection that failed, so that what the server does may go on.
+    pub(crate) fn is_break(&self) -> bool {
+        matches!(self, Self::Away(_) | Self::Said { code: Code::Unavailable, .. })
+    }
+
     /// Returns whether the server no longer has a blob that it had.
     pub(crate) fn lacks_blobs(&self) -> bool {
         matches!(self, Self::Said { code: Code::FailedPrecondition | Code::NotFound, .. })

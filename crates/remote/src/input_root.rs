@@ -1,7 +1,7 @@
 //! Turns a tree into the directories of the server's language, once for each directory.
 //!
-//! The root of an action has two directories: `project` is the tree, `out` is where the tool's report goes. So a tool that looks at its
-//! whole directory does not see the worker's own files, where the worker has the root as `/`.
+//! The root of an action has the tree, below the path of [`InputFiles::place`], and `out`, where the tool's report goes. So a tool that
+//! looks at its whole directory does not see the worker's own files, where the worker has the root as `/`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::iter::Peekable;
@@ -13,10 +13,11 @@ use prost::Message as _;
 
 use crate::blob::BlobName;
 use crate::fault::RemoteFault;
-use proctor_model::{Digest, EntryKind, TreePath};
+use crate::installed::KnownFile;
+use proctor_model::{Digest, EntryKind, Timestamp, TreePath};
 use proctor_tree::{TreeEntry, TreeIndex};
 
-/// The directory of the root that has the tree.
+/// The place of the tree where the packages are the worker's own.
 pub const PROJECT: &str = "project";
 /// The directory of the root that the action writes its report to.
 pub const OUT: &str = "out";
@@ -31,6 +32,10 @@ pub(crate) struct Kept {
     directories: HashMap<Digest, Arc<SentDirectory>>,
     /// The blobs that the server has, as far as it is known. It has everything below a directory that it has.
     pub(crate) present: HashSet<BlobName>,
+    /// The files of installed packages that were read, by their paths.
+    pub(crate) installed: HashMap<PathBuf, KnownFile>,
+    /// The paths of projects that lie at the same path there, each with what the worker is.
+    pub(crate) at_their_own_path: HashSet<(PathBuf, BTreeMap<String, String>)>,
 }
 
 #[derive(Debug)]
@@ -60,32 +65,57 @@ pub struct InputFiles<'a> {
     pub tree: Option<&'a TreeIndex>,
     /// The directory that has the content of the tree.
     pub content: &'a Path,
+    /// The path of the tree in the root, without `.` and `..`.
+    pub place: &'a str,
+    /// Directories of installed packages below `content` that are sent with everything in them, as paths of the tree.
+    pub installed: &'a [TreePath],
+    /// Where these directories lie: the root of the project.
+    pub project: &'a Path,
     /// The files that proctor adds for the tool: names and texts.
-    pub added: &'a [(&'static str, &'static str)],
+    pub added: &'a [(&'static str, String)],
+    /// The present time.
+    pub now: Timestamp,
 }
 
-struct Builder<'a> {
-    files: InputFiles<'a>,
-    old: &'a Kept,
+pub(crate) struct Builder<'a> {
+    pub(crate) files: InputFiles<'a>,
+    pub(crate) old: &'a Kept,
     directories: HashMap<Digest, Arc<SentDirectory>>,
-    blobs: BTreeMap<BlobName, BlobSource>,
+    pub(crate) blobs: BTreeMap<BlobName, BlobSource>,
+    /// The directories of installed packages that have no place in a directory of the tree yet.
+    installed: BTreeMap<TreePath, BlobName>,
+    /// What is known of the files of installed packages, anew.
+    pub(crate) read: HashMap<PathBuf, KnownFile>,
 }
 
 impl Kept {
     /// Makes the root of an action, and keeps its directories.
     pub(crate) fn root(&mut self, files: InputFiles<'_>) -> Result<InputRoot, RemoteFault> {
-        let mut builder = Builder { files, old: self, directories: HashMap::new(), blobs: BTreeMap::new() };
+        let mut builder = Builder {
+            files,
+            old: self,
+            directories: HashMap::new(),
+            blobs: BTreeMap::new(),
+            installed: BTreeMap::new(),
+            read: HashMap::new(),
+        };
+        for path in files.installed {
+            let sent = builder.installed_directory(&files.project.join(path.as_path()))?;
+            builder.installed.insert(path.clone(), sent);
+        }
         let project = match files.tree {
             Some(tree) => builder.directory(&TreePath::root(), tree.digest().0, &mut tree.entries().peekable())?,
             None => builder.add(reapi::Directory::default().encode_to_vec()),
         };
-        let out = builder.out();
-        let directories = [(OUT, out), (PROJECT, project)]
-            .map(|(name, blob)| reapi::DirectoryNode { name: name.to_owned(), digest: Some(blob.message()) });
-        let root = reapi::Directory { directories: directories.to_vec(), ..reapi::Directory::default() };
-        let name = builder.add(root.encode_to_vec());
-        let Builder { directories, blobs, .. } = builder;
+        if let Some((path, _)) = builder.installed.pop_first() {
+            return Err(RemoteFault::Input(format!("`{path}` lies in a directory that is not part of the tree")));
+        }
+        let name = builder.root(project)?;
+        let Builder { directories, blobs, read, .. } = builder;
         self.directories = directories;
+        if !files.installed.is_empty() {
+            self.installed = read;
+        }
         Ok(InputRoot { name, blobs })
     }
 
@@ -103,7 +133,27 @@ impl Kept {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, bytes: Vec<u8>) -> BlobName {
+    /// Makes the root of an action: `out`, and the directories above the tree.
+    fn root(&mut self, tree: BlobName) -> Result<BlobName, RemoteFault> {
+        let out = self.out();
+        let node = |name: &str, blob: BlobName| reapi::DirectoryNode { name: name.to_owned(), digest: Some(blob.message()) };
+        let (top, below) = self.files.place.split_once('/').map_or((self.files.place, None), |(top, below)| (top, Some(below)));
+        if top == OUT {
+            return Err(RemoteFault::Input(format!(
+                "the project lies below `/{OUT}`, which is the directory of what comes back"
+            )));
+        }
+        let mut blob = tree;
+        for name in below.into_iter().flat_map(|below| below.rsplit('/')) {
+            blob =
+                self.add(reapi::Directory { directories: vec![node(name, blob)], ..reapi::Directory::default() }.encode_to_vec());
+        }
+        let mut directories = vec![node(OUT, out), node(top, blob)];
+        directories.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(self.add(reapi::Directory { directories, ..reapi::Directory::default() }.encode_to_vec()))
+    }
+
+    pub(crate) fn add(&mut self, bytes: Vec<u8>) -> BlobName {
         let name = BlobName::of(&bytes);
         if !self.old.present.contains(&name) {
             self.blobs.insert(name, BlobSource::Bytes(bytes));
@@ -132,7 +182,9 @@ impl Builder<'_> {
         digest: Digest,
         entries: &mut Peekable<impl Iterator<Item = TreeEntry>>,
     ) -> Result<BlobName, RemoteFault> {
-        let known = self.old.directories.get(&digest).cloned();
+        // With packages in it, it is another directory than the one that the tree's digest names.
+        let is_of_tree_alone = !self.installed.keys().any(|installed| is_below(path, installed));
+        let known = self.old.directories.get(&digest).filter(|_| is_of_tree_alone).cloned();
         if let Some(known) = known.as_ref().filter(|known| self.old.present.contains(&known.name)) {
             self.keep_below(path, entries);
             self.directories.insert(digest, Arc::clone(known));
@@ -141,6 +193,10 @@ impl Builder<'_> {
         let mut made = reapi::Directory::default();
         while let Some(entry) = entries.next_if(|entry| entry.path.parent().as_ref() == Some(path)) {
             self.entry(entry, &mut made, entries)?;
+        }
+        if !is_of_tree_alone {
+            self.add_installed(path, &mut made);
+            return Ok(self.add(made.encode_to_vec()));
         }
         let sent = match known {
             Some(known) => known,
@@ -154,14 +210,24 @@ impl Builder<'_> {
         Ok(sent.name)
     }
 
+    /// Adds the directories of installed packages to the directory that they lie in.
+    fn add_installed(&mut self, path: &TreePath, made: &mut reapi::Directory) {
+        for (installed, blob) in std::mem::take(&mut self.installed) {
+            if installed.parent().as_ref() != Some(path) {
+                self.installed.insert(installed, blob);
+                continue;
+            }
+            let name = String::from_utf8_lossy(installed.name()).into_owned();
+            // What git tracks of the directory is in it anyway.
+            made.directories.retain(|directory| directory.name != name);
+            made.directories.push(reapi::DirectoryNode { name, digest: Some(blob.message()) });
+        }
+        made.directories.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+
     /// Goes on behind everything below a directory that the server has.
     fn keep_below(&mut self, path: &TreePath, entries: &mut Peekable<impl Iterator<Item = TreeEntry>>) {
-        let (prefix, is_root) = (path.as_bytes().to_vec(), path.is_root());
-        let is_below = |entry: &TreeEntry| {
-            let below = entry.path.as_bytes().strip_prefix(&prefix[..]);
-            is_root || below.is_some_and(|rest| rest.starts_with(b"/"))
-        };
-        while let Some(entry) = entries.next_if(is_below) {
+        while let Some(entry) = entries.next_if(|entry| is_below(path, &entry.path)) {
             if let (EntryKind::Directory, Some(digest)) = (entry.kind, entry.digest)
                 && let Some(known) = self.old.directories.get(&digest)
             {
@@ -206,6 +272,12 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a path lies below a directory.
+fn is_below(directory: &TreePath, path: &TreePath) -> bool {
+    let below = path.as_bytes().strip_prefix(directory.as_bytes());
+    directory.is_root() || below.is_some_and(|rest| rest.starts_with(b"/"))
 }
 
 impl BlobSource {

@@ -10,13 +10,14 @@ mod capabilities;
 mod connection;
 mod fault;
 mod input_root;
+mod installed;
 mod operation;
 mod run;
 #[cfg(test)]
 mod tests;
 mod upload;
 
-pub use capabilities::{Capabilities, ask, echo};
+pub use capabilities::{Capabilities, ask, echo, require_own_path};
 pub use connection::ServerAccess;
 pub use fault::RemoteFault;
 pub use input_root::{InputFiles, OUT, PROJECT};

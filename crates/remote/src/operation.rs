@@ -1,5 +1,7 @@
 //! Has an action carried out: asks for it, waits for it, and cancels it.
 
+use std::time::Duration;
+
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::longrunning::operations_client::OperationsClient;
 use bazel_remote_apis::google::longrunning::{CancelOperationRequest, Operation, operation};
@@ -13,8 +15,8 @@ use crate::connection::Connection;
 use crate::fault::{RemoteFault, said};
 use crate::upload::SHA256;
 
-/// How often a lost connection is taken up again for one action.
-const RECONNECTS: usize = 3;
+/// The waits before a lost connection is taken up again for one action, in milliseconds: about as long as a server takes to start anew.
+const RECONNECTS: &[u64] = &[0, 300, 600, 1_200, 2_400, 5_000, 5_000, 5_000];
 
 /// The name of a message's type in an answer begins with this.
 const TYPES: &str = "type.googleapis.com/";
@@ -42,19 +44,25 @@ pub(crate) async fn execute(
     };
     let mut client = ExecutionClient::new(connection.channel.clone());
     let mut stream = client.execute(connection.call(request)).await?.into_inner();
-    for _ in 0..RECONNECTS {
-        match follow(&mut stream, action, named).await {
+    let mut broken = match follow(&mut stream, action, named).await {
+        Ok(operation) => return read_answer(operation),
+        Err(fault) => fault,
+    };
+    for wait in RECONNECTS {
+        // The operation may go on although the stream broke.
+        let Some(name) = named.borrow().clone().filter(|_| broken.is_break()) else { return Err(broken) };
+        tokio::time::sleep(Duration::from_millis(*wait)).await;
+        let request = reapi::WaitExecutionRequest { name };
+        let followed = match client.wait_execution(connection.call(request)).await {
+            Ok(stream) => follow(&mut stream.into_inner(), action, named).await,
+            Err(status) => Err(status.into()),
+        };
+        broken = match followed {
             Ok(operation) => return read_answer(operation),
-            Err(RemoteFault::Away(why)) => {
-                // The operation may go on although the stream broke.
-                let name = named.borrow().clone().ok_or(RemoteFault::Away(why))?;
-                let request = reapi::WaitExecutionRequest { name };
-                stream = client.wait_execution(connection.call(request)).await?.into_inner();
-            }
-            Err(fault) => return Err(fault),
-        }
+            Err(fault) => fault,
+        };
     }
-    Err(RemoteFault::Away("the connection was lost again and again while the action went on".to_owned()))
+    Err(broken)
 }
 
 /// Asks the server to cancel an operation. Nobody waits for it: what it does afterwards is not read.

@@ -248,7 +248,7 @@ fn between(start: &protobuf::Timestamp, end: &protobuf::Timestamp) -> Option<Dur
 }
 
 /// Does something with what is kept of a server. No other action waits for the network meanwhile.
-fn with_kept<T>(access: &ServerAccess, work: impl FnOnce(&mut Kept) -> T) -> T {
+pub(crate) fn with_kept<T>(access: &ServerAccess, work: impl FnOnce(&mut Kept) -> T) -> T {
     let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     work(servers.entry((access.name.clone(), access.instance.clone())).or_default())
 }

@@ -11,13 +11,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use proctor_model::{RemoteCertificates, RemoteServer, Timestamp};
+use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
+use proctor_model::{RemoteCertificates, RemotePackages, RemoteServer, Timestamp, TreePath};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
 use tempfile::TempDir;
 
 use self::lying_server::{Lie, LyingServer};
-use crate::{InputFiles, RemoteEnd, RemoteFault, RemoteOrder, ServerAccess, ask, run};
+use crate::input_root::{BlobSource, InputRoot, Kept};
+use crate::{InputFiles, PROJECT, RemoteEnd, RemoteFault, RemoteOrder, ServerAccess, ask, require_own_path, run};
 
 /// The lies about an answer: none of them may be believed.
 const TAMPERED: &[Lie] = &[
@@ -80,7 +82,15 @@ impl Project {
         is_stopped: &(dyn Fn() -> bool + Sync),
     ) -> Result<RemoteEnd, RemoteFault> {
         let order = RemoteOrder {
-            files: InputFiles { tree: Some(tree), content: self.files.path(), added: &[("plugin.py", "text")] },
+            files: InputFiles {
+                tree: Some(tree),
+                content: self.files.path(),
+                place: PROJECT,
+                installed: &[],
+                project: self.files.path(),
+                added: &[("plugin.py", "text".to_owned())],
+                now: Timestamp::from_millis(0),
+            },
             argv: vec!["pytest".to_owned()],
             environment: BTreeMap::new(),
             platform: &BTreeMap::new(),
@@ -100,6 +110,7 @@ fn access(server: &LyingServer) -> ServerAccess {
         headers_from: Some("BUILD_TOKEN".to_owned()),
         certificates: RemoteCertificates::default(),
         platform: BTreeMap::new(),
+        environment: RemotePackages::Image,
     };
     let ambient = BTreeMap::from([(OsString::from("BUILD_TOKEN"), OsString::from("s3cret"))]);
     ServerAccess::read(&settings, &ambient, Path::new("/")).expect("right settings")
@@ -139,12 +150,128 @@ fn no_answer_that_is_not_true_is_accepted() {
     assert!(matches!(project.run(&server, &tree, &never), Err(RemoteFault::Said { .. })));
 }
 
+/// Writes a file that is too large for a message of blobs.
+#[expect(clippy::disallowed_methods, reason = "the test writes the tree that it sends")]
+fn large(project: &Project) {
+    fs::write(project.files.path().join("large.bin"), vec![7; 4 << 20]).expect("written");
+}
+
+/// A save of one file of 10,000 sends the file, the directories above it, the root and the action; another client sends nothing.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes the tree that it sends")]
+fn of_ten_thousand_files_a_save_sends_as_many_blobs_as_it_is_deep() {
+    let (project, server) = (Project::new(), LyingServer::start(Lie::None));
+    let (root, mut known) = (project.files.path(), project.tree());
+    for directory in 0..100 {
+        fs::create_dir_all(root.join(format!("p/{directory}"))).expect("a directory");
+        for file in 0..100 {
+            fs::write(root.join(format!("p/{directory}/{file}.py")), format!("{directory} {file}")).expect("written");
+        }
+    }
+    let mut rescan = || {
+        let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
+        known = known.rescan(&matcher, Timestamp::from_millis(0)).expect("a tree");
+        known.clone()
+    };
+    let first = project.run(&server, &rescan(), &never).expect("a result").uploaded;
+    assert!(first > 10_000, "{first}");
+    for (path, depth) in [("top.py", 1), ("a/near.py", 2), ("p/7/7.py", 3)] {
+        fs::write(root.join(path), "saved").expect("written");
+        let sent = project.run(&server, &rescan(), &never).expect("a result").uploaded;
+        assert!((1..=depth + 3).contains(&sent), "{path}: {sent}");
+    }
+    forget(&server);
+    assert_eq!(project.run(&server, &rescan(), &never).expect("a result").uploaded, 0, "another client with the same tree");
+}
+
+/// Forgets all of a server, as another client that never saw it.
+fn forget(server: &LyingServer) {
+    crate::run::with_kept(&access(server), |kept| *kept = Kept::default());
+}
+
+/// The directories of installed packages are sent as they lie in the project, without what tools write there.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes the packages that it sends")]
+fn installed_packages_lie_in_the_tree_at_its_own_path() {
+    let project = Project::new();
+    let root = project.files.path();
+    for (path, text) in [(".venv/bin/tool", "run"), (".venv/lib/a.py", "a"), (".venv/lib/__pycache__/a.pyc", "compiled")] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+        fs::write(path, text).expect("written");
+    }
+    std::os::unix::fs::symlink("/usr/bin/python3", root.join(".venv/bin/python")).expect("linked");
+    fs::create_dir_all(root.join("a/b/node_modules")).expect("a directory");
+    let matcher = Matcher::new(&MatcherSettings { ignore: vec![".venv".to_owned()], ..MatcherSettings::default() });
+    let tree = TreeIndex::scan(root, &matcher.expect("right"), Timestamp::from_millis(0)).expect("a tree");
+    let paths = [".venv", "a/b/node_modules"].map(|path| TreePath::try_from(path).expect("a path"));
+    let files = InputFiles {
+        tree: Some(&tree),
+        content: root,
+        place: "srv/shop",
+        installed: &paths,
+        project: root,
+        added: &[],
+        now: Timestamp::from_millis(i64::MAX / 2_000_000),
+    };
+    let mut kept = Kept::default();
+    let made = kept.root(files).expect("a root");
+    let mut found = Vec::new();
+    list(&made, made.name.message(), "", &mut found);
+    assert_eq!(
+        found,
+        [
+            "/srv/shop/.venv/bin/python -> /usr/bin/python3",
+            "/srv/shop/.venv/bin/tool",
+            "/srv/shop/.venv/lib/a.py",
+            "/srv/shop/a/b/deep.py",
+            "/srv/shop/a/near.py",
+            "/srv/shop/link.py -> top.py",
+            "/srv/shop/top.py"
+        ]
+    );
+    kept.note_sent(&made);
+    let again = kept.root(files).expect("a root");
+    assert_eq!((again.name, again.blobs.len()), (made.name, 0), "what the server has is not sent again");
+    let nowhere = [TreePath::try_from("build/.venv").expect("a path")];
+    fs::create_dir_all(root.join("build/.venv")).expect("a directory");
+    let fault = kept.root(InputFiles { installed: &nowhere, ..files }).expect_err("no place");
+    assert!(fault.to_string().contains("not part of the tree"), "{fault}");
+}
+
+/// Lists the files and links below a directory of a root, sorted.
+fn list(root: &InputRoot, directory: reapi::Digest, path: &str, found: &mut Vec<String>) {
+    let name = crate::blob::BlobName::read(Some(&directory), path).expect("a name");
+    let Some(BlobSource::Bytes(bytes)) = root.blobs.get(&name) else { panic!("{path} is not sent") };
+    let directory: reapi::Directory = prost::Message::decode(&bytes[..]).expect("a directory");
+    let names: Vec<&String> = directory.directories.iter().map(|node| &node.name).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    for node in directory.directories {
+        list(root, node.digest.expect("named"), &format!("{path}/{}", node.name), found);
+    }
+    found.extend(directory.files.iter().map(|node| format!("{path}/{}", node.name)));
+    found.extend(directory.symlinks.iter().map(|node| format!("{path}/{} -> {}", node.name, node.target)));
+    found.sort();
+}
+
+#[test]
+fn packages_are_sent_only_where_the_project_lies_at_its_own_path() {
+    let answers = TempDir::new().expect("a directory");
+    let (into, shop) = (answers.path().join("answer"), Path::new("/srv/shop"));
+    let server = LyingServer::start(Lie::RootIsTop);
+    for _ in 0..2 {
+        require_own_path(&access(&server), &BTreeMap::new(), shop, &into, &never).expect("it lies there");
+    }
+    assert_eq!(server.seen.lock().expect("not poisoned").executed.len(), 1, "it is asked once");
+    let server = LyingServer::start(Lie::RootIsElsewhere);
+    let fault = require_own_path(&access(&server), &BTreeMap::new(), shop, &into, &never).expect_err("another path");
+    assert!(matches!(fault, RemoteFault::Unfit(_)) && fault.to_string().contains("`/worker/7/srv/shop` there"), "{fault}");
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test changes the tree that it sends")]
 fn a_save_sends_what_changed_and_a_second_client_nothing() {
     let (project, server) = (Project::new(), LyingServer::start(Lie::None));
-    // It is too large for a message of blobs.
-    let large = |project: &Project| fs::write(project.files.path().join("large.bin"), vec![7; 4 << 20]).expect("written");
     large(&project);
     let first = project.run(&server, &project.tree(), &never).expect("a result").uploaded;
     // 4 files, the file of `out`, the directories `a`, `a/b`, `project`, `out` and the root, the command and the action.
@@ -173,9 +300,22 @@ fn a_file_that_is_not_what_the_tree_names_is_not_sent() {
 #[test]
 fn what_may_pass_is_asked_again_within_a_bound() {
     let project = Project::new();
-    let tree = project.tree();
     let asked = |server: &LyingServer| server.seen.lock().expect("not poisoned").executed.len();
-    for (lie, times) in [(Lie::BusyOnce, 2), (Lie::ForgetsOnce, 2), (Lie::BreaksOnce, 1)] {
+    large(&project);
+    let tree = project.tree();
+    for (lie, times) in [
+        (Lie::BusyOnce, 2),
+        (Lie::ForgetsOnce, 2),
+        (Lie::BreaksOnce, 1),
+        (Lie::RestartsOnce, 1),
+        (Lie::AwayOnce, 1),
+        (Lie::FullOnce, 1),
+        (Lie::HalfOnce, 1),
+        (Lie::VanishesOnce, 2),
+        (Lie::AbortsOnce, 2),
+        (Lie::InternalOnce, 2),
+        (Lie::ReadFailsOnce, 2),
+    ] {
         let server = LyingServer::start(lie);
         assert_eq!(project.run(&server, &tree, &never).expect("a result").code, 1, "{lie:?}");
         assert_eq!(asked(&server), times, "{lie:?}");
@@ -221,6 +361,7 @@ fn a_server_says_what_it_can_do() {
         headers_from: None,
         certificates: RemoteCertificates::default(),
         platform: BTreeMap::new(),
+        environment: RemotePackages::Image,
     };
     let away = ask(&ServerAccess::read(&settings, &BTreeMap::new(), Path::new("/")).expect("right settings"));
     assert!(matches!(away, Err(RemoteFault::Away(_))), "{away:?}");

@@ -13,10 +13,12 @@ use crate::written_configuration::WrittenConfiguration;
 use proctor_evidence::read_boot_id;
 use proctor_evidence::report::{CachesV2, SnapshotV2, WrittenV2};
 use proctor_model::{
-    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, EndedAction, EnvironmentMount, IgnoredFiles, ProjectId,
-    Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
+    Action, ActionId, ActionPhase, ByteSize, CachesMode, CachesSeen, Digest, EndedAction, EnvironmentMount, IgnoredFiles,
+    ProjectId, Sandbox, SnapshotMount, StopReason, TestedPlace, Timestamp, TreeDigest, TreePath,
 };
-use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product};
+use proctor_project::{
+    KeptPaths, ModulesToCompile, ProjectSettings, RunRequest, SnapshotBase, decides_the_verdict, is_by_product,
+};
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
 use proctor_sandbox::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use proctor_tools::is_lock_file;
@@ -363,6 +365,25 @@ impl RunSnapshot {
         let taken = self.seen.select(self.caches.taken(), action);
         let directories = self.lower(action).into_iter().chain(taken).collect();
         SeenFiles::in_snapshot(&self.root, directories, &self.base.environments)
+    }
+
+    /// Notes the files that `writes` of a check names and that a server sent back other than they were sent.
+    pub(crate) fn note_answered(
+        &mut self,
+        action: &Action,
+        ended: &EndedAction,
+        answer: &Path,
+        settings: &ProjectSettings,
+    ) -> std::io::Result<()> {
+        let named = KeptPaths::new(&action.writes);
+        let entries = if answer.exists() { written_entries(answer, &[])? } else { Vec::new() };
+        let is_new = |path: &TreePath| {
+            let before = self.base.tree.lookup(path).and_then(|entry| entry.digest);
+            before.is_none_or(|before| std::fs::read(answer.join(path.as_path())).is_ok_and(|now| Digest::of(&now) != before))
+        };
+        let entries: Vec<_> = entries.into_iter().filter(|entry| named.contains(&entry.path) && is_new(&entry.path)).collect();
+        self.kept.note(action, &ended.end, answer, &entries, settings);
+        Ok(())
     }
 
     /// Returns the tree that the checks see, and the directory with its content.

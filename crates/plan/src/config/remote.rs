@@ -8,7 +8,7 @@ use toml::de::DeValue;
 use crate::config::section::{Document, Section};
 use crate::config::values::{WrongValue, choice, text, variable_name};
 use crate::config::written_value::WrittenValue;
-use proctor_model::{Problem, RemoteCertificates, RemoteRun, RemoteServer, WithoutServer};
+use proctor_model::{Problem, RemoteCertificates, RemotePackages, RemoteRun, RemoteServer, WithoutServer};
 
 /// `[remote]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +29,7 @@ enum RunPlace {
 const PLACES: &[(&str, RunPlace)] =
     &[("local", RunPlace::Local), ("remote", RunPlace::Remote), ("prefer-remote", RunPlace::PreferRemote)];
 
-/// What the checks on the server see beside the tree. An image is what there is so far.
-const ENVIRONMENTS: &[(&str, ())] = &[("image", ())];
+const PACKAGES: &[(&str, RemotePackages)] = &[("image", RemotePackages::Image), ("upload", RemotePackages::Upload)];
 
 pub(super) fn read_remote(section: &Section<'_>, document: &mut Document<'_>) -> RemoteSettings {
     let endpoint = section.setting(document, "endpoint", endpoint);
@@ -48,13 +47,13 @@ pub(super) fn read_remote(section: &Section<'_>, document: &mut Document<'_>) ->
             section.refuse(document, key, wrong);
         }
     }
-    section.setting(document, "environment", choice(ENVIRONMENTS));
     let server = RemoteServer {
         endpoint: endpoint.value,
         instance: section.setting(document, "instance", text("\"main\"")).value,
         headers_from: Some(section.setting(document, "headers_from", variable).value).filter(|name| !name.is_empty()),
         certificates,
         platform: section.setting(document, "platform", platform).value,
+        environment: section.setting(document, "environment", choice(PACKAGES)).value,
     };
     RemoteSettings { server: WrittenValue { value: server, place: endpoint.place } }
 }
@@ -76,11 +75,12 @@ pub(super) fn read_place(
         section.refuse(document, "run", wrong.hint("name one: `[remote]` with `endpoint = \"grpcs://build.example.org:443\"`"));
     }
     for (key, why) in [
-        ("writes", "what a check on a server writes is not copied to the project"),
         ("snapshot", "a check on a server works on what was sent, not in the project"),
-        ("shards", "a server is sent one command for all tests of the check"),
         ("control", "there is no control for a check on a server"),
         ("network", "the server decides which network its workers have"),
+        ("idle_timeout", "what a check prints on a server arrives at its end"),
+        ("on_survivors", "which processes a check leaves on a server, nobody here can say"),
+        ("max_output", "a server is told no limit of what a check prints"),
     ] {
         section.refuse(document, key, WrongValue::new(why).hint(format!("remove `{key}`, or let the check run here")));
     }
@@ -176,7 +176,7 @@ mod tests {
         let read = check("").expect("right").checks.remove(0).remote.expect("it runs there").value;
         assert_eq!((read.without_result, read.server.endpoint.as_str()), (WithoutServer::RunHere, "unix:///s"));
         assert_eq!(read.server.platform["container-image"], "docker://a");
-        for more in ["writes = [\"a\"]\n", "snapshot = \"off\"\n", "shards = 2\n", "control = true\n", "network = \"off\"\n"] {
+        for more in ["snapshot = \"off\"\n", "idle_timeout = 3\n", "control = true\n", "network = \"off\"\n"] {
             let found = check(more).expect_err(more);
             assert!(found[0].hint.as_deref().is_some_and(|hint| hint.contains("run here")), "{found:?}");
         }

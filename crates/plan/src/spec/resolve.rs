@@ -16,7 +16,7 @@ use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
 use proctor_model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
-    PolicyOptions, Problem, ProtectionMode, Reuse, TaskId, Tool, ToolClass,
+    PolicyOptions, Problem, ProtectionMode, RemoteRun, Reuse, TaskId, Tool, ToolClass, WithoutServer,
 };
 use proctor_tools::{
     FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, ProposedCheck, RunCommand, command_text, may_have_control,
@@ -278,6 +278,7 @@ impl<'c> Resolver<'c> {
             self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
         }
         self.refuse_shards(check, &action);
+        self.refuse_elsewhere(check, &action);
         if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Auto {
             let note = "it runs in the project itself and reads what is saved while it runs, because of its `snapshot = \"off\"`";
             self.note(&check.action.name.value, Some(note.to_owned()));
@@ -298,7 +299,11 @@ impl<'c> Resolver<'c> {
             retry_attempts: check.retries,
             ..action
         };
-        let action = self.judged(action, Some(check), found);
+        // What a worker has that no digest names may be another thing at the next run, and so may the machine that runs the check.
+        let is_of_unknown_image =
+            |run: &RemoteRun| run.server.image_digest().is_none() || run.without_result == WithoutServer::RunHere;
+        let reuse = if action.remote.as_deref().is_some_and(is_of_unknown_image) { Reuse::Off } else { action.reuse };
+        let action = self.judged(Action { reuse, ..action }, Some(check), found);
         if action.tool.judged_by() != JudgedBy::Grammar {
             return action;
         }

@@ -60,8 +60,28 @@ pub(super) enum Lie {
     ForgetsOnce,
     /// The stream of the operation breaks once, and the operation goes on.
     BreaksOnce,
+    /// The same, and the server is away for a moment before it knows the operation again.
+    RestartsOnce,
     NeverEnds,
     Deadline,
+    /// Once, the server is away for a moment when it is asked what it can do.
+    AwayOnce,
+    /// Once, it has no room for what is sent.
+    FullOnce,
+    /// Once, of a large blob only a half arrives.
+    HalfOnce,
+    /// Once, the worker vanishes, and the operation ends with that.
+    VanishesOnce,
+    /// Once, the worker vanishes, and the server aborts the operation itself.
+    AbortsOnce,
+    /// Once, the server breaks while it runs the action.
+    InternalOnce,
+    /// Once, what came of the action cannot be read.
+    ReadFailsOnce,
+    /// It prints the place where a root at `/` has it.
+    RootIsTop,
+    /// It prints a place below the worker's own directory.
+    RootIsElsewhere,
     /// It has no SHA-256 among its digest functions.
     Unfit,
 }
@@ -73,6 +93,8 @@ pub(super) struct Seen {
     pub(super) headers: Vec<String>,
     pub(super) cancelled: Vec<String>,
     pub(super) executed: Vec<reapi::ExecuteRequest>,
+    /// Whether the fault that comes once has come.
+    pub(super) is_past: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -116,6 +138,12 @@ impl LyingServer {
         server
     }
 
+    /// Fails the first call at which a fault is due.
+    fn fail_once(&self, lie: Lie, code: Code) -> Result<(), Status> {
+        let is_due = self.lie == lie && !std::mem::replace(&mut self.seen.lock().expect("not poisoned").is_past, self.lie == lie);
+        if is_due { Err(Status::new(code, "said so")) } else { Ok(()) }
+    }
+
     fn store(&self, bytes: &[u8]) -> reapi::Digest {
         let name = BlobName::of(bytes);
         self.seen.lock().expect("not poisoned").blobs.insert(name, bytes.to_vec());
@@ -130,7 +158,11 @@ impl LyingServer {
     }
 
     fn streams(&self, result: &mut reapi::ActionResult) {
-        let out: &[u8] = b"one test\n";
+        let out: &[u8] = match self.lie {
+            Lie::RootIsTop => b"/srv/shop\n",
+            Lie::RootIsElsewhere => b"/worker/7/srv/shop\n",
+            _ => b"one test\n",
+        };
         result.stdout_digest = Some(match self.lie {
             Lie::OtherStdout => self.store_as(out, b"two test\n"),
             Lie::ShortStdout => self.store_as(out, b"one"),
@@ -197,10 +229,13 @@ impl LyingServer {
     }
 
     fn response(&self) -> reapi::ExecuteResponse {
-        let mut result = reapi::ActionResult { exit_code: 1, ..reapi::ActionResult::default() };
+        let is_trial = matches!(self.lie, Lie::RootIsTop | Lie::RootIsElsewhere);
+        let mut result = reapi::ActionResult { exit_code: i32::from(!is_trial), ..reapi::ActionResult::default() };
         self.streams(&mut result);
-        self.report(&mut result);
-        self.directory(&mut result);
+        if !is_trial {
+            self.report(&mut result);
+            self.directory(&mut result);
+        }
         let status = |code: Code| Some(rpc::Status { code: code as i32, message: "said so".to_owned(), details: Vec::new() });
         let first = self.asked.fetch_add(1, Ordering::SeqCst) == 0;
         reapi::ExecuteResponse {
@@ -211,6 +246,8 @@ impl LyingServer {
                 Lie::BusyAlways => status(Code::ResourceExhausted),
                 Lie::ForgetsOnce if first => status(Code::FailedPrecondition),
                 Lie::Deadline => status(Code::DeadlineExceeded),
+                Lie::VanishesOnce if first => status(Code::Unavailable),
+                Lie::InternalOnce if first => status(Code::Internal),
                 _ => None,
             },
             ..reapi::ExecuteResponse::default()
@@ -226,6 +263,10 @@ impl LyingServer {
         }
         let result = match self.lie {
             Lie::NoResponse => None,
+            Lie::AbortsOnce if self.fail_once(Lie::AbortsOnce, Code::Aborted).is_err() => {
+                let status = rpc::Status { code: Code::Aborted as i32, message: "said so".to_owned(), details: Vec::new() };
+                Some(operations::operation::Result::Error(status))
+            }
             Lie::ErrorWithoutReason => Some(operations::operation::Result::Error(rpc::Status::default())),
             _ => Some(operations::operation::Result::Response(response)),
         };
@@ -251,6 +292,7 @@ impl Capabilities for LyingServer {
         &self,
         request: Request<reapi::GetCapabilitiesRequest>,
     ) -> Result<Response<reapi::ServerCapabilities>, Status> {
+        self.fail_once(Lie::AwayOnce, Code::Unavailable)?;
         let header = request.metadata().get("authorization").and_then(|value| value.to_str().ok()).map(str::to_owned);
         self.seen.lock().expect("not poisoned").headers.extend(header);
         let known = if self.lie == Lie::Unfit { Vec::new() } else { vec![SHA256] };
@@ -277,7 +319,7 @@ impl Execution for LyingServer {
         match self.lie {
             // The sender is kept until the client is gone.
             Lie::NeverEnds => drop(tokio::spawn(async move { sender.closed().await })),
-            Lie::BreaksOnce => {}
+            Lie::BreaksOnce | Lie::RestartsOnce => {}
             _ => sender.send(Ok(self.operation(action))).await.expect("the client listens"),
         }
         Ok(Response::new(ReceiverStream::new(answers)))
@@ -287,6 +329,7 @@ impl Execution for LyingServer {
         &self,
         _request: Request<reapi::WaitExecutionRequest>,
     ) -> Result<Response<Self::WaitExecutionStream>, Status> {
+        self.fail_once(Lie::RestartsOnce, Code::Unavailable)?;
         let action = self.seen.lock().expect("not poisoned").executed.last().and_then(|request| request.action_digest.clone());
         Ok(Response::new(tokio_stream::iter(vec![Ok(self.operation(action))])))
     }
@@ -311,6 +354,7 @@ impl ContentAddressableStorage for LyingServer {
         &self,
         request: Request<reapi::BatchUpdateBlobsRequest>,
     ) -> Result<Response<reapi::BatchUpdateBlobsResponse>, Status> {
+        self.fail_once(Lie::FullOnce, Code::ResourceExhausted)?;
         let mut seen = self.seen.lock().expect("not poisoned");
         for one in request.into_inner().requests {
             assert_eq!(one.digest, Some(BlobName::of(&one.data).message()), "the client sends what it names");
@@ -362,6 +406,7 @@ impl bytes::byte_stream_server::ByteStream for LyingServer {
     type ReadStream = Answers<bytes::ReadResponse>;
 
     async fn read(&self, request: Request<bytes::ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
+        self.fail_once(Lie::ReadFailsOnce, Code::Unavailable)?;
         let resource = request.into_inner().resource_name;
         let seen = self.seen.lock().expect("not poisoned");
         let found = seen.blobs.iter().find(|(name, _)| resource.ends_with(&name.path()));
@@ -378,6 +423,9 @@ impl bytes::byte_stream_server::ByteStream for LyingServer {
         }
         assert!(resource.ends_with(&BlobName::of(&all).path()) && resource.starts_with("main/uploads/"), "{resource}");
         let committed_size = i64::try_from(all.len()).expect("small");
+        if self.fail_once(Lie::HalfOnce, Code::Unavailable).is_err() {
+            return Ok(Response::new(bytes::WriteResponse { committed_size: committed_size / 2 }));
+        }
         let mut seen = self.seen.lock().expect("not poisoned");
         seen.blobs.insert(BlobName::of(&all), all);
         seen.uploads += 1;

@@ -8,23 +8,22 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::perform::process::{ProcessLaunch, with_command_environment};
+use crate::perform::process::{ProcessLaunch, ShardPlan, names_of_files, with_command_environment};
 use crate::perform::{Attempts, Performer, limits_of};
 use crate::perform::{PreparedAttempt, server};
-use proctor_evidence::OutputDirectory;
 use proctor_evidence::report::{ActionFiles, ActionResult};
 use proctor_model::{
     Action, ActionEnd, ActionLimits, DurationMs, EndedAction, IsolationLevel, LimitKind, OPEN_WORLD, ReachedIsolation,
-    ReachedLevel, RemoteRun, SpawnFailure, StopReason, StopStage, WithoutServer,
+    ReachedLevel, RemotePackages, RemoteRun, SpawnFailure, StopReason, StopStage, TreePath, WithoutServer, written_below,
 };
-use proctor_project::{Progress, ProjectError};
+use proctor_project::{ProjectError, environments_in_project};
 use proctor_sandbox::ChildEnvironment;
 use proctor_sandbox::isolation::REMOTE;
 use proctor_sandbox::process::{Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, capture_files, clock};
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
 
-/// The directories of an action's root on a server: the tree, and what the tool writes for proctor.
+/// The directories of an action's root on a server: the tree, where no packages are sent, and what the tool writes for proctor.
 pub(super) const PROJECT: &str = "project";
 pub(super) const OUT: &str = "out";
 /// The directory of an action's output directory to which the answer of a server goes.
@@ -40,8 +39,12 @@ pub(crate) struct RemoteLaunch {
     pub(super) tree: TreeIndex,
     /// The directory that has the content of the tree.
     pub(super) content: PathBuf,
+    /// The path of the tree in the action's root.
+    pub(super) place: String,
+    /// The directories of installed packages that are sent, as paths of the tree.
+    pub(super) installed: Vec<TreePath>,
     /// The files that proctor adds for the tool.
-    pub(super) added: Vec<(&'static str, &'static str)>,
+    pub(super) added: Vec<(&'static str, String)>,
     pub(super) argv: Vec<String>,
     pub(super) environment: BTreeMap<String, String>,
     /// The working directory, relative to the action's root.
@@ -77,7 +80,12 @@ pub(super) enum NoAnswer {
 impl RemoteLaunch {
     /// Returns the directory of the answer that stands for the root of the project.
     pub(super) fn project(&self) -> PathBuf {
-        self.into.join("root").join(PROJECT)
+        self.into.join("root").join(&self.place)
+    }
+
+    /// Returns the directory of the answer with what the tool wrote for proctor.
+    pub(super) fn out(&self) -> PathBuf {
+        self.into.join("root").join(OUT)
     }
 
     /// Has the server carry the action out. Returns how it ended, as `supervise` does for an action of this machine.
@@ -134,40 +142,50 @@ impl ServerAnswer {
 }
 
 impl Performer<'_, '_> {
-    /// Prepares an attempt that a server carries out.
+    /// Prepares an attempt that a server carries out, or the part of its tests that one shard runs.
     pub(super) fn prepare_elsewhere(
         &mut self,
         action: &Action,
         attempts: &Attempts,
         run: &RemoteRun,
+        part: Option<ShardPlan<'_>>,
     ) -> Result<PreparedAttempt, ProjectError> {
-        (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
-        let names = ActionFiles::for_attempt(action, attempt);
-        let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, None)?;
-        let up = "../".repeat(action.directory.components().count() + 1);
+        let (names, list) = names_of_files(action, attempt, part);
+        let output = self.output_directory(action, attempt, part, None)?;
+        let sent = self.sent_files(action, run);
+        let directory = directory_there(&sent.place, &action.directory);
+        let up = "../".repeat(directory.split('/').count());
         let there = PathBuf::from(format!("{up}{OUT}"));
-        let mut environment = self.environment_elsewhere(action, &there);
-        let preparation = tools::prepare(&with_command_environment(action, &environment), &there, None);
+        let mut environment = self.environment_elsewhere(action, &there, &sent.installed);
+        let (mut seen, mut added, mut list_name) = (with_command_environment(action, &environment), Vec::new(), None);
+        if let Some(part) = part {
+            let prepared = tools::prepare_shard(&seen, part.shard, &there, part.times);
+            environment.add_for_the_tool(&prepared.environment);
+            seen = with_command_environment(action, &environment);
+            (seen.command.argv, added, list_name) = (prepared.argv, prepared.files, prepared.list);
+        }
+        let preparation = tools::prepare(&seen, &there, None);
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { argv, report, coverage, files, .. } = preparation;
+        added.extend(files.into_iter().map(|(name, text)| (name, text.to_owned())));
         let into = output.path().join(ANSWER);
         let time_budget = self.time_budget(action);
         let launch = RemoteLaunch {
             run: run.clone(),
-            added: files,
+            added,
             argv,
             environment: environment.as_text(),
-            directory: directory_there(&action.directory),
-            outputs: outputs(&there, &report, coverage.as_deref(), &up),
+            outputs: outputs(&there, &report, coverage.as_deref(), &action.writes, &format!("{up}{}", sent.place)),
+            directory,
             timeout: time_budget.timeout,
             into,
             root: self.context.request.scope.root.clone(),
             ambient: self.runner.ambient.clone(),
-            ..self.sent_files(action, run)
+            ..sent
         };
         let limits = limits_of(action, time_budget.timeout);
-        let report = read_from(report, &launch.into.join("root").join(OUT));
+        let report = read_from(report, &launch.out());
         let launch = self.remote_launch(&names, limits, launch)?;
         // Nothing of the project is at stake, so nothing is moved aside, and no other file can be taken for the report.
         let (control, listing, report_watch, aside) = (None, None, None, Vec::new());
@@ -176,7 +194,7 @@ impl Performer<'_, '_> {
             control,
             listing,
             names,
-            list: None,
+            list: list_name.zip(list),
             attempt,
             output,
             environment,
@@ -194,10 +212,23 @@ impl Performer<'_, '_> {
             Some(snapshot) => snapshot.tree_and_copy(),
             None => (self.index.clone(), self.context.request.scope.root.clone()),
         };
+        let root = &self.context.request.scope.root;
+        let (place, installed) = match run.server.environment {
+            RemotePackages::Image => (PROJECT.to_owned(), Vec::new()),
+            RemotePackages::Upload => {
+                let plan = self.context.request.plan;
+                let searched = self.runner.ambient.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+                let found = environments_in_project(self.index, plan, &searched);
+                let below = found.iter().filter_map(|path| TreePath::below(root, path).ok());
+                (root.to_string_lossy().trim_start_matches('/').to_owned(), below.collect())
+            }
+        };
         RemoteLaunch {
             run: run.clone(),
             tree,
             content,
+            place,
+            installed,
             added: Vec::new(),
             argv: Vec::new(),
             environment: BTreeMap::new(),
@@ -211,13 +242,18 @@ impl Performer<'_, '_> {
     }
 
     /// Returns the variables of a command on a server: the listed ones. What names places of this machine is not among them.
-    fn environment_elsewhere(&self, action: &Action, out: &Path) -> ChildEnvironment {
+    fn environment_elsewhere(&self, action: &Action, out: &Path, installed: &[TreePath]) -> ChildEnvironment {
         let settings = &self.context.request.settings.environment;
         let is_passed = |name: &OsStr| settings.pass.iter().any(|passed| OsStr::new(passed) == name);
         let ambient = self.runner.ambient.iter().filter(|(name, _)| is_passed(name));
         let ambient = ambient.map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut environment = ChildEnvironment::build(&ambient, settings, action, out);
-        environment.variables.entry("PATH".into()).or_insert_with(|| SEARCHED.into());
+        // Where installed packages are sent, their programs are found as they are here.
+        let root = &self.context.request.scope.root;
+        let is_sent = |place: &PathBuf| installed.iter().any(|path| place.starts_with(root.join(path.as_path())));
+        let here = self.runner.ambient.get(OsStr::new("PATH")).map(std::env::split_paths).into_iter().flatten();
+        let searched = here.filter(is_sent).chain([PathBuf::from(SEARCHED)]).map(PathBuf::into_os_string).collect::<Vec<_>>();
+        environment.variables.entry("PATH".into()).or_insert_with(|| searched.join(OsStr::new(":")));
         environment
     }
 
@@ -255,21 +291,22 @@ impl Performer<'_, '_> {
 }
 
 /// Returns a working directory relative to the action's root.
-fn directory_there(directory: &Path) -> String {
+fn directory_there(place: &str, directory: &Path) -> String {
     let directory = directory.to_string_lossy();
-    if directory.is_empty() { PROJECT.to_owned() } else { format!("{PROJECT}/{directory}") }
+    if directory.is_empty() { place.to_owned() } else { format!("{place}/{directory}") }
 }
 
-/// Returns what comes back from a server, relative to the working directory.
-fn outputs(out: &Path, report: &ReportRequest, coverage: Option<&Path>, up: &str) -> Vec<String> {
+/// Returns what comes back from a server, relative to the working directory. `project` is the tree's path.
+fn outputs(out: &Path, report: &ReportRequest, coverage: Option<&Path>, writes: &[String], project: &str) -> Vec<String> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let in_project = |path: &Path| format!("{up}{PROJECT}/{}", path.display());
+    let in_project = |path: &Path| format!("{project}/{}", path.display());
     let of_report = match report {
         ReportRequest::Own { path } => Some(text(path)),
         ReportRequest::Several { directory, .. } => Some(in_project(directory)),
         ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,
     };
-    [text(out)].into_iter().chain(of_report).chain(coverage.map(in_project)).collect()
+    let written = writes.iter().filter_map(|pattern| Some(format!("{project}/{}", written_below(pattern)?)));
+    [text(out)].into_iter().chain(of_report).chain(coverage.map(in_project)).chain(written).collect()
 }
 
 /// Returns the request for a report with the path at which it lies here.
@@ -289,9 +326,11 @@ mod tests {
     #[test]
     fn what_a_tool_writes_is_named_by_paths_that_hold_there() {
         let own = ReportRequest::Own { path: PathBuf::from("build/junit.xml") };
-        let named = outputs(Path::new("../../out"), &own, Some(Path::new("web/coverage.json")), "../../");
-        assert_eq!(named, ["../../out", "build/junit.xml", "../../project/web/coverage.json"]);
-        assert_eq!([Path::new(""), Path::new("web")].map(directory_there), ["project", "project/web"]);
+        let writes = ["dist/**".to_owned()];
+        let named = outputs(Path::new("../../out"), &own, Some(Path::new("web/coverage.json")), &writes, "../../project");
+        assert_eq!(named, ["../../out", "build/junit.xml", "../../project/web/coverage.json", "../../project/dist"]);
+        assert_eq!(directory_there("project", Path::new("")), "project");
+        assert_eq!(directory_there("home/ada/shop", Path::new("web")), "home/ada/shop/web");
         let ours = ReportRequest::Ours { path: PathBuf::from("../out/junit.xml"), channel: "argument" };
         assert_eq!(read_from(ours, Path::new("/run/out")).path(), Some(Path::new("/run/out/junit.xml")));
     }

@@ -150,10 +150,14 @@ impl Performer<'_, '_> {
             notes.extend(message.map(|message| PlanNote { subject, message }));
             changed = noted.changed;
         }
+        if let Some(remote) = &launch.remote {
+            notes.extend(self.note_answered(action, ended, &remote.project()));
+        }
         let listed = match list {
             None => ToolReport::NotRequested,
             Some((file, _)) => {
-                let request = ReportRequest::Inherited { path: output.path().join(file) };
+                let directory = launch.remote.as_ref().map_or_else(|| output.path().to_owned(), |remote| remote.out());
+                let request = ReportRequest::Inherited { path: directory.join(file) };
                 let listed = take_report(&request, output, &self.working_directory(action), root, mount);
                 without_secrets(listed, secrets, output.path())
             }

@@ -1,7 +1,9 @@
 //! Keeps what an attempt left as evidence: its output, its report, and the records about it.
 
+use std::path::Path;
+
 use proctor_evidence::report::{ActionFiles, NamedFile};
-use proctor_model::{Action, CapturedOutput, EndedAction, EvidenceFile, IsolationLevel, ToolReport};
+use proctor_model::{Action, CapturedOutput, EndedAction, EvidenceFile, IsolationLevel, PlanNote, ToolReport};
 use proctor_project::ProjectError;
 
 use super::{JudgedAttempt, Performer};
@@ -62,6 +64,19 @@ impl Performer<'_, '_> {
             write(name, &bytes)?;
         }
         Ok(files)
+    }
+
+    /// Notes what a server sent back of what `writes` of a check names, so that it is copied to the project. `answer` is the directory that
+    /// stands for the project.
+    pub(super) fn note_answered(&mut self, action: &Action, ended: &EndedAction, answer: &Path) -> Option<PlanNote> {
+        if action.writes.is_empty() {
+            return None;
+        }
+        let why = match self.place.snapshot_to_change(action) {
+            Some(snapshot) => snapshot.note_answered(action, ended, answer, self.context.request.settings).err()?.to_string(),
+            None => "there is no snapshot here that they could be compared with".to_owned(),
+        };
+        Some(PlanNote { subject: action.name.clone(), message: format!("the files of `writes` stay on the server: {why}") })
     }
 }
 

@@ -102,9 +102,6 @@ impl Performer<'_, '_> {
     /// Prepares an attempt and reports its start to the screen. The control runs here. So with checks side by side, no
     /// other check starts and no end is reported until the control is over.
     pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<PreparedAttempt, ProjectError> {
-        if let Some(run) = attempts.server_of(action) {
-            return self.prepare_elsewhere(action, attempts, run);
-        }
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         self.prepare_part(action, attempts, None)
     }
@@ -116,23 +113,16 @@ impl Performer<'_, '_> {
         attempts: &Attempts,
         part: Option<ShardPlan<'_>>,
     ) -> Result<PreparedAttempt, ProjectError> {
+        if let Some(run) = attempts.server_of(action) {
+            return self.prepare_elsewhere(action, attempts, run, part);
+        }
         let attempt = attempts.number();
-        let (names, list) = match part {
-            None => (ActionFiles::for_attempt(action, attempt), None),
-            Some(part) => {
-                let (names, list) = ActionFiles::for_shard(action, attempt, part.shard.number);
-                (names, Some(list))
-            }
-        };
+        let (names, list) = names_of_files(action, attempt, part);
         // A tool's report is read only from a new directory. A used directory is not safe: an earlier action could have
         // passed an open descriptor of it to a process outside of the sandbox, which could then write a report into it.
         let leaves_report = action.tool.judged_by() != JudgedBy::ExitCode || matches!(action.kind, ActionKind::ClientCommand(_));
         let spare = if leaves_report { None } else { self.spare_output.take() };
-        let run_id = &self.context.run_id;
-        let output = match part {
-            None => OutputDirectory::create_for_attempt(self.lock, run_id, &action.id, attempt, spare)?,
-            Some(part) => OutputDirectory::create_for_shard(self.lock, run_id, &action.id, attempt, part.shard.number)?,
-        };
+        let output = self.output_directory(action, attempt, part, spare)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let mut seen = with_command_environment(action, &environment);
@@ -202,6 +192,20 @@ impl Performer<'_, '_> {
             coverage,
             aside,
             time_budget,
+        })
+    }
+
+    pub(super) fn output_directory(
+        &self,
+        action: &Action,
+        attempt: u32,
+        part: Option<ShardPlan<'_>>,
+        spare: Option<OutputDirectory>,
+    ) -> Result<OutputDirectory, ProjectError> {
+        let run_id = &self.context.run_id;
+        Ok(match part {
+            None => OutputDirectory::create_for_attempt(self.lock, run_id, &action.id, attempt, spare)?,
+            Some(part) => OutputDirectory::create_for_shard(self.lock, run_id, &action.id, attempt, part.shard.number)?,
         })
     }
 
@@ -355,6 +359,13 @@ impl Performer<'_, '_> {
             input,
         }))
     }
+}
+
+/// Returns the names of the files of an attempt, or of one shard of it with that of its list of tests.
+pub(super) fn names_of_files(action: &Action, attempt: u32, part: Option<ShardPlan<'_>>) -> (ActionFiles, Option<NamedFile>) {
+    let Some(part) = part else { return (ActionFiles::for_attempt(action, attempt), None) };
+    let (names, list) = ActionFiles::for_shard(action, attempt, part.shard.number);
+    (names, Some(list))
 }
 
 /// Returns the path of a report that proctor itself asked for by an argument.

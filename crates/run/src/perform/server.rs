@@ -5,7 +5,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::perform::elsewhere::{NoAnswer, RemoteLaunch, ServerAnswer};
+#[cfg(feature = "remote")]
+use proctor_model::RemotePackages;
 use proctor_model::RemoteServer;
+#[cfg(feature = "remote")]
+use proctor_sandbox::process::clock;
 
 /// Asks a server what it can do, and has it carry out an action that prints where it runs. Returns both as words for people.
 ///
@@ -22,13 +26,18 @@ pub fn ask_server(_server: &RemoteServer, _ambient: &BTreeMap<OsString, OsString
 /// Why it cannot carry checks out, as words for people.
 #[cfg(feature = "remote")]
 pub fn ask_server(server: &RemoteServer, ambient: &BTreeMap<OsString, OsString>, root: &Path) -> Result<String, String> {
-    use proctor_remote::{ServerAccess, ask, echo};
+    use proctor_remote::{PROJECT, ServerAccess, ask, echo, require_own_path};
 
     let asked = || {
         let access = ServerAccess::read(server, ambient, root)?;
         let able = ask(&access)?;
         let into = std::env::temp_dir().join(format!("proctor-asks-{}", std::process::id()));
-        let echoed = echo(&access, &server.platform, &into);
+        let echoed = match server.environment {
+            RemotePackages::Image => echo(&access, &server.platform, PROJECT, &into, &|| false),
+            RemotePackages::Upload => {
+                require_own_path(&access, &server.platform, root, &into, &|| false).map(|()| root.display().to_string())
+            }
+        };
         let _nothing_was_made = std::fs::remove_dir_all(&into);
         Ok::<String, proctor_remote::RemoteFault>(format!("speaks version {}, and runs checks in {}", able.version, echoed?))
     };
@@ -44,14 +53,26 @@ pub(super) fn ask(_launch: &RemoteLaunch, _is_stopped: &(dyn Fn() -> bool + Sync
 /// Has a server carry an action out.
 #[cfg(feature = "remote")]
 pub(super) fn ask(launch: &RemoteLaunch, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<ServerAnswer, NoAnswer> {
-    use proctor_remote::{InputFiles, RemoteFault, RemoteOrder, ServerAccess, run};
+    use proctor_remote::{InputFiles, RemoteFault, RemoteOrder, ServerAccess, require_own_path, run};
 
     let no_answer = |fault: RemoteFault| {
         if matches!(fault, RemoteFault::Stopped) { NoAnswer::Stopped } else { NoAnswer::Because(fault.to_string()) }
     };
     let access = ServerAccess::read(&launch.run.server, &launch.ambient, &launch.root).map_err(no_answer)?;
+    let server = &launch.run.server;
+    if server.environment == RemotePackages::Upload {
+        require_own_path(&access, &server.platform, &launch.root, &launch.into, is_stopped).map_err(no_answer)?;
+    }
     let order = RemoteOrder {
-        files: InputFiles { tree: Some(&launch.tree), content: &launch.content, added: &launch.added },
+        files: InputFiles {
+            tree: Some(&launch.tree),
+            content: &launch.content,
+            place: &launch.place,
+            installed: &launch.installed,
+            project: &launch.root,
+            added: &launch.added,
+            now: clock::now(),
+        },
         argv: launch.argv.clone(),
         environment: launch.environment.clone(),
         platform: &launch.run.server.platform,

@@ -255,7 +255,7 @@ impl<'p, 'w, 'c> ShardRun<'p, 'w, 'c> {
         };
         BackgroundAction::start(
             action,
-            BackgroundActionOrder { place, request, remote: None, limits, sinks },
+            BackgroundActionOrder { place, request, remote: prepared.launch.remote.clone(), limits, sinks },
             launcher,
             self.receiver.clone(),
         )
