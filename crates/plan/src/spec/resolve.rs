@@ -299,11 +299,12 @@ impl<'c> Resolver<'c> {
             retry_attempts: check.retries,
             ..action
         };
+        let action = self.judged(action, Some(check), found);
         // What a worker has that no digest names may be another thing at the next run, and so may the machine that runs the check.
         let is_of_unknown_image =
             |run: &RemoteRun| run.server.image_digest().is_none() || run.without_result == WithoutServer::RunHere;
         let reuse = if action.remote.as_deref().is_some_and(is_of_unknown_image) { Reuse::Off } else { action.reuse };
-        let action = self.judged(Action { reuse, ..action }, Some(check), found);
+        let action = Action { reuse, ..action };
         if action.tool.judged_by() != JudgedBy::Grammar {
             return action;
         }
