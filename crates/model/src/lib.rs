@@ -119,7 +119,7 @@ pub use ids::{ActionId, DebtId, IdError, NameRule, ProjectId, RunId, Sequence, T
 pub use interpretation::Interpretation;
 pub use isolation::{
     Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy,
-    LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
+    EarlyUse, LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
     SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};

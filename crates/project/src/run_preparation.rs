@@ -5,7 +5,7 @@ use crate::error::ProjectError;
 use crate::runner::Runner;
 use proctor_evidence::{ProjectLock, ScratchDirectory, Store};
 use proctor_model::Access;
-use proctor_sandbox::process::Isolation;
+use proctor_sandbox::process::{EarlyCommand, Isolation};
 use proctor_sandbox::snapshot::RunLayers;
 
 /// What is prepared before a run and kept until the run ends.
@@ -16,6 +16,8 @@ pub struct RunPreparation {
     made: u64,
     /// The isolation of the last run's first check. The next run's first check will probably have the same.
     first_step: Option<Isolation>,
+    /// The command that may be started early for it.
+    early: Option<EarlyCommand>,
 }
 
 impl RunPreparation {
@@ -27,6 +29,7 @@ impl RunPreparation {
     /// Creates the shared directory for a run, unless it was prepared after the last run.
     pub fn open(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
         self.first_step = None;
+        self.early = None;
         if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
             scratch.hand_over_prepared_files(lock);
             return Ok(());
@@ -43,7 +46,10 @@ impl RunPreparation {
     }
 
     /// Records how a check is isolated, if it is the first one of the run.
-    pub fn note_step(&mut self, isolation: &Isolation) {
+    pub fn note_step(&mut self, isolation: &Isolation, early: Option<EarlyCommand>) {
+        if self.first_step.is_none() {
+            self.early = early;
+        }
         self.first_step.get_or_insert_with(|| Isolation { snapshot: None, dropped: None, ..isolation.clone() });
     }
 
@@ -65,7 +71,7 @@ impl Drop for RunPreparation {
 /// Removes the shared directory of the finished run, and prepares the directory and the isolation for the next one.
 pub fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectLock) -> Result<(), ProjectError> {
     let preparation = &mut runner.preparation;
-    let first_step = preparation.first_step.take();
+    let (first_step, early) = (preparation.first_step.take(), preparation.early.take());
     let old = preparation.scratch().map(|scratch| scratch.path().to_owned());
     preparation.close();
     preparation.open(lock)?;
@@ -83,7 +89,7 @@ pub fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectL
             }
         }
         // The launcher sets up this isolation in advance, for the action that probably starts next.
-        runner.launcher()?.park(&isolation);
+        runner.launcher()?.park(&isolation, early);
     }
     Ok(())
 }

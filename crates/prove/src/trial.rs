@@ -271,6 +271,7 @@ impl<'a> Trials<'a> {
                 directory,
                 isolation,
                 another_follows: false,
+                early: None,
             },
             network,
             input: None,

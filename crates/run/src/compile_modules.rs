@@ -275,7 +275,7 @@ impl Compilation<'_> {
             ..Isolation::weakest()
         };
         let child =
-            LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false };
+            LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false, early: None };
         let launch = LaunchRequest { child, network: None, input: Some(question(&self.work.root, sources)) };
         let limits = ActionLimits {
             timeout: left,

@@ -9,7 +9,7 @@ use crate::process::{
 };
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
+    EarlyUse, HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
     ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
@@ -115,7 +115,7 @@ pub fn facts<'a>(
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
     Some(IsolationFacts {
         kept: ReachedIsolation {
-            reached: ReachedLevel { level, obstacles, unenforced },
+            reached: ReachedLevel { level, obstacles, unenforced, early: EarlyUse::NotTried },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
         open_channels: open_channels(level, &started, settings, tested),
@@ -226,7 +226,7 @@ mod tests {
     fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> ReachedIsolation {
         let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
         ReachedIsolation {
-            reached: ReachedLevel { level, obstacles, unenforced: Vec::new() },
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new(), early: EarlyUse::NotTried },
             killed_by: killed.then(|| level.killed_by()),
         }
     }

@@ -29,6 +29,7 @@ use crate::process::clock::{Monotonic, monotonic};
 use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
+use crate::process::early::{EarlyStart, ReadyCommand};
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
 use crate::process::process_table::{
     LiveProcess, NAMED_CAP, find_descendants, has_children, hold_more_than, read_own_children, read_survivor,
@@ -36,7 +37,7 @@ use crate::process::process_table::{
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, join_own_session_keyring, reap_ended_children, wait_child};
-use proctor_model::{Access, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
+use proctor_model::{Access, DurationMs, EarlyUse, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
 
 /// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
 /// faster than it is found is killed without being named.
@@ -74,6 +75,8 @@ pub(super) struct KeeperSetup<'a> {
     /// The action to start. `None` for a parked keeper, which is forked before its action is known and receives the
     /// action later.
     pub(super) start: Option<(&'a StartAction, Vec<OwnedFd>)>,
+    /// The command that a parked keeper starts before its action is known.
+    pub(super) early: Option<EarlyStart>,
 }
 
 struct Keeper {
@@ -88,6 +91,14 @@ struct Keeper {
     summed: Monotonic,
     /// Whether a signal that asks the action to end was sent.
     is_stopping: bool,
+    /// The command that is started before the action is known.
+    early: Option<EarlyStart>,
+    /// The command that is to go on as the action, or why none is.
+    ready: Result<ReadyCommand, EarlyUse>,
+    /// The filter of the action that this keeper was forked in advance for.
+    filter: SystemCallFilter,
+    /// The processor time that the leader had used before it was given the action.
+    used_before: (DurationMs, DurationMs),
 }
 
 enum ActionState {
@@ -114,7 +125,7 @@ pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
 }
 
 fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
-    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, has_network, socket, start } = commission;
+    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, has_network, socket, start, early } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(ServingError::Prepare)?;
@@ -145,7 +156,11 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
             keeper.most_memory = start.child.isolation.resources.memory.filter(|_| !is_enforced);
             keeper.start(start, descriptors)
         }
-        None => keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel),
+        None => {
+            keeper.early = early.filter(|_| level == IsolationLevel::Namespace);
+            keeper.filter = isolation.filter;
+            keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel)
+        }
     };
     let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
@@ -186,6 +201,10 @@ impl Keeper {
             most_memory: None,
             summed: monotonic(),
             is_stopping: false,
+            early: None,
+            ready: Err(EarlyUse::NotTried),
+            filter: SystemCallFilter::WherePossible,
+            used_before: Default::default(),
         })
     }
 
@@ -205,8 +224,14 @@ impl Keeper {
                 return Ok(());
             }
             let mut watched =
-                [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
-            let patience = self.most_memory.map_or(PollTimeout::NONE, |_| until_next_sum(monotonic().since(self.summed)).into());
+                vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
+            let said = self.early.as_ref().and_then(EarlyStart::descriptor);
+            watched.extend(said.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
+            let patience = match (&self.early, self.most_memory) {
+                (Some(early), _) => early.patience(),
+                (None, Some(_)) => until_next_sum(monotonic().since(self.summed)).into(),
+                (None, None) => PollTimeout::NONE,
+            };
             match poll(&mut watched, patience) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
@@ -221,7 +246,17 @@ impl Keeper {
             if has_requests {
                 self.take_requests()?;
             }
+            self.step_early()?;
         }
+    }
+
+    fn step_early(&mut self) -> Result<(), ServingError> {
+        let filter = self.filter;
+        let confine = || renounce_capabilities().and_then(|()| filter_system_calls(filter)).map_err(|error| not_isolated(&error));
+        let unblocked = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
+        let listed = self.early.as_mut().and_then(|early| early.step(confine));
+        let _blocked_again = unblocked.and_then(|mask| mask.thread_set_mask());
+        Ok(listed.map_or(Ok(()), |list| self.send_event(&KeeperEvent::Listed(list)))?)
     }
 
     /// Tells the launcher, once, that the action holds more memory than it may. Sums when it is time, however busy the action is.
@@ -254,6 +289,8 @@ impl Keeper {
     /// Starts the action for which this keeper was forked in advance. If a path of the sandbox was replaced in the
     /// meantime, reports [`Obstacle::Stale`] instead.
     fn start_if_current(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
+        // The project is covered until then, so it would look replaced.
+        self.ready = self.early.take().map_or(Err(EarlyUse::NotTried), |early| early.uncover(start));
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
@@ -269,9 +306,9 @@ impl Keeper {
         let spawned = self.spawn(start, descriptors);
         let _blocked_again = mask.and_then(|mask| mask.thread_set_mask());
         match spawned {
-            Ok(group) => {
+            Ok((group, early)) => {
                 self.stand = ActionState::Running(group);
-                self.send_event(&KeeperEvent::LeaderStarted)?;
+                self.send_event(&KeeperEvent::LeaderStarted(early))?;
             }
             Err(failure) => {
                 self.stand = ActionState::Over;
@@ -282,8 +319,9 @@ impl Keeper {
     }
 
     /// Starts the leader, the action's main process, with the restrictions of the isolation level.
-    fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
+    fn spawn(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(ProcessGroup, EarlyUse), SpawnFailure> {
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
+        let ready = std::mem::replace(&mut self.ready, Err(EarlyUse::NotTried));
         if let Some(staged) = &self.staged {
             let (snapshot, dropped) = (start.child.isolation.snapshot.as_ref(), start.child.isolation.dropped.as_ref());
             staged.finish(output, snapshot, dropped).map_err(|error| not_isolated(&error))?;
@@ -294,17 +332,25 @@ impl Keeper {
             IsolationLevel::Namespace => {
                 let confined = renounce_capabilities().and_then(|()| filter_system_calls(filter));
                 confined.map_err(|error| not_isolated(&error))?;
-                spawn_child(start, descriptors)
+                let early = match ready.and_then(|ready| ready.hand_over(start, &descriptors)) {
+                    Ok(handed) => {
+                        self.used_before = handed.used_before;
+                        return Ok((handed.group, EarlyUse::Used));
+                    }
+                    Err(early) => early,
+                };
+                spawn_child(start, descriptors).map(|group| (group, early))
             }
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
                 let confine = || confine_by_landlock(&start.child.isolation).and_then(|()| filter_system_calls(filter));
                 let start = with_empty_git_settings(start, sandbox);
-                spawn_confined(&start, descriptors, || confine().map_err(|error| not_isolated(&error)))
+                let group = spawn_confined(&start, descriptors, || confine().map_err(|error| not_isolated(&error)));
+                group.map(|group| (group, EarlyUse::NotTried))
             }
             IsolationLevel::ProcessGroup if filter == SystemCallFilter::Required => {
                 Err(not_isolated(&ConfineError::NoFilter("commands that are kept by nothing but a process group have none")))
             }
-            IsolationLevel::ProcessGroup => spawn_child(start, descriptors),
+            IsolationLevel::ProcessGroup => spawn_child(start, descriptors).map(|group| (group, EarlyUse::NotTried)),
         }
     }
 
@@ -350,10 +396,13 @@ impl Keeper {
         match self.stand {
             ActionState::Waiting | ActionState::Told | ActionState::Over => {}
             ActionState::Running(group) => {
-                let Ok(Some(ended)) = wait_child(group.id(), Reaping::Keep) else {
+                let Ok(Some(mut ended)) = wait_child(group.id(), Reaping::Keep) else {
                     self.reap_orphans();
                     return Ok(());
                 };
+                let (user, system) = self.used_before;
+                ended.usage.user.0 = ended.usage.user.0.saturating_sub(user.0);
+                ended.usage.system.0 = ended.usage.system.0.saturating_sub(system.0);
                 let others = self.others();
                 self.stand = match others {
                     RemainingProcesses::Nobody => ActionState::Told,
