@@ -53,6 +53,7 @@ pub struct ReachedLevel {
     pub obstacles: Vec<String>,
     /// The limits that the settings asked for and that were not enforced for this action.
     pub unenforced: Vec<UnenforcedLimit>,
+    /// Whether the action's process was started before the action was requested.
     pub early: EarlyUse,
 }
 

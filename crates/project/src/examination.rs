@@ -223,7 +223,10 @@ mod tests {
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<ReachedIsolation, SpawnFailure> {
         let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
-        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles, unenforced: Vec::new(), early: proctor_model::EarlyUse::NotTried }, killed_by: None })
+        Ok(ReachedIsolation {
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new(), early: proctor_model::EarlyUse::NotTried },
+            killed_by: None,
+        })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

@@ -18,6 +18,10 @@ pub struct RunPreparation {
     first_step: Option<Isolation>,
     /// The command that may be started early for it.
     early: Option<EarlyCommand>,
+    /// Whether a command may be started early for the next run.
+    may_start_early: bool,
+    /// Whether the last run has left such a command.
+    has_started_early: bool,
 }
 
 impl RunPreparation {
@@ -28,8 +32,7 @@ impl RunPreparation {
 
     /// Creates the shared directory for a run, unless it was prepared after the last run.
     pub fn open(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
-        self.first_step = None;
-        self.early = None;
+        (self.first_step, self.early, self.has_started_early) = (None, None, false);
         if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
             scratch.hand_over_prepared_files(lock);
             return Ok(());
@@ -51,6 +54,21 @@ impl RunPreparation {
             self.early = early;
         }
         self.first_step.get_or_insert_with(|| Isolation { snapshot: None, dropped: None, ..isolation.clone() });
+    }
+
+    /// Says whether a command may be started early for the run after the next one.
+    pub(crate) fn let_start_early(&mut self, is_allowed: bool) {
+        self.may_start_early = is_allowed;
+    }
+
+    /// Returns whether the last run has left a command that is started early.
+    pub(crate) fn has_started_early(&self) -> bool {
+        self.has_started_early
+    }
+
+    /// Returns whether a command may be started early, for the next run, as this run's first check.
+    pub fn may_start_early(&self) -> bool {
+        self.may_start_early && self.first_step.is_none()
     }
 
     /// Removes the shared directory of a finished run.
@@ -88,6 +106,7 @@ pub fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectL
                 *shared = new.path().join(below);
             }
         }
+        runner.preparation.has_started_early = early.is_some();
         // The launcher sets up this isolation in advance, for the action that probably starts next.
         runner.launcher()?.park(&isolation, early);
     }

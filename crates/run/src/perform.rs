@@ -8,6 +8,7 @@ mod attempts;
 mod background_action;
 mod control;
 mod dropping;
+mod early_start;
 mod file_or_request;
 mod helper_death;
 mod keeping;

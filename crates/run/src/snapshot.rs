@@ -20,6 +20,7 @@ use proctor_project::{ModulesToCompile, ProjectSettings, RunRequest, SnapshotBas
 use proctor_sandbox::process::{Layers, WrittenChange, written_entries};
 use proctor_sandbox::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use proctor_tools::is_lock_file;
+use proctor_tree::TreeIndex;
 
 /// The most written entries that a report lists. Further entries are only counted.
 const LISTED: usize = 20;
@@ -124,6 +125,11 @@ impl RunSnapshot {
     /// Returns the environments in the project that checks see: mounted ones, and links and files that stand for some.
     pub(super) fn shown_environments(&self) -> Vec<PathBuf> {
         self.base.environments.iter().chain(&self.base.environment_links).cloned().collect()
+    }
+
+    /// Returns the tree that the actions see.
+    pub(crate) fn tree(&self) -> &TreeIndex {
+        &self.base.tree
     }
 
     /// Returns the digest of the copied ignored inputs.

@@ -9,8 +9,8 @@ use crate::process::{
 };
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    EarlyUse, HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
-    ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
+    EarlyUse, HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation,
+    ReachedLevel, ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
 /// An open channel: a way by which an action can affect or read something outside of its run.

@@ -164,6 +164,7 @@ pub fn settings_of(
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::default_turns),
             wait: configuration.queue.wait,
         },
+        started: configuration.service.started,
         order: configuration.run.order,
         parallel: configuration.run.parallel,
         link,

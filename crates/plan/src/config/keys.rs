@@ -55,7 +55,7 @@ pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
 const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "",
-        "project check prerequisite cleanup defaults run watch evidence tasks queue environment sandbox tdd routing policy approval gate \
+        "project check prerequisite cleanup defaults run watch evidence tasks queue service environment sandbox tdd routing policy approval gate \
          share govern specification",
         "",
     ),
@@ -98,6 +98,8 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     // A file that leaves the tree is named, whichever setting takes it out.
     ("tasks", "file", "file"),
     ("queue", "max_parallel wait", "max_parallel wait"),
+    // A command that is started early is a cold start that was made before.
+    ("service", "started", "started"),
     ("environment", "pass_environment env_file", ""),
     (
         "sandbox",

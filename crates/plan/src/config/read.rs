@@ -20,8 +20,8 @@ use crate::config::policy::read_policy;
 use crate::config::sandbox::{fixed_place, place, read_sandbox};
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
-    ApprovalSettings, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings, ModelSettings,
-    QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
+    ApprovalSettings, Configuration, EarlyStartSettings, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings,
+    ModelSettings, QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{
@@ -100,6 +100,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         evidence: read_evidence(&top.table(document, "evidence"), document),
         tasks: read_tasks(&top.table(document, "tasks"), document),
         queue: read_queue(&top.table(document, "queue"), document),
+        service: read_service(&top.table(document, "service"), document),
         environment: read_environment(&top.table(document, "environment"), document),
         sandbox: read_sandbox(&top.table(document, "sandbox"), document),
         routing: read_routing(top, document),
@@ -226,6 +227,10 @@ fn read_queue(section: &Section<'_>, document: &mut Document<'_>) -> QueueSettin
         max_parallel: section.optional(document, "max_parallel", count(1..=1024, "4")).map(|placed| placed.value),
         wait: section.setting(document, "wait", duration(Duration::ZERO..=longest, "\"30m\"")).value,
     }
+}
+
+fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> EarlyStartSettings {
+    EarlyStartSettings { started: section.setting(document, "started", count(0..=64, "4")).value }
 }
 
 fn read_environment(section: &Section<'_>, document: &mut Document<'_>) -> EnvironmentSettings {

@@ -35,6 +35,7 @@ pub struct Configuration {
     pub evidence: EvidenceSettings,
     pub tasks: TaskSettings,
     pub queue: QueueSettings,
+    pub service: EarlyStartSettings,
     pub environment: EnvironmentSettings,
     pub sandbox: SandboxSettings,
     pub routing: RoutingSettings,
@@ -284,6 +285,13 @@ pub struct QueueSettings {
     pub max_parallel: Option<u32>,
     /// The longest time that an action waits until it may start.
     pub wait: Duration,
+}
+
+/// `[service]`: what a service keeps for the next run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyStartSettings {
+    /// The most commands that are started before their run is requested, over all projects of the service.
+    pub started: u32,
 }
 
 /// `[environment]`: the variables that checks get in addition to the standard list (E12).

@@ -23,11 +23,11 @@ use crate::perform::{
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot, read_regular_text};
 use proctor_model::{
-    Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, Digest, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
+    Action, ActionKind, ActionLimits, ActionPhase, CapturedOutput, ClientCall, ENGINE_SOCKET_OPEN, EndedAction, IsolationLevel,
     JudgedBy, PlanNote, ProtectionMode, ResultType, SpawnFailure, ToolReport, VisibleKind,
 };
 use proctor_project::{Progress, ProjectError};
-use proctor_sandbox::process::{EarlyCommand, LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
+use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
 use proctor_sandbox::{ChildEnvironment, Secrets};
 use proctor_tools::{self as tools, ReportRequest};
 
@@ -221,15 +221,10 @@ impl Performer<'_, '_> {
         if let Ok(request) = &mut request {
             self.put_on_snapshot(action, request)?;
         }
-        let early = match &mut request {
-            Ok(request) if action.phase == ActionPhase::Step && attempts.number() == 1 => {
-                let early = self.early_command(action, &request.child, output);
-                request.child.early = early.as_ref().map(|early| early.key.clone());
-                early
-            }
-            Ok(_) | Err(_) => None,
-        };
-        if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
+        if let (ActionPhase::Step, Ok(request)) = (action.phase, &mut request) {
+            let is_first = attempts.number() == 1;
+            let early = is_first.then(|| self.early_command(action, &request.child, output)).flatten();
+            request.child.early = early.as_ref().map(|early| early.key.clone());
             self.runner.preparation.note_step(&request.child.isolation, early);
             let visible = request.child.isolation.sandbox.iter().flat_map(|sandbox| &sandbox.visible);
             let visible = visible.filter(|directory| directory.kind != VisibleKind::PinnedPackages);
@@ -239,39 +234,6 @@ impl Performer<'_, '_> {
         }
         self.directory.begin_batched_sync();
         Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
-    }
-
-    /// Returns the command that can be started early for the next attempt of a check like this one.
-    fn early_command(&self, action: &Action, child: &LaunchedChild, output: &OutputDirectory) -> Option<EarlyCommand> {
-        let mount = child.isolation.snapshot.as_ref()?;
-        let snapshot = self.place.snapshot_for(action)?;
-        let mut settings = Vec::new();
-        for name in tools::PYTEST_SETTINGS_FILES {
-            let name = std::str::from_utf8(name).ok()?;
-            if let Some((directory, relative)) = snapshot.place_of(&action.id, Path::new(name)).ok().flatten() {
-                settings.push((name.to_owned(), read_source(&directory, &relative)?));
-            }
-        }
-        let argv: Option<Vec<String>> = child.argv.iter().map(|word| word.to_str().map(str::to_owned)).collect();
-        let variables = child.environment.iter().cloned().collect();
-        let environments: Vec<PathBuf> = mount.environments.iter().map(|environment| environment.path.clone()).collect();
-        let named: Vec<String> = environments.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        let root = &self.context.request.scope.root;
-        let plan = tools::plan_early_start(&argv?, &variables, output.path(), root, settings, &named)?;
-        let early = EarlyCommand {
-            key: String::new(),
-            program: child.program.clone(),
-            argv: plan.argv.into_iter().map(OsString::from).collect(),
-            environment: plan.environment,
-            directory: child.directory.clone(),
-            root: root.clone(),
-            environments,
-            files: plan.files,
-            channel: plan.channel.to_owned(),
-            list: plan.list,
-        };
-        let key = Digest::of(&serde_json::to_vec(&early).ok()?).to_string();
-        Some(EarlyCommand { key, ..early })
     }
 
     /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.
@@ -309,9 +271,6 @@ impl Performer<'_, '_> {
         attempts: &mut Attempts,
     ) -> Result<ActionResult, ProjectError> {
         self.note_end(action, &ended.end);
-        if let Some(kept) = &ended.kept {
-            tracing::info!(early = ?kept.reached.early, "early start");
-        }
         self.refuse_full_disk(action, &ended)?;
         self.secrets().mask_survivors(&mut ended.survivors);
         note_engine_socket(action, &mut ended);

@@ -2,7 +2,8 @@
 //!
 //! Until then the command sees an empty directory in place of the project, in which only the directories of installed packages can be
 //! read. It is started twice. The rehearsal has no list: it says what the command loads before it would execute the first code of the
-//! project, and ends. The second process loads that and waits. What the messages say is between the command and the tool that made it.
+//! project, and ends. The second process loads that and waits. If the list no longer fits, the second process says a shorter one, or an
+//! empty one for another rehearsal. What a list says is between the command and the tool that made it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -22,10 +23,10 @@ use crate::process::child::spawn_confined;
 use crate::process::clock::{Monotonic, monotonic};
 use crate::process::group::ProcessGroup;
 use crate::process::process_table::read_used_time;
-use crate::process::protocol::{
-    ActionNumber, DescriptorRole, EarlyCommand, Isolation, LaunchedChild, StartAction,
+use crate::process::protocol::{ActionNumber, DescriptorRole, EarlyCommand, Isolation, LaunchedChild, StartAction};
+use crate::process::system_calls::{
+    MountAttribute, MountExtent, Reaping, attach_mount, clone_mount, restrict_copy, restrict_mount, wait_child,
 };
-use crate::process::system_calls::{MountAttribute, MountExtent, Reaping, attach_mount, clone_mount, restrict_copy, restrict_mount, wait_child};
 use proctor_model::{DurationMs, EarlyUse, SpawnFailure, StopStage};
 
 /// How long after the end of a run the command is started, so that it takes no time from the verdict.
@@ -38,9 +39,18 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 const ANSWER_MS: u16 = 2_000;
 /// The most bytes of a message.
 const MESSAGE_CAP: usize = 1 << 20;
+/// The most characters of a reason that are kept.
+const REASON_CAP: usize = 300;
 /// What the command says when it waits for its action.
 const READY: &[u8] = b"ready";
-/// What it is told then.
+/// What comes before a list for the next process.
+const LIST: &[u8] = b"list ";
+/// How many processes are started at most until one waits.
+const MOST_STARTS: u32 = 6;
+/// How often the machine's memory is looked at while a command waits, and the part of it that must be available.
+const MEMORY_LOOK: Duration = Duration::from_secs(60);
+const PART_AVAILABLE: u64 = 10;
+/// What it is told when it is given the action.
 const GO: &[u8] = b"go";
 /// What it says when it can go on as the action.
 const GOING: &[u8] = b"going";
@@ -49,6 +59,8 @@ const GOING: &[u8] = b"going";
 pub(super) struct EarlyStart {
     command: EarlyCommand,
     list: Option<String>,
+    /// The number of processes started so far.
+    starts: u32,
     state: EarlyState,
 }
 
@@ -80,7 +92,7 @@ pub(super) struct HandedOver {
 impl EarlyStart {
     pub(super) fn new(command: EarlyCommand, list: Option<String>) -> Self {
         let due = monotonic().plus(LATER).unwrap_or_else(monotonic);
-        Self { command, list, state: EarlyState::Due(due) }
+        Self { command, list: list.filter(|list| !list.is_empty()), starts: 0, state: EarlyState::Due(due) }
     }
 
     /// Returns what becomes readable when the command says something.
@@ -96,52 +108,71 @@ impl EarlyStart {
         let (EarlyState::Due(until) | EarlyState::Starting(_, until) | EarlyState::Ready(_, until)) = &self.state else {
             return PollTimeout::NONE;
         };
-        let left = until.since(monotonic()).as_millis().saturating_add(1);
+        let left = until.since(monotonic()).min(MEMORY_LOOK).as_millis().saturating_add(1);
         PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
     }
 
-    /// Does what is to be done now. Returns what a rehearsal has said, if it has just ended.
+    /// Does what is to be done now. Returns the list for the next process, if one was said.
     pub(super) fn step(&mut self, confine: impl Fn() -> Result<(), SpawnFailure>) -> Option<String> {
         let now = monotonic();
         match std::mem::replace(&mut self.state, EarlyState::Over(String::new())) {
             EarlyState::Due(until) if until.since(now) > Duration::ZERO => self.state = EarlyState::Due(until),
             EarlyState::Due(_) => self.start(confine),
-            EarlyState::Starting(started, until) => match started.receive() {
-                None if until.since(now) > Duration::ZERO => self.state = EarlyState::Starting(started, until),
-                Some(said) if said == READY => {
-                    self.state = EarlyState::Ready(started, now.plus(LONGEST).unwrap_or(now));
-                }
-                Some(said) if self.list.is_none() && !said.is_empty() => {
-                    self.drop_started(&started);
-                    let list = String::from_utf8_lossy(&said).into_owned();
-                    self.list = Some(list.clone());
-                    self.start(confine);
-                    return Some(list);
-                }
-                said => {
-                    self.drop_started(&started);
-                    let said = said.unwrap_or_default();
-                    self.state = EarlyState::Over(said_reason(&said, "it ended, or took too long to start"));
-                }
-            },
-            EarlyState::Ready(started, until) if until.since(now) > Duration::ZERO => match started.receive() {
-                None => self.state = EarlyState::Ready(started, until),
-                Some(_) => {
-                    self.drop_started(&started);
-                    self.state = EarlyState::Over("it ended while it waited".to_owned());
-                }
-            },
-            EarlyState::Ready(started, _) => {
-                self.drop_started(&started);
-                self.state = EarlyState::Over("no run came for a long time".to_owned());
+            EarlyState::Starting(started, until) => return self.hear(started, until, confine),
+            EarlyState::Ready(started, until) => {
+                let why = if until.since(now) == Duration::ZERO {
+                    Some("no run came for a long time")
+                } else if started.receive().is_some() {
+                    Some("it ended while it waited")
+                } else if is_memory_short() {
+                    Some("the machine's memory is short")
+                } else {
+                    None
+                };
+                self.state = match why {
+                    Some(why) => self.give_up(&started, why.to_owned()),
+                    None => EarlyState::Ready(started, until),
+                };
             }
             EarlyState::Over(why) => self.state = EarlyState::Over(why),
         }
         None
     }
 
+    /// Hears what a process says that loads its list. Returns the list for the next process, if it says one.
+    fn hear(&mut self, started: Started, until: Monotonic, confine: impl Fn() -> Result<(), SpawnFailure>) -> Option<String> {
+        let now = monotonic();
+        let said = match started.receive() {
+            None if until.since(now) > Duration::ZERO => {
+                self.state = EarlyState::Starting(started, until);
+                return None;
+            }
+            said => said.unwrap_or_default(),
+        };
+        if said == READY {
+            self.state = EarlyState::Ready(started, now.plus(LONGEST).unwrap_or(now));
+            return None;
+        }
+        let Some(list) = said.strip_prefix(LIST).filter(|_| self.starts < MOST_STARTS) else {
+            self.state = self.give_up(&started, said_reason(&said, "it ended, or took too long to start"));
+            return None;
+        };
+        let list = String::from_utf8_lossy(list).into_owned();
+        self.drop_started(&started);
+        self.list = Some(list.clone()).filter(|list| !list.is_empty());
+        self.start(confine);
+        Some(list)
+    }
+
+    fn give_up(&self, started: &Started, why: String) -> EarlyState {
+        self.drop_started(started);
+        EarlyState::Over(why)
+    }
+
     fn start(&mut self, confine: impl Fn() -> Result<(), SpawnFailure>) {
-        self.state = match self.try_start(confine) {
+        self.starts += 1;
+        let tried = if is_memory_short() { Err(io::ErrorKind::OutOfMemory.into()) } else { self.try_start(confine) };
+        self.state = match tried {
             Ok(started) => {
                 let now = monotonic();
                 EarlyState::Starting(started, now.plus(START_LIMIT).unwrap_or(now))
@@ -185,12 +216,7 @@ impl EarlyStart {
         let _ended = started.group.signal(StopStage::Sigkill);
         let mut ended = [PollFd::new(started.socket.as_fd(), PollFlags::empty())];
         let _waited = poll(&mut ended, PollTimeout::from(ANSWER_MS));
-        for _ in 0..ANSWER_MS {
-            match wait_child(started.group.id(), Reaping::Reap) {
-                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-                Ok(Some(_)) | Err(_) => break,
-            }
-        }
+        started.reap();
         let _not_mounted = umount2(&self.command.root, MntFlags::MNT_DETACH);
     }
 
@@ -234,12 +260,7 @@ impl ReadyCommand {
             said => {
                 let _ended = started.group.signal(StopStage::Sigkill);
                 let why = said_reason(&said.unwrap_or_default(), "it did not answer");
-                for _ in 0..ANSWER_MS {
-                    match wait_child(started.group.id(), Reaping::Reap) {
-                        Ok(None) => std::thread::sleep(Duration::from_millis(1)),
-                        Ok(Some(_)) | Err(_) => break,
-                    }
-                }
+                started.reap();
                 Err(EarlyUse::Refused(why))
             }
         }
@@ -247,6 +268,16 @@ impl ReadyCommand {
 }
 
 impl Started {
+    /// Reaps the process, which was killed.
+    fn reap(&self) {
+        for _ in 0..ANSWER_MS {
+            match wait_child(self.group.id(), Reaping::Reap) {
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Ok(Some(_)) | Err(_) => break,
+            }
+        }
+    }
+
     /// Returns a message that has arrived; an empty one if the command has ended.
     fn receive(&self) -> Option<Vec<u8>> {
         let mut bytes = vec![0; MESSAGE_CAP];
@@ -268,7 +299,8 @@ impl Started {
 
     fn has_printed(&self) -> bool {
         let mut watched = [0, 1].map(|at| PollFd::new(self.output[at].as_fd(), PollFlags::POLLIN));
-        poll(&mut watched, PollTimeout::ZERO).is_ok() && watched.iter().any(|one| one.revents().is_some_and(|seen| seen.contains(PollFlags::POLLIN)))
+        poll(&mut watched, PollTimeout::ZERO).is_ok()
+            && watched.iter().any(|one| one.revents().is_some_and(|seen| seen.contains(PollFlags::POLLIN)))
     }
 
     /// Sends the directory, the arguments and the variables of an action with its standard streams.
@@ -309,6 +341,7 @@ fn cover(command: &EarlyCommand, list: Option<&str>) -> io::Result<Vec<(PathBuf,
         attach_mount(copy, path)?;
     }
     fs::create_dir_all(&command.directory)?;
+    command.directories.iter().try_for_each(|directory| fs::create_dir_all(command.root.join(directory)))?;
     let listed = list.map(|list| (command.list.as_str(), list));
     let files = command.files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     for (path, text) in files.chain(listed) {
@@ -320,6 +353,19 @@ fn cover(command: &EarlyCommand, list: Option<&str>) -> io::Result<Vec<(PathBuf,
     Ok(known)
 }
 
+/// Returns whether so little of the machine's memory is available that none is to be held for a run that may come.
+fn is_memory_short() -> bool {
+    fs::read_to_string("/proc/meminfo").is_ok_and(|text| is_short_by(&text))
+}
+
+fn is_short_by(meminfo: &str) -> bool {
+    let of = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        line.split_ascii_whitespace().next()?.parse::<u64>().ok()
+    };
+    of("MemTotal").zip(of("MemAvailable")).is_some_and(|(total, available)| available < total / PART_AVAILABLE)
+}
+
 fn identity(path: &Path) -> io::Result<(u64, u64)> {
     let found = fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
@@ -327,7 +373,26 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 
 fn said_reason(said: &[u8], otherwise: &str) -> String {
     match String::from_utf8_lossy(said).split_once(' ') {
-        Some((_, why)) => why.to_owned(),
+        Some((_, why)) => why.chars().take(REASON_CAP).collect(),
         None => otherwise.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_short_when_less_than_a_tenth_of_it_is_available() {
+        let of = |available: u64| format!("MemTotal:       16000 kB\nMemFree:  1 kB\nMemAvailable:   {available} kB\n");
+        assert!(is_short_by(&of(1_599)));
+        assert!(!is_short_by(&of(1_600)));
+        assert!(!is_short_by(""), "a machine that does not say it");
+    }
+
+    #[test]
+    fn the_reason_of_a_command_is_what_it_says_after_its_first_word() {
+        assert_eq!(said_reason(b"cold a file is new", "it ended"), "a file is new");
+        assert_eq!(said_reason(b"", "it ended"), "it ended");
     }
 }

@@ -22,8 +22,8 @@ use crate::process::clock;
 use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
-use crate::process::protocol::{EarlyCommand, 
-    ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
+use crate::process::protocol::{
+    ActionNumber, DescriptorRole, EarlyCommand, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
 };
 use crate::process::restart::restore_open_files_limit_of;
 use crate::process::run_network::RunNetwork;
@@ -193,7 +193,9 @@ impl LauncherHandle {
     pub fn park(&mut self, isolation: &Isolation, early: Option<EarlyCommand>) {
         if self.state == LauncherState::Up {
             // If the launcher is gone, the next request notices it.
-            let _gone = self.channel.send(&LauncherRequest::Park { isolation: Box::new(isolation.clone()), early: early.map(Box::new) }, &[]);
+            let _gone = self
+                .channel
+                .send(&LauncherRequest::Park { isolation: Box::new(isolation.clone()), early: early.map(Box::new) }, &[]);
         }
     }
 

@@ -311,7 +311,14 @@ impl Launcher {
                     FirstTask::Wait => (None, None),
                 };
                 let has_network = network.is_some();
-                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, has_network, socket: theirs, start, early }))
+                end_forked(run_keeper(KeeperSetup {
+                    isolation,
+                    identity: self.identity,
+                    has_network,
+                    socket: theirs,
+                    start,
+                    early,
+                }))
             }
         }
     }

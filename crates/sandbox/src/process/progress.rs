@@ -100,7 +100,6 @@ impl<'limits> ActionProgress<'limits> {
     pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
             LauncherEvent::Started { level, obstacles, unenforced, early, .. } => {
-                eprintln!("EARLY {early:?}");
                 self.reached = Some(ReachedLevel { level, obstacles, unenforced, early });
             }
             LauncherEvent::NotStarted { failure, .. } => {

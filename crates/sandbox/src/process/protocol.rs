@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Access, DroppedWrites, EarlyUse, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure,
-    StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
+    Access, DroppedWrites, EarlyUse, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount,
+    SpawnFailure, StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -85,6 +85,8 @@ pub struct EarlyCommand {
     /// The directories of installed packages that the command sees.
     #[serde(with = "os_text::list")]
     pub environments: Vec<PathBuf>,
+    /// The directories, relative to the root, that the command finds.
+    pub directories: Vec<String>,
     /// The files that the command finds in place of the project's: paths relative to the root, and contents.
     pub files: Vec<(String, String)>,
     /// The variable in which the command finds the number of the descriptor by which it speaks with the keeper.

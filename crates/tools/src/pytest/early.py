@@ -3,7 +3,7 @@
 The interpreter is started by the check's own command, with an empty directory in place of the project. It executes this file as its
 `sitecustomize`. Without a list it is a rehearsal: the command goes on until it would execute the first code of the project, says
 which modules it had loaded by then, in their order, and which files it had opened, and ends. With a list it loads these modules and
-waits. The answer brings the descriptors, directory, arguments and variables of the check; the project is mounted by then. If anything
+waits; if anything that the rehearsal has read differs from then, it asks for another rehearsal. The answer brings the descriptors, directory, arguments and variables of the check; the project is mounted by then. If anything
 is not as it would be for an interpreter that starts now, it ends, and the check is started as ever. Otherwise it forgets all this and
 returns, so that the interpreter goes on as it does without it.
 """
@@ -30,8 +30,15 @@ def _start():
     endings = (".py", ".pyc", ".so")
     coerced = os.environ.get("LC_CTYPE")
     tried = ("7.4", "8.4", "9.")
+    settings = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+    # Other work goes first until the check is requested.
+    try:
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+    except OSError:
+        pass
 
-    environments = [line for line in open_text("environments") if line] if os.path.exists(here + "/environments") else []
+    environments = [line for line in open_text("environments") if line]
+    named = [word for word in open_text("named") if word]
     held = {}
     for one in environments:
         try:
@@ -53,6 +60,52 @@ def _start():
 
     def is_in_environment(path):
         return any(path == one or path.startswith(one + "/") for one in environments)
+
+    def looked():
+        """The settings that pytest may find: those beside and above the directory of the check and each path that the command names. A
+        path also counts for being there; of a named file the content counts, unless it is a module."""
+        seen, read = [], set()
+
+        def look(path):
+            if path not in read:
+                read.add(path)
+                try:
+                    with open(path, "rb") as file:
+                        seen.append((path, file.read()))
+                except OSError as error:
+                    seen.append((path, error.errno))
+
+        for path in [os.getcwd()] + [os.path.abspath(word) for word in named]:
+            is_directory = os.path.isdir(path)
+            seen.append((path, is_directory, os.path.exists(path)))
+            if not is_directory and not path.endswith(".py"):
+                look(path)
+            around = path if is_directory else os.path.dirname(path)
+            while True:
+                for name in settings:
+                    look(os.path.join(around, name))
+                if around == "/":
+                    break
+                around = os.path.dirname(around)
+        return seen
+
+    def fill_stamps(paths):
+        """Adds to the stamps: these files, and the directories in which modules are found. A file that appears there may be found first."""
+        for path in paths:
+            if not path.startswith((here, "/proc/", "/dev/", "/sys/")) and not is_in_project(path):
+                stamps.setdefault(path, stamp(path))
+        directories = set(os.path.dirname(path) for path in stamps if path.endswith((".py", ".so")))
+        for path in directories | set(path for path in path_at_start if not is_in_project(path)):
+            stamps[path] = stamp(path)
+
+    def basis():
+        """A number that stands for all that was read so far. Nothing is loaded to make it."""
+        text = repr((sorted(stamps.items()), looked()))
+        return str(int.from_bytes(text.encode("utf-8", "surrogateescape"), "little") % (2 ** 521 - 1))
+
+    def newest():
+        """A file that was changed so late that a further change might not be seen by its times."""
+        return next((path for path, seen in stamps.items() if seen and seen[4] > begun - 2 * 10**9), None)
 
     def state():
         """What an interpreter is like, beside its modules. `_locale` and `_warnings` are built in, so nothing is loaded for it."""
@@ -115,15 +168,21 @@ def _start():
         opened = []
         patched = []
 
-        def end(why=""):
+        def end(why=None):
+            if why is not None:
+                os.write(channel, b"cold " + why.encode())
+                os._exit(0)
             rewriter = "AssertionRewritingHook"
             names = [name + "\t" + ("1" if type(getattr(module, "__loader__", None)).__name__ == rewriter else "0") for name, module in list(sys.modules.items())]
             opened.extend(getattr(module, "__file__", None) for module in list(sys.modules.values()))
             files = sorted(set(os.path.abspath(path) for path in opened if isinstance(path, str)))
             further = [path for path in sys.path if is_in_project(path)]
-            text = separator.join([why, os.environ.get("PYTEST_VERSION", ""), "\n".join(further), state(), "\n".join(names), "\n".join(files)]).encode("utf-8", "surrogateescape")
-            while text:
-                text = text[os.write(channel, text):]
+            fill_stamps(files)
+            if newest() is not None:
+                end("`%s` is new" % newest())
+            version = os.environ.get("PYTEST_VERSION", "")
+            parts = [basis(), version, "\n".join(further), state(), "\n".join(names), "\n".join(files)]
+            os.write(channel, b"list " + separator.join(parts).encode("utf-8", "surrogateescape"))
             os._exit(0)
 
         def patch(event, arguments):
@@ -194,7 +253,9 @@ def _start():
                 warnings._filters_mutated()
                 warnings._showwarnmsg = warned.append
             if warned:
-                socket.send(b"ends " + name.encode())
+                shorter = names[: [one for one, _ in names].index(name)]
+                parts[4] = "\n".join(one + "\t" + str(int(is_rewritten)) for one, is_rewritten in shorter)
+                socket.send(b"list " + separator.join(parts).encode("utf-8", "surrogateescape"))
                 os._exit(0)
         if version:
             del os.environ["PYTEST_VERSION"]
@@ -271,22 +332,20 @@ def _start():
     forget("_socket")
     socket = _socket.socket(fileno=channel)
     with open(os.path.join(here, "list"), encoding="utf-8", errors="surrogateescape") as file:
-        _, version, further, expected, names, files = file.read().split(separator)
+        parts = file.read().split(separator)
+    before_basis, version, further, expected, names, files = parts
     names = [(line.split("\t")[0], line.endswith("1")) for line in names.split("\n")]
     if sys.gettrace() or sys.getprofile() or "coverage" in at_start:
         refuse("the interpreter is traced from its start")
     if sys.flags.dev_mode:
         refuse("the interpreter is in its development mode")
-    recent = [path for path, seen in stamps.items() if seen and seen[4] > begun - 2 * 10**9]
-    if recent:
-        refuse("`%s` is new" % recent[0])
-    for path in files.split("\n"):
-        if not path.startswith((here, "/proc/", "/dev/", "/sys/")) and not is_in_project(path):
-            stamps.setdefault(path, stamp(path))
-    # A file that appears in a directory in which modules are looked for may be found first.
-    directories = set(os.path.dirname(path) for path in stamps if path.endswith((".py", ".so")))
-    for path in directories | set(path for path in sys.path if not is_in_project(path)):
-        stamps[path] = stamp(path)
+    fill_stamps(files.split("\n"))
+    if newest() is not None:
+        refuse("`%s` is new" % newest())
+    if basis() != before_basis:
+        socket.send(b"list ")
+        os._exit(0)
+    settings_before = looked()
     load(names)
     open_before = set(os.listdir("/proc/self/fd"))
     for stream in (sys.stdout, sys.stderr):
@@ -317,6 +376,8 @@ def _start():
         os.close(descriptor)
     if changed:
         refuse("`%s` has changed" % changed[0])
+    if looked() != settings_before:
+        refuse("the settings that pytest finds are others")
     path = path_as_of_now()
     if path is None:
         refuse("a `.pth` file with code changes `sys.path`")
@@ -353,6 +414,10 @@ def _start():
     if logging is not None:
         time = sys.modules["time"]
         logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
+    try:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except OSError:
+        pass
     socket.send(b"going")
     # Without an answer the keeper has given up waiting, and has started the check anew.
     if socket.recv(2) != b"go":
