@@ -1,0 +1,285 @@
+//! The states in which a naive early start was wrong, or could be.
+
+use crate::early_start::{PLAIN, State};
+
+const TEST_B: &str = "def test_b(): assert 1\n";
+const CONFTEST: &str = "from judge import pytest_sessionstart\n";
+const METADATA: &str = "Metadata-Version: 2.1\nName: seenplug\nVersion: 1.0\n";
+const ENTRY: &str = "[pytest11]\nseenplug = seenplug\n";
+/// Shows what depends on variables that an interpreter reads when it starts.
+const SHOWS: &str = "import locale, sys, time\ndef test_a():\n    print(time.tzname, time.timezone, sys.flags, locale.getlocale(), sys.warnoptions, \
+                     sys._xoptions)\n    assert 0\n";
+/// A test that starts a process by the given method.
+macro_rules! started_by {
+    ($method:literal) => {
+        concat!(
+            "import multiprocessing, sys\ndef work(queue): queue.put('pytest' in sys.modules)\ndef test_a():\n    context = ",
+            "multiprocessing.get_context('",
+            $method,
+            "')\n    queue = context.Queue()\n    process = context.Process(target=work, args=(queue,))\n    process.start()\n    ",
+            "print(queue.get(timeout=60))\n    process.join()\n    assert process.exitcode == 0\n    assert ",
+            "sys.modules['__main__'].__spec__.name == 'pytest.__main__'\n"
+        )
+    };
+}
+
+/// A plugin in the directory of installed packages, whose module does something when it is loaded.
+macro_rules! plugin {
+    ($text:expr) => {
+        &[
+            ("seenplug.py", $text),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
+            ("seenplug-1.0.dist-info/RECORD", "seenplug.py,,\n"),
+        ]
+    };
+}
+
+/// Modules of the project with the name of one that is loaded before.
+pub(super) const SHADOWS: &[State] = &[
+    State { name: "wrong", files: &[("json.py", "loads = dumps = None\n")], refused: Some("json.py"), ..PLAIN },
+    State { name: "broken", files: &[("calendar.py", "raise SystemExit('broken')\n")], refused: Some("calendar.py"), ..PLAIN },
+    State { name: "package", files: &[("pluggy/__init__.py", "raise RuntimeError\n")], refused: Some("pluggy"), ..PLAIN },
+    State { name: "not loaded before", files: &[("turtle.py", "raise RuntimeError\n")], ..PLAIN },
+    State {
+        name: "on a path of a variable",
+        files: &[("src/logging/__init__.py", "x = 1\n")],
+        variables: &[("PYTHONPATH", "src")],
+        refused: Some("src/logging"),
+        ..PLAIN
+    },
+    State { name: "saved while it waits", changes: &[("json.py", "x = {save}\n")], refused: Some("json.py"), ..PLAIN },
+];
+
+/// Ways in which the project's modules get on the path.
+pub(super) const EDITABLE: &[State] = &[
+    State {
+        name: "a line of a path file",
+        files: &[("src/shop/__init__.py", "x = 1\n"), ("test_a.py", "import shop\ndef test_a(): assert shop.x\n")],
+        packages: &[("shop.pth", "{project}/src\n")],
+        ..PLAIN
+    },
+    State {
+        name: "a finder",
+        files: &[("src/shop/__init__.py", "x = 1\n"), ("test_a.py", "import shop\ndef test_a(): assert shop.x\n")],
+        packages: &[
+            ("shop_finder.pth", "import shop_finder; shop_finder.install()\n"),
+            (
+                "shop_finder.py",
+                "import sys\nfrom importlib.util import spec_from_file_location\nclass Finder:\n    @classmethod\n    def find_spec(cls, name, \
+                 path=None, target=None):\n        if name == 'shop':\n            return spec_from_file_location(name, \
+                 '{project}/src/shop/__init__.py')\ndef install():\n    sys.meta_path.append(Finder)\n",
+            ),
+        ],
+        ..PLAIN
+    },
+    State {
+        name: "a variable",
+        files: &[("src/shop.py", "x = 1\n"), ("test_a.py", "import shop\ndef test_a(): assert shop.x\n")],
+        variables: &[("PYTHONPATH", "src")],
+        ..PLAIN
+    },
+    State {
+        name: "the plugin under test is the project",
+        files: &[
+            ("src/seenplug.py", "import pytest\n@pytest.fixture\ndef mine(): return 3\n"),
+            ("test_a.py", "def test_a(mine): assert mine == 3\n"),
+        ],
+        packages: &[
+            ("seen.pth", "{project}/src\n"),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
+            ("seenplug-1.0.dist-info/RECORD", "seen.pth,,\n"),
+        ],
+        ..PLAIN
+    },
+    State {
+        name: "a plugin in the root",
+        files: &[
+            ("seenplug.py", "import pytest\n@pytest.fixture\ndef mine(): return 3\n"),
+            ("seenplug.egg-info/PKG-INFO", METADATA),
+            ("seenplug.egg-info/entry_points.txt", ENTRY),
+            ("test_a.py", "def test_a(mine): assert mine == 3\n"),
+        ],
+        refused: Some("seenplug.egg-info"),
+        ..PLAIN
+    },
+];
+
+/// Files and arguments that decide which plugins are loaded.
+pub(super) const SETTINGS: &[State] = &[
+    State {
+        name: "settings below the root",
+        files: &[
+            ("tests/pytest.ini", "[pytest]\naddopts = -p no:unittest -p no:doctest -p no:faulthandler\n"),
+            ("tests/conftest.py", CONFTEST),
+            ("tests/test_b.py", TEST_B),
+        ],
+        command: "python -m pytest -q tests",
+        ..PLAIN
+    },
+    State {
+        name: "settings beside a named file",
+        files: &[
+            ("tests/pytest.ini", "[pytest]\naddopts = -p no:unittest -p no:doctest\n"),
+            ("tests/conftest.py", CONFTEST),
+            ("tests/test_b.py", TEST_B),
+        ],
+        command: "python -m pytest -q tests/test_b.py::test_b",
+        ..PLAIN
+    },
+    State {
+        name: "a named file of settings",
+        files: &[("etc/my.ini", "[pytest]\naddopts = -p no:doctest\n")],
+        command: "python -m pytest -q -c etc/my.ini --rootdir=.",
+        ..PLAIN
+    },
+    State {
+        name: "settings that appear while it waits",
+        files: &[("tests/conftest.py", CONFTEST), ("tests/test_b.py", TEST_B)],
+        changes: &[("tests/tox.ini", "[pytest]\naddopts = -p no:doctest -v\n# {save}\n")],
+        command: "python -m pytest -q tests",
+        refused: Some("another command was started"),
+        ..PLAIN
+    },
+    State { name: "warnings are errors", files: &[("pytest.ini", "[pytest]\nfilterwarnings = error\n")], ..PLAIN },
+    State {
+        name: "a plugin named early",
+        files: &[("early_one.py", "def pytest_report_header(): return 'early one'\n")],
+        command: "python -m pytest -p early_one",
+        ..PLAIN
+    },
+    State { name: "options of a variable", variables: &[("PYTEST_ADDOPTS", "-q -p no:doctest -p pytester")], ..PLAIN },
+    State {
+        name: "plugins of a variable",
+        files: &[("my_plugin.py", "def pytest_report_header(): return 'from a variable'\n")],
+        variables: &[("PYTEST_PLUGINS", "my_plugin,pytester")],
+        command: "python -m pytest",
+        ..PLAIN
+    },
+    State {
+        name: "options of the project's file",
+        files: &[("pyproject.toml", "[tool.pytest.ini_options]\naddopts = '-p no:doctest -p no:unittest'\n")],
+        ..PLAIN
+    },
+    State { name: "the script", command: "pytest -q", ..PLAIN },
+];
+
+/// Variables and options that are read when the interpreter starts.
+pub(super) const VARIABLES: &[State] = &[
+    State { name: "time zone", files: &[("test_a.py", SHOWS)], variables: &[("TZ", "Asia/Tokyo")], ..PLAIN },
+    State { name: "locale", files: &[("test_a.py", SHOWS)], variables: &[("LANG", "C"), ("LC_ALL", "POSIX")], ..PLAIN },
+    State { name: "UTF-8", files: &[("test_a.py", SHOWS)], variables: &[("PYTHONUTF8", "1"), ("LANG", "C")], ..PLAIN },
+    State { name: "warnings", files: &[("test_a.py", SHOWS)], variables: &[("PYTHONWARNINGS", "error")], ..PLAIN },
+    State { name: "optimised", command: "python -O -m pytest -q", ..PLAIN },
+    State { name: "development mode", command: "python -X dev -m pytest -q", refused: Some("development mode"), ..PLAIN },
+    State {
+        name: "hash seed",
+        files: &[("test_a.py", "def test_a():\n    print(hash('a'))\n    assert 0\n")],
+        variables: &[("PYTHONHASHSEED", "7")],
+        ..PLAIN
+    },
+    State { name: "safe path", variables: &[("PYTHONSAFEPATH", "1"), ("PYTHONPATH", ".")], ..PLAIN },
+];
+
+/// What a plugin does when it is loaded.
+pub(super) const PLUGINS: &[State] = &[
+    State {
+        name: "it reads a file",
+        packages: plugin!("import pathlib\nVALUE = pathlib.Path(__file__).with_name('METADATA.txt').exists()\n"),
+        ..PLAIN
+    },
+    State {
+        name: "its file changes",
+        packages: plugin!("X = 1\n"),
+        changes: &[(".venv/PACKAGES/seenplug.py", "X = 1{save}\n")],
+        refused: Some("seenplug.py"),
+        ..PLAIN
+    },
+    State {
+        name: "a package is installed",
+        changes: &[
+            (".venv/PACKAGES/new{save}-1.0.dist-info/METADATA", METADATA),
+            (".venv/PACKAGES/new{save}-1.0.dist-info/entry_points.txt", "[pytest11]\nnew = newplug{save}\n"),
+            (".venv/PACKAGES/newplug{save}.py", "def pytest_report_header(): return 'new'\n"),
+        ],
+        command: "python -m pytest",
+        refused: Some("has changed"),
+        ..PLAIN
+    },
+    State { name: "it warns", packages: plugin!("import warnings\nwarnings.warn('old', DeprecationWarning)\n"), ..PLAIN },
+    State {
+        name: "it warns, and that is an error",
+        files: &[("pytest.ini", "[pytest]\nfilterwarnings = error\n")],
+        packages: plugin!("import warnings\nwarnings.warn('old', DeprecationWarning)\n"),
+        ..PLAIN
+    },
+    State {
+        name: "it starts a thread",
+        packages: plugin!("import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"),
+        refused: Some("a thread"),
+        ..PLAIN
+    },
+    State {
+        name: "it opens a socket",
+        packages: plugin!("import socket\nS = socket.socket()\n"),
+        refused: Some("a socket"),
+        ..PLAIN
+    },
+    State {
+        name: "it prints",
+        packages: plugin!("import sys\nprint('hello')\nsys.stdout.flush()\n"),
+        refused: Some("prints"),
+        ..PLAIN
+    },
+    State {
+        name: "an untried version of pytest",
+        packages: &[("_pytest/_version.py", "version = '6.2.5'\nversion_tuple = (6, 2, 5)\n")],
+        refused: Some("has not been tried"),
+        ..PLAIN
+    },
+];
+
+/// Processes, streams and clocks.
+pub(super) const PROCESSES: &[State] = &[
+    State { name: "spawn", files: &[("test_a.py", started_by!("spawn"))], command: "python -m pytest -q -s", ..PLAIN },
+    State { name: "forkserver", files: &[("test_a.py", started_by!("forkserver"))], command: "python -m pytest -q -s", ..PLAIN },
+    State {
+        name: "the time since the start",
+        files: &[(
+            "test_a.py",
+            "import logging\ndef test_a():\n    record = logging.LogRecord('a', 20, 'x', 1, 'm', (), None)\n    assert 0 <= \
+             record.relativeCreated < 30000\n",
+        )],
+        ..PLAIN
+    },
+    State {
+        name: "the standard streams",
+        files: &[(
+            "test_a.py",
+            "import os, sys\ndef test_a(capfd):\n    os.write(1, b'x')\n    os.write(2, b'y')\n    assert capfd.readouterr() == ('x', 'y')\n    \
+             assert os.read(0, 1) == b''\n",
+        )],
+        ..PLAIN
+    },
+    State {
+        name: "the streams as they are",
+        files: &[(
+            "test_a.py",
+            "import os, sys\ndef test_a():\n    os.write(1, b'x')\n    os.write(2, b'y')\n    print('z', flush=True)\n",
+        )],
+        command: "python -m pytest -q -s",
+        ..PLAIN
+    },
+    State {
+        name: "a new conftest",
+        files: &[("sub/test_b.py", "def test_b(x): assert x\n")],
+        changes: &[("sub/conftest.py", "import pytest\n@pytest.fixture\ndef x(): return {save} + 1\n")],
+        ..PLAIN
+    },
+    State {
+        name: "random numbers",
+        files: &[("test_a.py", "import random\ndef test_a(): assert random.random() != 0\n")],
+        ..PLAIN
+    },
+];
