@@ -40,12 +40,26 @@ pub(crate) struct State {
     pub(crate) variables: &'static [(&'static str, &'static str)],
     /// Files that are written while the interpreter waits; those of installed packages lie below `.venv/`.
     pub(crate) changes: &'static [(&'static str, &'static str)],
-    /// Part of the reason why the interpreter is not used; `None` if it is.
-    pub(crate) refused: Option<&'static str>,
+    pub(crate) expected: Expected,
 }
 
-pub(crate) const PLAIN: State =
-    State { name: "", files: &[], packages: &[], command: "python -m pytest -q", variables: &[], changes: &[], refused: None };
+/// What is to become of an interpreter that waits for the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Expected {
+    Used,
+    /// It is not used, and this is part of the reason.
+    Refused(&'static str),
+}
+
+pub(crate) const PLAIN: State = State {
+    name: "",
+    files: &[],
+    packages: &[],
+    command: "python -m pytest -q",
+    variables: &[],
+    changes: &[],
+    expected: Expected::Used,
+};
 
 /// How a run of the check ended, and what was seen of it.
 struct Seen {
@@ -110,10 +124,19 @@ fn judge_one(state: &State) -> Result<(), String> {
     watch.wait_for_verdict();
     let early = save_until_ready(&project, &mut watch, state);
     watch.interrupt();
-    match (state.refused, early.early["used"].as_bool()) {
-        (None, Some(true)) => {}
-        (Some(part), Some(false)) if early.early["whyNot"].as_str().is_some_and(|why| why.contains(part)) => {}
-        (_, _) => return Err(format!("the early start is {}", early.early)),
+    let is_expected = match state.expected {
+        Expected::Used => early.early["used"] == true,
+        Expected::Refused(part) => early.early["whyNot"].as_str().is_some_and(|why| why.contains(part)),
+    };
+    if !is_expected {
+        return Err(format!("{:?}, and the early start is {}", state.expected, early.early));
+    }
+    if let Expected::Refused(part) = state.expected {
+        let doctor = project.proctor(["doctor"]).any_status().stdout;
+        let line = doctor.lines().find(|line| line.trim_start().starts_with("early start "));
+        if !line.is_some_and(|line| line.contains(part)) {
+            return Err(format!("doctor says {line:?} of it"));
+        }
     }
     project.proctor(["run"]).any_status();
     let late = seen(&project);
@@ -135,7 +158,13 @@ fn save_until_ready(project: &Project, watch: &mut Watch<'_>, state: &State) -> 
         }
         let _none_before = fs::remove_file(project.shared("dump"));
         project.save("test_z.py", &format!("def test_z(): assert {save}\n"));
-        watch.wait_for_verdict();
+        let run = watch.wait_for_verdict()["runId"].clone();
+        poll(BOUND, "the report of the run", || {
+            let latest = project.store().run_directory("default");
+            (latest.file_name().map(|name| name.to_string_lossy()) == run.as_str().map(Into::into))
+                .then_some(())
+                .ok_or(latest.display().to_string())
+        });
         let seen = seen(project);
         let is_late = seen.early["whyNot"].as_str().is_some_and(|why| why.contains("not ready") || why.contains("is new"));
         if !is_late || save == SAVES {
@@ -186,11 +215,11 @@ fn seen(project: &Project) -> Seen {
     Seen { early: step["earlyStart"].clone(), status: step["status"].clone(), log, dump }
 }
 
-/// Returns a line of pytest without the time that it took.
+/// Returns a line of pytest without the time that it took and without the id of the run.
 fn without_times(line: &str) -> String {
-    line.split_once(" in ")
-        .map_or(line, |(before, after)| if after.ends_with('s') || after.contains("s ") { before } else { line })
-        .to_owned()
+    let is_time = |after: &str| after.starts_with(|first: char| first.is_ascii_digit());
+    let line = line.split_once(" in ").filter(|(_, after)| is_time(after)).map_or(line, |(before, _)| before);
+    line.split('/').map(|part| if part.starts_with("exec-") { "RUN" } else { part }).collect::<Vec<_>>().join("/")
 }
 
 fn compare(early: Option<&str>, late: Option<&str>) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The states in which a naive early start was wrong, or could be.
 
-use crate::early_start::{PLAIN, State};
+use crate::early_start::{Expected, PLAIN, State};
 
 const TEST_B: &str = "def test_b(): assert 1\n";
 const CONFTEST: &str = "from judge import pytest_sessionstart\n";
@@ -37,18 +37,33 @@ macro_rules! plugin {
 
 /// Modules of the project with the name of one that is loaded before.
 pub(super) const SHADOWS: &[State] = &[
-    State { name: "wrong", files: &[("json.py", "loads = dumps = None\n")], refused: Some("json.py"), ..PLAIN },
-    State { name: "broken", files: &[("calendar.py", "raise SystemExit('broken')\n")], refused: Some("calendar.py"), ..PLAIN },
-    State { name: "package", files: &[("pluggy/__init__.py", "raise RuntimeError\n")], refused: Some("pluggy"), ..PLAIN },
+    State { name: "wrong", files: &[("json.py", "loads = dumps = None\n")], expected: Expected::Refused("json.py"), ..PLAIN },
+    State {
+        name: "broken",
+        files: &[("calendar.py", "raise SystemExit('broken')\n")],
+        expected: Expected::Refused("calendar.py"),
+        ..PLAIN
+    },
+    State {
+        name: "package",
+        files: &[("pluggy/__init__.py", "raise RuntimeError\n")],
+        expected: Expected::Refused("pluggy"),
+        ..PLAIN
+    },
     State { name: "not loaded before", files: &[("turtle.py", "raise RuntimeError\n")], ..PLAIN },
     State {
         name: "on a path of a variable",
         files: &[("src/logging/__init__.py", "x = 1\n")],
         variables: &[("PYTHONPATH", "src")],
-        refused: Some("src/logging"),
+        expected: Expected::Refused("src/logging"),
         ..PLAIN
     },
-    State { name: "saved while it waits", changes: &[("json.py", "x = {save}\n")], refused: Some("json.py"), ..PLAIN },
+    State {
+        name: "saved while it waits",
+        changes: &[("json.py", "x = {save}\n")],
+        expected: Expected::Refused("json.py"),
+        ..PLAIN
+    },
 ];
 
 /// Ways in which the project's modules get on the path.
@@ -101,7 +116,7 @@ pub(super) const EDITABLE: &[State] = &[
             ("seenplug.egg-info/entry_points.txt", ENTRY),
             ("test_a.py", "def test_a(mine): assert mine == 3\n"),
         ],
-        refused: Some("seenplug.egg-info"),
+        expected: Expected::Refused("seenplug.egg-info"),
         ..PLAIN
     },
 ];
@@ -139,7 +154,7 @@ pub(super) const SETTINGS: &[State] = &[
         files: &[("tests/conftest.py", CONFTEST), ("tests/test_b.py", TEST_B)],
         changes: &[("tests/tox.ini", "[pytest]\naddopts = -p no:doctest -v\n# {save}\n")],
         command: "python -m pytest -q tests",
-        refused: Some("another command was started"),
+        expected: Expected::Refused("another command was started"),
         ..PLAIN
     },
     State { name: "warnings are errors", files: &[("pytest.ini", "[pytest]\nfilterwarnings = error\n")], ..PLAIN },
@@ -172,7 +187,12 @@ pub(super) const VARIABLES: &[State] = &[
     State { name: "UTF-8", files: &[("test_a.py", SHOWS)], variables: &[("PYTHONUTF8", "1"), ("LANG", "C")], ..PLAIN },
     State { name: "warnings", files: &[("test_a.py", SHOWS)], variables: &[("PYTHONWARNINGS", "error")], ..PLAIN },
     State { name: "optimised", command: "python -O -m pytest -q", ..PLAIN },
-    State { name: "development mode", command: "python -X dev -m pytest -q", refused: Some("development mode"), ..PLAIN },
+    State {
+        name: "development mode",
+        command: "python -X dev -m pytest -q",
+        expected: Expected::Refused("development mode"),
+        ..PLAIN
+    },
     State {
         name: "hash seed",
         files: &[("test_a.py", "def test_a():\n    print(hash('a'))\n    assert 0\n")],
@@ -193,7 +213,7 @@ pub(super) const PLUGINS: &[State] = &[
         name: "its file changes",
         packages: plugin!("X = 1\n"),
         changes: &[(".venv/PACKAGES/seenplug.py", "X = 1{save}\n")],
-        refused: Some("seenplug.py"),
+        expected: Expected::Refused("seenplug.py"),
         ..PLAIN
     },
     State {
@@ -204,7 +224,7 @@ pub(super) const PLUGINS: &[State] = &[
             (".venv/PACKAGES/newplug{save}.py", "def pytest_report_header(): return 'new'\n"),
         ],
         command: "python -m pytest",
-        refused: Some("has changed"),
+        expected: Expected::Refused("has changed"),
         ..PLAIN
     },
     State { name: "it warns", packages: plugin!("import warnings\nwarnings.warn('old', DeprecationWarning)\n"), ..PLAIN },
@@ -217,25 +237,25 @@ pub(super) const PLUGINS: &[State] = &[
     State {
         name: "it starts a thread",
         packages: plugin!("import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True).start()\n"),
-        refused: Some("a thread"),
+        expected: Expected::Refused("a thread"),
         ..PLAIN
     },
     State {
         name: "it opens a socket",
         packages: plugin!("import socket\nS = socket.socket()\n"),
-        refused: Some("a socket"),
+        expected: Expected::Refused("a socket"),
         ..PLAIN
     },
     State {
         name: "it prints",
         packages: plugin!("import sys\nprint('hello')\nsys.stdout.flush()\n"),
-        refused: Some("prints"),
+        expected: Expected::Refused("prints"),
         ..PLAIN
     },
     State {
         name: "an untried version of pytest",
         packages: &[("_pytest/_version.py", "version = '6.2.5'\nversion_tuple = (6, 2, 5)\n")],
-        refused: Some("has not been tried"),
+        expected: Expected::Refused("has not been tried"),
         ..PLAIN
     },
 ];

@@ -96,6 +96,8 @@ struct JudgedAttempt<'a> {
 struct OutputPlaces<'a> {
     names: &'a ActionFiles,
     output: &'a OutputDirectory,
+    /// Whether the process is an attempt of the action, and not one that finds out something about it before.
+    is_attempt: bool,
 }
 
 /// Returns the end of an action that could not be started, such as one without a program.

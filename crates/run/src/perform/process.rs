@@ -142,7 +142,7 @@ impl Performer<'_, '_> {
         let aside = old.map(|path| OldReportGuard::move_aside(normalise_path(&path))).collect::<Result<_, _>>()?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
-        let places = OutputPlaces { names: &names, output: &output };
+        let places = OutputPlaces { names: &names, output: &output, is_attempt: true };
         let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
         if let Ok(log) = launch.log.try_clone() {
             (self.show)(Progress::ProcessPrepared { action_id: action.id.clone(), log: Arc::new(log) });
@@ -214,7 +214,7 @@ impl Performer<'_, '_> {
         environment: &ChildEnvironment,
         places: OutputPlaces<'_>,
     ) -> Result<ProcessLaunch, ProjectError> {
-        let OutputPlaces { names, output } = places;
+        let OutputPlaces { names, output, is_attempt } = places;
         let log = self.directory.create_file(&names.log.name)?;
         let frames = self.directory.create_file(&names.frames.name)?;
         let mut request = self.launch_request(action, argv, attempts, environment, output)?;
@@ -222,7 +222,7 @@ impl Performer<'_, '_> {
             self.put_on_snapshot(action, request)?;
         }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &mut request) {
-            let is_first = attempts.number() == 1;
+            let is_first = is_attempt && attempts.number() == 1;
             let early = is_first.then(|| self.early_command(action, &request.child, output)).flatten();
             request.child.early = early.as_ref().map(|early| early.key.clone());
             self.runner.preparation.note_step(&request.child.isolation, early);
