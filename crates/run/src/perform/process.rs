@@ -223,14 +223,13 @@ impl Performer<'_, '_> {
         }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &mut request) {
             let is_first = is_attempt && attempts.number() == 1;
-            let early = is_first.then(|| self.early_command(action, &request.child, output)).flatten();
+            let early = if is_first { self.early_command(action, &request.child, output) } else { None };
             request.child.early = early.as_ref().map(|early| early.key.clone());
             self.runner.preparation.note_step(&request.child.isolation, early);
             let visible = request.child.isolation.sandbox.iter().flat_map(|sandbox| &sandbox.visible);
             let visible = visible.filter(|directory| directory.kind != VisibleKind::PinnedPackages);
-            if let Some(toolchains) = &mut self.toolchains {
-                toolchains.add(visible.map(|directory| directory.path.clone()));
-            }
+            let paths = visible.map(|directory| directory.path.clone());
+            self.toolchains.iter_mut().for_each(|toolchains| toolchains.add(paths.clone()));
         }
         self.directory.begin_batched_sync();
         Ok(ProcessLaunch { request, limits, log, frames, secrets: self.secrets() })
