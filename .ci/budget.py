@@ -14,23 +14,24 @@ import sys
 # The most lines of each crate. A number is raised only by a commit that says why the code is worth its lines; it is lowered by whoever
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
-    "api": 1_900,
-    "app": 8_110,
-    "evidence": 17_210,
+    "api": 1_840,
+    "app": 8_300,
+    "evidence": 16_670,
     "git": 1_900,
-    "govern": 2_360,
+    "govern": 2_340,
     "index": 3_350,
     "lsp": 750,
-    "model": 7_180,
-    "plan": 15_070,
-    "proctor": 11_850,
-    "project": 12_800,
-    "prove": 2_000,
-    "run": 10_270,
-    "sandbox": 11_560,
-    "service": 9_350,
-    "tools": 17_270,
+    "model": 6_780,
+    "plan": 15_090,
+    "proctor": 11_940,
+    "project": 12_860,
+    "prove": 2_880,
+    "run": 10_780,
+    "sandbox": 11_580,
+    "service": 9_460,
+    "tools": 17_590,
     "tree": 6_160,
+    "wire": 80,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.

@@ -28,7 +28,7 @@ LICENCES = {
     "CDLA-Permissive-2.0", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Unlicense", "Zlib",
 }
 # What a verifier of evidence must be able to do without: a runtime, a database, and our own crates that start or judge anything.
-VERIFIER_LACKS = re.compile(r"tokio|rusqlite|libsqlite3-sys|proctor-(?!evidence$|git$|model$).*")
+VERIFIER_LACKS = re.compile(r"tokio|rusqlite|libsqlite3-sys|proctor-(?!evidence$|git$|model$|wire$).*")
 PLATFORM = "x86_64-unknown-linux-gnu"
 
 

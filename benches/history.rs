@@ -88,7 +88,7 @@ impl Bench {
             words(&["history", "tests/test_a.py::test_30", "--json"]),
             words(&["history", "flaky", "--json"]),
             words(&["history", "slow", "--json"]),
-            words(&["history", "diff", "2", &last, "--json"]),
+            words(&["history", "diff", "1", &last, "--json"]),
         ]
     }
 

@@ -80,7 +80,8 @@ impl Service {
         fs::write(root.path().join("project/proctor.toml"), settings).expect("the directory is ours");
         // The path of a socket is limited to 108 bytes, and the build's directory may be long.
         fs::create_dir(root.path().join("r")).expect("the directory is ours");
-        let mut process = proctor(root.path(), &["daemon"]).stderr(Stdio::piped()).spawn().expect("the service starts");
+        let mut process =
+            proctor(root.path(), &["service", "daemon"]).stderr(Stdio::piped()).spawn().expect("the service starts");
         let said = BufReader::new(process.stderr.take().expect("a pipe"));
         let mut lines = said.lines().map_while(Result::ok);
         assert!(lines.any(|line| line.starts_with("listening on")), "the service has ended");

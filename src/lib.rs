@@ -54,6 +54,7 @@
 //! | crate | what it is for |
 //! |---|---|
 //! | [`proctor_model`] | the words that all share: ids, digests, plans, outcomes. Pure |
+//! | [`proctor_wire`] | the attribute of every type that is written or sent |
 //! | [`proctor_git`] | reads git's files without running git |
 //! | [`proctor_tree`] | which files belong to a project, their digest, hints that they changed |
 //! | [`proctor_tools`] | recognise a tool, ask it for a report, read it. Pure |

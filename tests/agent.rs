@@ -52,7 +52,7 @@ fn violations(project: &Project) -> Vec<(String, String)> {
 /// Starts the service with the project added, and returns the project's id.
 #[track_caller]
 fn serve(project: &Project) -> (Watch<'_>, String) {
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     let (code, projects) = ask(project, "GET /v1/projects", "");

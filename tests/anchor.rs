@@ -222,10 +222,10 @@ fn a_run_is_proven_against_the_checkpoint_that_somebody_has() {
     project.proctor(["key", "anchor", "--file", &text(&anchor)]).success();
     fs::write(&key, project.proctor(["key", "export"]).success().stdout).expect("the root is ours");
     project.proctor(["run"]).success();
-    project.proctor(["export", "3", "--anchor", &text(&anchor), "--to", &text(&export)]).success();
+    project.proctor(["export", "2", "--anchor", &text(&anchor), "--to", &text(&export)]).success();
     let verify = |anchor: &Path| kinds(&project, &[&text(&export), "--key", &text(&key), "--anchor", &text(anchor)]);
     assert_eq!(verify(&anchor), [] as [&str; 0]);
-    let refused = project.proctor(["export", "4", "--anchor", &text(&anchor), "--to", &text(&project.shared("late"))]).status(2);
+    let refused = project.proctor(["export", "3", "--anchor", &text(&anchor), "--to", &text(&project.shared("late"))]).status(2);
     assert!(refused.stderr.contains("was added to the ledger after the checkpoint, which covers 3 lines"), "{}", refused.stderr);
     let later = project.shared("later");
     project.proctor(["key", "anchor", "--file", &text(&later)]).success();
@@ -271,7 +271,7 @@ fn a_program_that_knows_only_the_specifications_reads_checkpoint_and_proof() {
     let (checkpoint, export, vkey) = (project.shared("checkpoint"), project.shared("export"), project.shared("vkey"));
     let proof = export.join("ledger.tlog-proof");
     fs::write(&checkpoint, project.proctor(["key", "checkpoint"]).success().stdout).expect("the root is ours");
-    project.proctor(["export", "3", "--to", &text(&export)]).success();
+    project.proctor(["export", "2", "--to", &text(&export)]).success();
     fs::write(&vkey, project.proctor(["key", "checkpoint", "--verifier-key"]).success().stdout).expect("the root is ours");
     let run = project.store().committed_runs()[1]["runId"].as_str().expect("it has an id").to_owned();
     let python = python_signatures();

@@ -489,6 +489,8 @@ const BESIDE: &[(&str, &str)] = &[
     ("BackgroundActionEnd", "carries a supervisor's word from its thread to the run's"),
     ("RunVerdict", "counts the results of a run by type"),
     ("RunningService", "holds a supervisor's word until the service is asked for"),
+    ("ReadAttempt", "an attempt between reading and judging, of which the shards of a check make one"),
+    ("ShardRun", "holds a supervisor's words until the last shard has ended"),
     ("SeenAction", "the names that conditions of a specification have for an outcome"),
 ];
 /// The types that say how an action ended, or what follows from its end.

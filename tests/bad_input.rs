@@ -312,6 +312,25 @@ fn a_project_nothing_was_run_in_is_not_registered() {
 }
 
 #[test]
+fn a_store_that_was_removed_is_named_by_the_link_that_leads_there() {
+    let project = Project::new().with_program(fake_tool()).toml("[[check]]\nname = \"a\"\ncommand = [\"fake-tool\"]\n");
+    project.proctor(["run"]).success();
+    std::fs::remove_dir_all(project.root().join("state")).expect("it is ours");
+    for words in [&["log"][..], &["show"], &["verify"]] {
+        let said = project.proctor(words).status(6).stderr;
+        assert!(
+            said.contains("was removed: `evidence` leads to `") && said.contains("put a copy of the store back"),
+            "{words:?}: {said}"
+        );
+    }
+    for words in [&["status", "."][..], &["wait", "--fresh"]] {
+        assert!(project.proctor(words).any_status().stderr.contains("was removed: `evidence` leads to `"), "{words:?}");
+    }
+    project.proctor(["run"]).success();
+    assert_eq!(project.proctor(["status", "."]).success().stderr, "", "it began anew");
+}
+
+#[test]
 fn options_and_commands_that_do_not_exist_are_named() {
     let project = Project::new();
     insta::assert_snapshot!(project.proctor(["run", "--chek", "a"]).status(2).snapshot(), @"

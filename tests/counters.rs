@@ -14,7 +14,7 @@ const FEWEST_SHARED: usize = 3;
 /// Two types look alike if the common members are at least this percentage of the members of each type.
 const PERCENT_SHARED: usize = 60;
 /// The most rows that [`LOOK_ALIKES`] may have.
-const MOST_PAIRS: usize = 27;
+const MOST_PAIRS: usize = 29;
 
 /// Pairs of types that look alike for a reason, each with the reason. Names and rows are in alphabetical order.
 const LOOK_ALIKES: &[(&str, &str, &str)] = &[
@@ -41,6 +41,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
     ("PauseRecord", "PersonAsked", "the ledger's record, and the question that is shown of it or of an approval"),
+    ("PreparedAttempt", "ReadAttempt", "what an attempt needs to be started, and what is left of it to be judged"),
     ("PresentConditions", "ReuseCriteria", "what holds now, and what a result was made under"),
     ("PurgePlan", "PurgeRecord", "the ledger's form, which also names the head before it"),
     (
@@ -50,6 +51,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ),
     ("RawLintToolPolicy", "ToolPolicy", "in a specification nearly everything may be left out"),
     ("RawLintingStrategy", "RawTypeCheckingStrategy", "a type checker has no warnings, and the published schema says so"),
+    ("RunningAttempt", "RunningShard", "an attempt has its action beside it, and all shards have one"),
     ("TaskStatusV1", "VerdictStatus", "the socket's form"),
     ("TestCase", "TestRecordV1", "the form of a stored record"),
     ("TreeEntry", "TreeEntryV1", "the printed form"),

@@ -339,7 +339,7 @@ fn succeeded(run: Watch<'_>) -> Output {
 /// Expects that `proctor log` lists every committed run, newest first, and that `proctor show` can show the newest.
 #[track_caller]
 fn assert_log_and_show_work(project: &Project, committed: &[Committed]) {
-    let log = project.proctor(["log"]).success();
+    let log = project.proctor(["log", "--ids"]).success();
     let lines: Vec<&str> = log.stdout.lines().collect();
     assert_eq!(lines.len(), committed.len(), "each run is listed once:\n{}", log.stdout);
     for (line, run) in lines.iter().zip(committed.iter().rev()) {

@@ -1,4 +1,4 @@
-//! `proctor daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
+//! `proctor service daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
 //! and started again.
 
 mod approvals;
@@ -43,7 +43,7 @@ fn socket(project: &Project) -> PathBuf {
 /// Starts the service and waits until it listens.
 #[track_caller]
 fn start(project: &Project) -> Watch<'_> {
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     daemon
 }

@@ -40,7 +40,7 @@ fn answers_are_right(project: &Project, what: &str) {
     assert_eq!(results, ["FAILED", "PASSED"], "{what}: {log}");
     let shown = project.proctor(["show"]).success().stdout;
     assert!(shown.contains("FAILED · check failed"), "{what}: {shown}");
-    let shown = project.proctor(["show", "2"]).success().stdout;
+    let shown = project.proctor(["show", "1"]).success().stdout;
     assert!(shown.contains("PASSED"), "{what}: {shown}");
 }
 
@@ -111,7 +111,7 @@ fn an_edited_ledger_line_ends_every_answer_with_6() {
     let forged = text.replacen("\"overallResult\":\"FAILED\"", "\"overallResult\":\"PASSED\"", 1);
     assert_ne!(text, forged);
     fs::write(&ledger, &forged).expect("the store is ours");
-    for command in [&["status"][..], &["log"], &["show"], &["show", "3"], &["wait", "--fresh"], &["service", "list"]] {
+    for command in [&["status"][..], &["log"], &["show"], &["show", "2"], &["wait", "--fresh"], &["service", "list"]] {
         let output = project.proctor(command).any_status();
         assert_eq!(output.status, 6, "{command:?}: {}", output.snapshot());
         assert!(output.stderr.contains("ledger") && output.stderr.contains("line 3"), "{command:?}: {}", output.snapshot());
@@ -227,9 +227,9 @@ fn a_run_that_is_being_pruned_is_shown_as_pruned() {
     (0..3).for_each(|_| drop(project.proctor(["run"]).success()));
     project.proctor(["prune"]).success();
     edit_index(&project, "DELETE FROM pruned");
-    let shown = project.proctor(["show", "2"]).success();
+    let shown = project.proctor(["show", "1"]).success();
     assert!(shown.stdout.contains("its files were removed"), "{}", shown.snapshot());
-    for arguments in [["show", "2", "--json"].as_slice(), &["show", "2", "--log", "check"]] {
+    for arguments in [["show", "1", "--json"].as_slice(), &["show", "1", "--log", "check"]] {
         let refused = project.proctor(arguments).any_status();
         let is_said = format!("{}{}", refused.stdout, refused.stderr).contains("was pruned");
         assert!(refused.status == 2 && is_said, "{arguments:?}: {}", refused.snapshot());

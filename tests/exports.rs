@@ -198,7 +198,7 @@ fn a_run_that_is_not_as_it_was_sealed_is_not_handed_out() {
         replace(&run.join(file), &[&original[..], b" "].concat());
         for name in ["out", "out.tar.zst"] {
             let to = project.root().join(name);
-            let refused = project.proctor(["export", "2", "--to", to.to_str().expect("it is text")]).status(6);
+            let refused = project.proctor(["export", "1", "--to", to.to_str().expect("it is text")]).status(6);
             assert!(
                 refused.stderr.contains("is not as it was sealed, and nothing was exported"),
                 "{what}: {}",
@@ -210,7 +210,7 @@ fn a_run_that_is_not_as_it_was_sealed_is_not_handed_out() {
     }
     fs::remove_file(&log).expect("it is ours");
     let to = project.root().join("out");
-    let arguments = ["export", "2", "--to", to.to_str().expect("it is text")];
+    let arguments = ["export", "1", "--to", to.to_str().expect("it is text")];
     project.proctor(arguments).status(6);
     replace(&log, &sealed);
     project.proctor(arguments).success();
@@ -239,8 +239,8 @@ fn a_format_of_the_newest_run_says_when_it_is_about_other_content() {
     project.save("a.txt", "good\n");
     project.save("proctor.toml", &check("true"));
     assert!(export(&[]).success().stderr.contains("another tree and another plan"));
-    export(&["2", "--fresh"]).status(5);
-    assert_eq!(export(&["2"]).success().stderr, "", "who names a run means it");
+    export(&["1", "--fresh"]).status(5);
+    assert_eq!(export(&["1"]).success().stderr, "", "who names a run means it");
 }
 
 #[test]

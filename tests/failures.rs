@@ -37,7 +37,7 @@ pub(crate) fn project(failing: &str) -> Project {
 
 #[track_caller]
 fn serve(project: &Project) -> Watch<'_> {
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     daemon

@@ -2,7 +2,7 @@
 //! tests that passed and failed on one content.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -96,14 +96,15 @@ fn a_test_that_failed_and_passed_on_one_content_has_to_pass_in_a_row_before_the_
 }
 
 #[test]
-fn the_gate_makes_eleven_runs_of_a_check_whose_tests_failed_and_passed() {
+fn the_gate_makes_eleven_runs_of_the_tests_alone_that_failed_and_passed() {
     let project = Project::new();
     let flag = project.shared("flag");
     let directory = flag.parent().expect("it lies in a directory").display().to_string();
     let check = format!("[[check]]\nname = \"unit\"\ncommand = [{:?}, \"-m\", \"pytest\"]\n", python_plain().to_string_lossy());
     let project = project.toml(&format!("{check}[sandbox]\nvisible = [{directory:?}]\n[gate]\nworld = \"open\"\n"));
-    project
-        .save("test_a.py", &format!("import os\n\n\ndef test_a():\n    assert os.path.exists({:?})\n", flag.to_string_lossy()));
+    let shut = flag.with_file_name("shut");
+    let test = |name: &str, what: &str, path: &Path| format!("def test_{name}():\n    assert {what} os.path.exists({path:?})\n");
+    project.save("test_a.py", &format!("import os\n\n\n{}\n\n{}", test("a", "", &flag), test("b", "not", &shut)));
     git(&project, &["init", "--quiet"]);
     commit(&project, ".gitignore", "__pycache__/\n.pytest_cache/\n");
     project.proctor(["run"]).failure();
@@ -111,6 +112,8 @@ fn the_gate_makes_eleven_runs_of_a_check_whose_tests_failed_and_passed() {
     project.proctor(["run"]).success();
     let by = ["--policy-from", "HEAD"];
     assert_eq!(passed_and_needed(&gate(&project, &by, 3)), (0, 11));
+    // The other test would fail if it ran too.
+    fs::write(&shut, "up\n").expect("the directory is ours");
     assert_eq!(passed_and_needed(&gate(&project, &[&by[..], &["--run"]].concat(), 0)), (11, 11));
     assert!(
         project.proctor(["gate"]).arguments(&by).success().stdout.contains("failed on this content"),

@@ -89,7 +89,7 @@ const QUESTIONS: [&[&str]; 8] = [
     &["history", "leaves"],
     &["history", "flaky"],
     &["history", "slow"],
-    &["history", "diff", "2", "4"],
+    &["history", "diff", "1", "3"],
 ];
 
 /// The answers that must be the same whenever the index is made.
@@ -121,12 +121,12 @@ fn each_command_finds_what_it_is_for() {
     assert_eq!(durations, [Some(700_000), Some(5000), Some(4000), Some(3000)]);
     assert_eq!(json(&project, &["history", "comes"])["past"]["typicalDurationUs"], Value::Null, "the report has no durations");
 
-    let diff = json(&project, &["history", "diff", "2", "4"])["comparison"].clone();
+    let diff = json(&project, &["history", "diff", "1", "3"])["comparison"].clone();
     let lists = ["newlyFailing", "mended", "gone", "new"].map(|list| ids(&diff[list]));
     assert_eq!(lists, [vec!["a::stays"], vec![], vec!["a::leaves"], vec!["a::comes"]], "{diff}");
-    let back = json(&project, &["history", "diff", "5", "3"])["comparison"].clone();
+    let back = json(&project, &["history", "diff", "4", "2"])["comparison"].clone();
     assert_eq!((ids(&back["newlyFailing"]), ids(&back["mended"])), (vec!["a::flips".to_owned()], vec!["a::stays".to_owned()]));
-    assert_eq!(ids(&json(&project, &["history", "diff", "4"])["comparison"]["slower"]), ["a::stays"]);
+    assert_eq!(ids(&json(&project, &["history", "diff", "3"])["comparison"]["slower"]), ["a::stays"]);
 
     let taken = project.proctor(["log", "--test", "flips"]).success();
     assert!(taken.stderr.starts_with("note: this is about ") && taken.stderr.contains("a::flips"));
@@ -193,15 +193,15 @@ fn each_change_of_an_outcome_is_a_difference() {
     let project = project();
     run(&project, &[("a", "0.001", Passes), ("b", "0.001", Skips), ("c", "0.001", Passes)]);
     run(&project, &[("a", "0.001", Skips), ("b", "0.001", Passes), ("c", "0.001", Passes)]);
-    let diff = json(&project, &["history", "diff", "2", "3"])["comparison"].clone();
+    let diff = json(&project, &["history", "diff", "1", "2"])["comparison"].clone();
     assert_eq!(
         (ids(&diff["changed"]), &diff["notCompared"]),
         (vec!["a::a".to_owned(), "a::b".to_owned()], &Value::Array(vec![]))
     );
-    let shown = project.proctor(["history", "diff", "2", "3"]).success().stdout;
+    let shown = project.proctor(["history", "diff", "1", "2"]).success().stdout;
     assert!(shown.contains("a::a: passed → skipped") && !shown.contains("every check"), "{shown}");
     run(&project, &[("a", "0.001", Skips), ("b", "0.001", Passes), ("c", "0.001", Passes)]);
-    let same = project.proctor(["history", "diff", "3", "4"]).success().stdout;
+    let same = project.proctor(["history", "diff", "2", "3"]).success().stdout;
     assert!(same.contains("every check and test ended as before"), "{same}");
 }
 
@@ -224,9 +224,9 @@ fn a_renamed_test_is_one_test_with_one_past() {
             assert_eq!(past["past"]["test"]["id"], "test_a.py::test_adds", "{past}");
             assert_eq!(past["past"]["counts"]["passed"], 2, "{past}");
             assert_eq!(past["past"]["formerNames"][0]["id"], "test_a.py::test_sum", "{past}");
-            assert!(past["past"]["formerNames"][0]["renamedIn"].as_str().is_some_and(|run| run.ends_with("000003")), "{past}");
+            assert!(past["past"]["formerNames"][0]["renamedIn"].as_str().is_some_and(|run| run.ends_with("000002")), "{past}");
         }
-        let diff = json(&project, &["history", "diff", "2", "3"]);
+        let diff = json(&project, &["history", "diff", "1", "2"]);
         assert_eq!(diff["comparison"]["renamed"][0]["formerId"], "test_a.py::test_sum", "{diff}");
         assert_eq!((&diff["comparison"]["gone"], &diff["comparison"]["new"]), (&Value::Array(vec![]), &Value::Array(vec![])));
         // The index is made again from the evidence.
@@ -238,10 +238,10 @@ fn a_renamed_test_is_one_test_with_one_past() {
     }
     let shown = project.proctor(["history", "test_sum"]).success().stdout;
     assert!(shown.contains("was named test_a.py::test_sum until run"), "{shown}");
-    let shown = project.proctor(["history", "diff", "2", "3"]).success().stdout;
+    let shown = project.proctor(["history", "diff", "1", "2"]).success().stdout;
     assert!(shown.contains("renamed (1):\n  test_a.py::test_sum → test_a.py::test_adds"), "{shown}");
     run_file(&project, "def test_adds():\n    assert 1 + 1 == 2\n\ndef test_c():\n    assert True\n");
-    let diff = json(&project, &["history", "diff", "3", "4"]);
+    let diff = json(&project, &["history", "diff", "2", "3"]);
     assert_eq!(
         (ids(&diff["comparison"]["gone"]), ids(&diff["comparison"]["new"])),
         (vec!["test_a.py::test_b".to_owned()], vec!["test_a.py::test_c".to_owned()])
@@ -282,7 +282,7 @@ fn runs_whose_evidence_is_gone_are_known_and_marked() {
         let evidence = project.root().join("state/proctor/evidence");
         evidence.join(project.store().project_ids().pop().expect("registered")).join("default/runs").join(id)
     };
-    fs::remove_dir_all(directory("2")).expect("the store is ours");
+    fs::remove_dir_all(directory("1")).expect("the store is ours");
     let state = |number: usize| json(&project, &["log"])["runs"][4 - number]["evidence"].clone();
     assert_eq!((state(1), state(2)), ("missing".into(), "kept".into()));
     let filtered = json(&project, &["log", "--task", "default"]);
@@ -314,7 +314,7 @@ fn names_of_tests_are_foreign_text() {
     let id = ids(&flaky["flaky"]).pop().expect("it is flaky");
     assert!(id.contains('\u{202e}') && id.contains("<b>"), "the document has the name as it is: {id}");
     for arguments in
-        [&["log"][..], &["history", "flaky"], &["history", &id], &["history", "diff", "2", "3"], &["history", "slow"]]
+        [&["log"][..], &["history", "flaky"], &["history", &id], &["history", "diff", "1", "2"], &["history", "slow"]]
     {
         let shown = project.proctor(arguments).success().stdout;
         assert!(!shown.contains(['\u{202e}', '\u{9b}', '\u{200b}']), "{arguments:?}: {shown}");
@@ -384,21 +384,21 @@ fn watch_shows_the_last_runs_of_each_check() {
 #[test]
 fn a_run_is_exported_for_other_tools_and_is_red_in_each_form() {
     let project = with_a_past();
-    let junit = project.proctor(["export", "3", "--format", "junit"]).success().stdout;
+    let junit = project.proctor(["export", "2", "--format", "junit"]).success().stdout;
     assert!(junit.contains("<testsuite name=\"unit\" tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"0\""), "{junit}");
     assert!(junit.contains("<property name=\"proctor.status\" value=\"TEST_FAILURE\"/>"), "{junit}");
-    let github = project.proctor(["export", "3", "--format", "github"]).success().stdout;
+    let github = project.proctor(["export", "2", "--format", "github"]).success().stdout;
     assert!(github.starts_with("::error title=unit%3A a%3A%3Aflips::E   broke\n"), "{github}");
-    let markdown = project.proctor(["export", "3", "--format", "markdown"]).success().stdout;
+    let markdown = project.proctor(["export", "2", "--format", "markdown"]).success().stdout;
     assert!(markdown.starts_with("## FAILED") && markdown.contains("| unit | TEST_FAILURE |"), "{markdown}");
     let file = project.shared("junit.xml");
     let to = file.to_str().expect("UTF-8");
-    project.proctor(["export", "3", "--format", "junit", "--to", to]).success();
-    assert_eq!(fs::read_to_string(&file).expect("it is there"), junit);
     project.proctor(["export", "2", "--format", "junit", "--to", to]).success();
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), junit);
+    project.proctor(["export", "1", "--format", "junit", "--to", to]).success();
     assert_ne!(fs::read_to_string(&file).expect("it is there"), junit, "a file is replaced");
     fs::remove_file(&file).expect("the root is ours");
     std::os::unix::fs::symlink(project.path().join("proctor.toml"), &file).expect("the root is ours");
-    let refused = project.proctor(["export", "3", "--format", "junit", "--to", to]).status(2);
+    let refused = project.proctor(["export", "2", "--format", "junit", "--to", to]).status(2);
     assert!(refused.stderr.contains("cannot write") && refused.stderr.contains("link"), "{}", refused.snapshot());
 }

@@ -299,7 +299,7 @@ impl Target {
     /// Expects that only committed runs are listed, even before another command has cleaned up after the kill.
     #[track_caller]
     fn expect_no_unsealed_run_is_listed(&self, what: &str, committed: &[Committed]) {
-        let log = self.project.proctor(["log", "--limit", "1000"]).success();
+        let log = self.project.proctor(["log", "--ids", "--limit", "1000"]).success();
         assert_eq!(log.stdout.lines().count(), committed.len(), "{what}: {}", log.stdout);
         for (line, run) in log.stdout.lines().zip(committed.iter().rev()) {
             assert!(line.contains(&run.run_id), "{what}: {line} is not {run:?}");

@@ -17,7 +17,8 @@ use crate::tdd;
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 /// The tools, in the order in which they are listed.
-const TOOLS: [&str; 10] = ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan", "gate"];
+const TOOLS: [&str; 11] =
+    ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan", "gate", "prove"];
 /// The most characters of the text beside an answer.
 const LONGEST_TEXT: usize = 4000;
 /// A test's name that gives an order and ends the JSON around it. It stands in XML.
@@ -45,7 +46,7 @@ fn raw(project: &Project, case: &str) -> Value {
 
 #[track_caller]
 fn serve(project: &Project) -> Watch<'_> {
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     daemon
@@ -65,6 +66,7 @@ fn calls(first: &Value, second: &Value) -> Value {
         ["why", {"path": "a.txt"}],
         ["plan", {}],
         ["gate", {}],
+        ["prove", {}],
         ["verdict", {"wait_s": 0, "task": "no such task"}],
         ["history", {"test": "test_nowhere"}],
         ["output", {"run": 9999, "action": "STEP.1"}],
@@ -120,7 +122,7 @@ fn check_answers(told: &Value, second: &Value) {
     assert!(structured(8).is_object());
     assert!(structured(9).to_string().contains("run.sh"), "{}", answers[9]);
     // The project is in no repository.
-    for answer in &answers[10..14] {
+    for answer in &answers[10..15] {
         assert_eq!(answer["isError"], true, "{answer}");
     }
     assert!(told["together"].as_array().expect("a list").iter().all(|failed| *failed == false), "{told}");
@@ -279,6 +281,19 @@ fn the_gate_says_over_the_socket_and_over_mcp_what_the_command_prints() {
     assert_eq!((code, &refused["error"]["message"]), (400, &command["error"]["message"]), "{refused}");
     let runs = project.store().committed_runs().len();
     assert_eq!(runs, 1, "nothing was run for it");
+}
+
+#[test]
+fn what_the_tests_of_a_change_prove_is_told_over_mcp_as_the_command_prints_it() {
+    let project = in_repository();
+    let told = raw(&project, "prove");
+    assert!(told.get("answer").is_none_or(Value::is_null), "a project is registered by a person: {told}");
+    project.proctor(["run"]).success();
+    project.save("shop.py", "a = 1\n");
+    let printed = project.proctor(["prove", "HEAD", "--json"]).status(1).json();
+    let told = raw(&project, "prove");
+    assert_eq!((&told["answer"], &told["unknown"]), (&printed, &Value::Bool(true)));
+    assert!(told["text"].as_str().is_some_and(|text| text.contains("no test was added or changed")), "{told}");
 }
 
 /// A project that was registered, with a check that goes on for ever after the next save.

@@ -39,7 +39,7 @@ fn build(script: &str, program: &Path, directory: &Path) -> PathBuf {
 fn every_shell_gets_completions_and_every_command_a_page() {
     let project = Project::new();
     let words = ["verify", "service", "completions"];
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "elvish"] {
         let script = project.proctor(["generate", "completions", shell]).success().stdout;
         words.iter().for_each(|word| assert!(script.contains(word), "{shell}: no {word}"));
     }
@@ -79,6 +79,18 @@ fn bash_completes_commands_options_and_values() {
 }
 
 /// Every crate that the program is built from is named in the packages, with the text of its licence.
+#[test]
+fn the_bill_of_materials_names_each_crate_with_its_licence_and_checksum() {
+    let bill = printed(Command::new("python3").arg(repository().join("packaging/bill_of_materials.py")));
+    let bill: serde_json::Value = serde_json::from_str(&bill).expect("JSON");
+    let components = bill["components"].as_array().expect("a list");
+    let is_whole =
+        |one: &serde_json::Value| one["hashes"][0]["content"].is_string() && one["licenses"][0]["expression"].is_string();
+    assert!(components.len() > 100 && components.iter().all(is_whole), "{bill}");
+    let named: Vec<_> = components.iter().map(|one| &one["bom-ref"]).collect();
+    assert_eq!(bill["dependencies"][0]["dependsOn"].as_array().expect("a list").iter().collect::<Vec<_>>(), named);
+}
+
 #[test]
 fn the_notices_name_every_crate_that_is_linked_in() {
     let notices = printed(Command::new("python3").arg(repository().join("packaging/third_party_notices.py")));

@@ -29,15 +29,15 @@ fn there(project: &Project) -> Vec<u64> {
 fn what_is_over_a_limit_is_removed_and_every_command_says_so() {
     let project = with_limits("keep_runs = 3");
     (0..5).for_each(|_| drop(project.proctor(["run"]).success()));
-    assert_eq!(there(&project), [2, 3, 4, 5, 6]);
+    assert_eq!(there(&project), [1, 2, 3, 4, 5]);
     let dry = project.proctor(["prune", "--dry-run"]).success();
     let lines: Vec<&str> = dry.stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{}", dry.stdout);
-    assert!(lines[0].ends_with("-000002  task default  keep_runs"), "{}", dry.stdout);
+    assert!(lines[0].ends_with("-000001  task default  keep_runs"), "{}", dry.stdout);
     assert!(lines[2].starts_with("2 runs, ") && lines[2].ends_with(" bytes would be removed; 3 runs are kept"), "{}", dry.stdout);
     assert_eq!((there(&project).len(), project.store().ledger().len()), (5, 6), "nothing was done");
     project.proctor(["prune"]).success();
-    assert_eq!(there(&project), [4, 5, 6]);
+    assert_eq!(there(&project), [3, 4, 5]);
     let line = project.store().ledger().pop().expect("a line says so");
     assert_eq!((&line["body"]["kind"], line["body"]["runs"].as_array().map(Vec::len)), (&"pruned".into(), Some(2)));
     let runs = project.store().committed_runs();
@@ -45,22 +45,22 @@ fn what_is_over_a_limit_is_removed_and_every_command_says_so() {
     assert_eq!(line["body"]["runs"][0]["why"], "runs");
     let log = project.proctor(["log"]).success().stdout;
     assert_eq!(log.lines().filter(|line| line.contains("PASSED") && line.contains("  pruned (keep_runs)  ")).count(), 2, "{log}");
-    let shown = project.proctor(["show", "2"]).success().stdout;
+    let shown = project.proctor(["show", "1"]).success().stdout;
     assert!(
         shown.contains("its files were removed") && shown.contains(runs[0]["manifestHash"].as_str().expect("text")),
         "{shown}"
     );
-    for arguments in [["show", "2", "--json"].as_slice(), &["show", "2", "--log", "STEP.1"], &["export", "2"]] {
+    for arguments in [["show", "1", "--json"].as_slice(), &["show", "1", "--log", "STEP.1"], &["export", "1"]] {
         let refused = project.proctor(arguments).status(2);
         assert!(format!("{}{}", refused.stdout, refused.stderr).contains("was pruned"), "{arguments:?}");
     }
     let verified = project.proctor(["verify"]).success();
     assert!(verified.stdout.contains("pruned: 2 runs, as the ledger says"), "{}", verified.stdout);
     assert_eq!(project.proctor(["verify", "--all", "--json"]).success().json()["pruned"], 2);
-    project.proctor(["verify", "2"]).success();
+    project.proctor(["verify", "1"]).success();
     project.proctor(["run"]).success();
     project.proctor(["prune"]).success();
-    assert_eq!(there(&project), [5, 6, 8]);
+    assert_eq!(there(&project), [4, 5, 6]);
     project.proctor(["verify", "--all"]).success();
     fs::remove_file(project.root().join("state/proctor/state.db")).expect("the index is ours");
     assert_eq!(project.proctor(["log"]).success().stdout.matches("pruned (keep_runs)").count(), 3, "the ledger has it");
@@ -97,12 +97,12 @@ fn a_run_stays_as_long_as_one_that_has_taken_its_result_over() {
     let last = project.store().committed_runs().pop().expect("it is sealed");
     assert_eq!(last["reused"], serde_json::json!([first]));
     project.proctor(["prune"]).success();
-    assert_eq!(there(&project), [2, 6], "the last one and its evidence");
+    assert_eq!(there(&project), [1, 5], "the last one and its evidence");
     project.proctor(["verify", "--all"]).success();
     project.save("other.txt", "another tree");
     project.proctor(["run"]).success();
     project.proctor(["prune"]).success();
-    assert_eq!(there(&project), [8]);
+    assert_eq!(there(&project), [6]);
     project.proctor(["verify", "--all"]).success();
 }
 

@@ -251,7 +251,11 @@ fn where_no_service_manager_can_be_reached_nothing_is_written_and_it_says_why() 
         for verb in ["install", "uninstall"] {
             let output = project.proctor(["service", verb]).env("PATH", &path).status(2);
             assert!(output.stderr.contains(hint), "{}", output.snapshot());
-            assert!(output.stderr.contains("start `proctor daemon` by whatever starts your programs"), "{}", output.snapshot());
+            assert!(
+                output.stderr.contains("start `proctor service daemon` by whatever starts your programs"),
+                "{}",
+                output.snapshot()
+            );
         }
         let document = project.proctor(["service", "status", "--json"]).env("PATH", &path).status(1).json();
         assert_eq!((&document["managerReachable"], &document["units"][1]["file"]), (&false.into(), &"absent".into()));

@@ -2,7 +2,9 @@
 //! something different that the word depends on; then it is not believed. Attestations are shared by git and by a directory.
 
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -138,12 +140,46 @@ fn a_colleague_takes_the_word_of_ci_for_its_content_and_runs_what_differs() {
     for check in ["says", "there", "PASSED"] {
         assert!(taken.lines().any(|line| line.contains(check) && line.contains(" · attested by ")), "{taken}");
     }
+    let document = colleague.proctor(["run", "--known", "--json"]).success().json();
+    assert_eq!(document["project"]["tasks"][0]["known"]["attested"]["name"], name.as_str(), "{document}");
     assert_eq!(runs(colleague), 1, "nothing was run");
     // A proof is asked of this store's own runs, as always.
     colleague.proctor(["gate"]).status(5);
     assert_eq!(task(&team.ci)["known"], Value::Null, "the own verdict is the own one");
     colleague.save("shop.txt", "better\n");
     assert!(not_believed(colleague).contains("files differ from the commit"));
+}
+
+/// A clone in which nothing was run takes the word of CI at once, if the person follows the branch that has its rules.
+#[test]
+fn a_fresh_clone_of_a_followed_branch_answers_without_a_run() {
+    let (ci, origin) = tested(CHECKS);
+    let of_ci = with_attested_work(ci, clone_of(&origin)).ci;
+    let fresh = |asked: &[&str], prepare: &dyn Fn(&Project)| {
+        let clone = clone_of(&origin);
+        git(&clone, &["fetch", "--quiet", "origin", FETCH]);
+        git(&clone, &["switch", "--quiet", WORK]);
+        prepare(&clone);
+        let asked = clone.proctor(asked).any_status();
+        (clone, asked)
+    };
+    for asked in [&["status", "."][..], &["wait", "--fresh"], &["run", "--known"], &["why", "--known"]] {
+        let (clone, answered) = fresh(asked, &follow);
+        assert!(answered.stdout.contains("attested by "), "{asked:?}: {} {}", answered.stdout, answered.stderr);
+        assert!(answered.stderr.contains("registered `"), "{}", answered.stderr);
+        assert_eq!((runs(&clone), answered.status), (0, 0));
+    }
+    // Nobody follows a branch; or the rules here are not those of the branch; or the person's branch is no branch of this clone.
+    let (clone, answered) = fresh(&["wait", "--fresh"], &|_| ());
+    assert!(answered.stdout.contains("not approved"), "{}", answered.stdout);
+    drop(clone);
+    let other_rules = |clone: &Project| {
+        follow(clone);
+        commit(clone, "proctor.toml", &format!("{CHECKS}timeout = \"7m\"\n{SIGNERS}"));
+    };
+    let (_clone, answered) = fresh(&["wait", "--fresh"], &other_rules);
+    assert!(answered.stdout.contains("not approved"), "{}", answered.stdout);
+    drop(of_ci);
 }
 
 #[test]
@@ -334,6 +370,74 @@ fn notes_are_pushed_and_fetched_once_a_person_approved_the_repository() {
     ci.proctor(["attest", "--fetch"]).success();
     let united = git(&ci, &["notes", "--ref", "refs/notes/proctor-attest-fetched", "show", "HEAD^{tree}"]).stdout;
     assert_eq!(united.lines().count(), 6, "{united}");
+}
+
+/// A server of the repositories beside this one, on this machine alone and as long as this lives.
+struct GitServer {
+    process: Child,
+    /// The address of the repository.
+    address: String,
+}
+
+impl GitServer {
+    fn start(repository: &str) -> Self {
+        let repository = Path::new(repository);
+        let (beside, name) = (repository.parent().expect("a directory"), repository.file_name().expect("a name"));
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+        let programs = Command::new("git").arg("--exec-path").output().expect("git is there").stdout;
+        let programs = String::from_utf8(programs).expect("text");
+        let mut server = Command::new(Path::new(programs.trim()).join("git-daemon"));
+        server.args(["--export-all", "--listen=127.0.0.1", "--reuseaddr", &format!("--port={port}")]);
+        server.arg(format!("--base-path={}", beside.display()));
+        let address = format!("git://127.0.0.1:{port}/{}", name.display());
+        let started = Self { process: server.stderr(Stdio::null()).spawn().expect("git has it"), address };
+        poll(Duration::from_secs(20), "the server", || TcpStream::connect(("127.0.0.1", port)).ok());
+        started
+    }
+}
+
+impl Drop for GitServer {
+    fn drop(&mut self) {
+        let _ended = self.process.kill().and_then(|()| self.process.wait());
+    }
+}
+
+/// The repository's configuration names programs, which whatever works in the project can write. The service starts none of them.
+#[test]
+fn the_service_fetches_notes_and_starts_nothing_that_the_repository_names() {
+    let (ci, origin) = tested(&sharing("git = \"origin\""));
+    let colleague = clone_of(&origin);
+    follow(&colleague);
+    colleague.approve();
+    colleague.proctor(["run", "--fresh-caches"]).success();
+    git(&ci, &["switch", "--quiet", "-c", WORK]);
+    commit(&ci, "shop.txt", "good\n");
+    ci.approve();
+    ci.proctor(["run", "--fresh-caches"]).success();
+    ci.proctor(["attest"]).success();
+    git(&ci, &["push", "--quiet", "--set-upstream", "origin", WORK, NOTES]);
+    git(&colleague, &["fetch", "--quiet", "origin"]);
+    let trap = path_text(&colleague.shared("trap"));
+    let server = GitServer::start(&origin);
+    git(&colleague, &["config", "remote.origin.url", &server.address]);
+    for key in ["core.fsmonitor", "core.sshCommand", "core.gitProxy", "remote.origin.uploadpack", "credential.helper"] {
+        git(&colleague, &["config", key, &format!("touch {trap}; true")]);
+    }
+    let daemon = start_serving(&colleague);
+    let fetched = colleague.root().join("state/proctor/fetched-notes");
+    let has_notes = |repository: fs::DirEntry| repository.path().join("refs/notes/proctor-attest-fetched").exists();
+    let is_fetched = || fs::read_dir(&fetched).ok()?.flatten().any(has_notes).then_some(());
+    poll(Duration::from_secs(60), "the notes", is_fetched);
+    daemon.interrupt();
+    for key in ["core.fsmonitor", "core.gitProxy"] {
+        git(&colleague, &["config", "--unset", key]);
+    }
+    git(&colleague, &["switch", "--quiet", WORK]);
+    assert!(task(&colleague)["known"]["attested"]["name"].is_string(), "{}", task(&colleague));
+    colleague.proctor(["verify", "--all"]).success();
+    assert!(!Path::new(&trap).exists(), "a program of the repository's configuration was started");
+    let notes = colleague.path().join(".git/refs/notes");
+    assert!(!notes.exists(), "the project's repository is left alone");
 }
 
 /// Makes a team that shares a directory, and no notes.

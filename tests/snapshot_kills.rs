@@ -213,7 +213,7 @@ impl Target {
     /// Starts the service and waits until it listens.
     #[track_caller]
     fn service(&self) -> Watch<'_> {
-        let mut service = self.project.proctor(["daemon"]).watch();
+        let mut service = self.project.proctor(["service", "daemon"]).watch();
         service.wait_for_line("the socket", BOUND, |line| line.starts_with("listening on"));
         service
     }
@@ -238,7 +238,7 @@ impl Target {
         let arguments: &[&str] = match maker {
             Maker::Run => &["run"],
             Maker::Watch => &["watch", "."],
-            Maker::Service => &["daemon"],
+            Maker::Service => &["service", "daemon"],
         };
         let mut started = self.project.proctor(arguments).own_group().watch();
         await_program(started.id());

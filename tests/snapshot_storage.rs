@@ -107,7 +107,7 @@ fn a_service_removes_at_its_start_what_a_killed_run_left() {
     let left = own.join("layers/1/upper");
     fs::create_dir_all(&left).and_then(|()| fs::write(left.join("left"), "x")).expect("the store is ours");
     let runs = project.store().committed_runs().len();
-    let mut service = project.proctor(["daemon"]).watch();
+    let mut service = project.proctor(["service", "daemon"]).watch();
     service.wait_for_line("the project", LATE, |line| line.contains("watching"));
     assert!(!left.exists(), "it is removed before the project is served");
     project.proctor(["wait", "--fresh"]).success();

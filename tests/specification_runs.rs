@@ -261,7 +261,7 @@ fn the_plan_of_a_task_is_shown_and_some_of_its_steps_can_be_run() {
 #[test]
 fn a_task_is_handed_to_the_service_where_it_watches_the_project() {
     let project = project(&[task("T117")]).toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();

@@ -99,7 +99,7 @@ fn crate_with(cargo: &Path, tests: &str) -> Project {
 }
 
 /// Returns the Cargo that builds these tests. The one in the `PATH` may need its user's home.
-fn cargo() -> Option<PathBuf> {
+pub(crate) fn cargo() -> Option<PathBuf> {
     env::var_os("CARGO").map(PathBuf::from).filter(|path| path.is_file()).or_else(|| installed("cargo"))
 }
 

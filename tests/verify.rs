@@ -28,7 +28,7 @@ fn what_is_verified_is_a_project_a_run_a_task_a_directory_or_everything() {
     let directory = project.store().run_directory("default");
     let id = directory.file_name().expect("it has a name").to_str().expect("it is text");
     assert_eq!([runs(&[]), runs(&["--all"]), runs(&["default"])], [2, 2, 2]);
-    assert_eq!([runs(&["3"]), runs(&[id]), runs(&[directory.to_str().expect("it is text")])], [1, 1, 1]);
+    assert_eq!([runs(&["2"]), runs(&[id]), runs(&[directory.to_str().expect("it is text")])], [1, 1, 1]);
     for unknown in ["99", "other", "./nowhere"] {
         project.proctor(["verify", unknown]).status(2);
     }
@@ -121,7 +121,7 @@ fn an_untouched_store_of_many_runs_verifies_clean_and_a_changed_byte_in_one_of_t
     seal_many_runs(&state, runs, LOG_BYTES);
     let document = project.proctor(["verify", "--all", "--json"]).success().json();
     assert_eq!((&document["verified"], &document["runs"]), (&true.into(), &(runs + 1).into()), "{document}");
-    let listed = project.proctor(["log", "--limit", &(runs + 10).to_string()]).success().stdout;
+    let listed = project.proctor(["log", "--ids", "--limit", &(runs + 10).to_string()]).success().stdout;
     assert_eq!(listed.lines().count() as u64, runs + 1);
     project.proctor(["verify", "--all"]).success();
     let next = project.proctor(["run"]).success();

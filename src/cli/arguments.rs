@@ -21,7 +21,7 @@ use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
-    DaemonOptions, LspOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, TasksOptions, WaitOptions,
+    LspOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
 use crate::cli::value_arguments::ValueOptions;
@@ -58,10 +58,8 @@ pub(crate) enum Command {
     Mcp(McpOptions),
     Lsp(LspOptions),
     Hook(HookOptions),
-    Tasks(TasksOptions),
     Status(StatusOptions),
     Wait(WaitOptions),
-    Daemon(DaemonOptions),
     Service(ServiceOptions),
     Doctor(DoctorOptions),
     Why(WhyOptions),
@@ -114,7 +112,8 @@ pub(crate) struct RunOptions {
     /// Start every check without tools' caches of earlier runs, and keep none
     #[arg(long)]
     pub(crate) fresh_caches: bool,
-    /// Take the verdict of a run that judged just these files, also in another worktree, and run nothing then
+    /// Take the verdict of a run that judged just these files, also in another worktree, and run nothing then; of one that others
+    /// attested, `--json` prints what `wait --json` does
     #[arg(long, conflicts_with_all = ["checks", "phase", "fresh_caches"])]
     pub(crate) known: bool,
     /// How much is shown of what failed
@@ -179,6 +178,9 @@ pub(crate) struct WatchOptions {
 ///
 /// `--agents` shows a section of ten lines for AGENTS.md or CLAUDE.md: how an agent asks proctor, and what it leaves to a person. It is
 /// written between two marking lines after a yes (3 without an answer).
+///
+/// `--tasks` keeps a list for people and agents to read: between marking lines it has every task with its box, and the debt, by the last
+/// sealed verdicts. Changes by hand between these lines are put back and recorded; the rest of the file is yours.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct InitOptions {
@@ -193,6 +195,12 @@ pub(crate) struct InitOptions {
     /// Write it without asking
     #[arg(long, requires = "agents")]
     pub(crate) yes: bool,
+    /// Keep a list of tasks in the project instead: name its file in proctor.toml, and write the blocks into it
+    #[arg(long, conflicts_with_all = ["agents", "print"])]
+    pub(crate) tasks: bool,
+    /// The Markdown file of `--tasks`, relative to the project; where proctor.toml names one already, that one is meant
+    #[arg(long, default_value = "tasks.md", value_name = "FILE", requires = "tasks")]
+    pub(crate) file: String,
 }
 
 /// Show a run: its checks, what they found, and where the evidence lies
@@ -409,12 +417,10 @@ impl Command {
             | Self::Key(_)
             | Self::Attest(_)
             | Self::Prune(_)
-            | Self::Daemon(_)
             | Self::Open(_)
             | Self::Approve(_)
             | Self::Mcp(_)
-            | Self::Lsp(_)
-            | Self::Tasks(_) => false,
+            | Self::Lsp(_) => false,
             Self::Hook(options) => options.is_json(),
         };
         if is_json { ErrorAudience::Program } else { ErrorAudience::Person }
@@ -447,7 +453,7 @@ impl Arguments {
 }
 
 /// Commands that have moved below another command.
-const ONCE_AT_THE_TOP: &[&str] = &["add", "remove", "list", "diff", "anchor"];
+const ONCE_AT_THE_TOP: &[&str] = &["add", "remove", "list", "daemon", "diff", "anchor"];
 
 /// Returns the commands that have an unknown command below them, each with its name.
 fn places_of_unknown(error: &clap::Error) -> Vec<(String, String)> {
@@ -458,10 +464,13 @@ fn places_of_unknown(error: &clap::Error) -> Vec<(String, String)> {
 }
 
 /// Commands that earlier versions had, and what is to be done in their place.
-const GONE: &[(&str, &str)] = &[(
-    "archive",
-    "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
-)];
+const GONE: &[(&str, &str)] = &[
+    (
+        "archive",
+        "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
+    ),
+    ("tasks", "write `proctor init --tasks`"),
+];
 
 /// Returns the error about an unknown command. Where commands below others have its name, as `install` stands below `service` and `hook`,
 /// the error names these.
@@ -504,6 +513,8 @@ mod tests {
             (&["schema"], "`proctor generate schema`"),
             (&["checkpoint", "--proof", "42"], "`proctor key checkpoint`"),
             (&["archive", "--days", "30"], "`proctor prune` removes"),
+            (&["tasks", "init"], "write `proctor init --tasks`"),
+            (&["daemon"], "`proctor service daemon`"),
             (&["install"], "write `proctor hook install` or `proctor service install`"),
             (&["add", "shop"], "`proctor service add`"),
             (&["remove", "--purge"], "`proctor service remove`"),

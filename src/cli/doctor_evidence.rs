@@ -1,12 +1,11 @@
 //! The part of `proctor doctor` about the size of the evidence: how large it is, and which limit is proposed. Pure.
 
-use serde::Serialize;
+use proctor_wire::wire;
 
 use proctor_model::PROPOSED_MAX_BYTES;
 
 /// The size of the evidence in the store, and how many projects let it grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, written)]
 pub(crate) struct EvidenceSize {
     /// The bytes on disk of all evidence and the ledgers.
     pub(crate) bytes: u64,

@@ -294,6 +294,11 @@ impl<'a> DoctorFindings<'a> {
             lines.push(format!("{}:", finding.problem).into());
             lines.push(Line::from("  ").and(style.paint(Tone::Strong, &finding.advice)));
         }
+        lines.push(match self.remedies.len() + self.findings.len() {
+            0 => style.paint(Tone::Good, "all is well"),
+            1 => "1 thing to mend".into(),
+            things => format!("{things} things to mend").into(),
+        });
         lines
     }
 
@@ -390,6 +395,7 @@ mod tests {
                 snapshots: Default::default(),
                 evidence: Default::default(),
                 projects: Vec::new(),
+                asked: "/home/ada/shop".into(),
             },
             service: None,
         }
@@ -409,6 +415,7 @@ mod tests {
         let all = facts([None, None, None], restricted);
         assert_eq!(commands(&all), [""; 0], "a profile is there already");
         assert_eq!(DoctorFindings::of(&all).exit(), CommandExit::Proceed);
+        assert_eq!(DoctorFindings::of(&all).lines(Style::Plain).pop(), Some("all is well".into()));
     }
 
     #[test]

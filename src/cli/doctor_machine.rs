@@ -65,6 +65,8 @@ pub(crate) struct MachineFacts {
     pub(crate) snapshots: BTreeMap<ProjectId, SnapshotUsage>,
     pub(crate) evidence: EvidenceSize,
     pub(crate) projects: Vec<ProjectFound>,
+    /// The root of the project that the person asks about. What is wrong with the others is said, too.
+    pub(crate) asked: PathBuf,
 }
 
 /// The `machine` object in the output of `proctor doctor --json`.
@@ -321,7 +323,8 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         facts.evidence.line(),
         doctor_snapshots::line(facts),
     ];
-    for project in &facts.projects {
+    let (asked, others): (Vec<_>, Vec<_>) = facts.projects.iter().partition(|project| project.root == facts.asked);
+    for project in asked {
         let place = project.file_system.map_or_else(|| "root missing".to_owned(), |kind| classify_file_system(kind).name);
         lines.push(format!("project {}: {} ({place})", name(project), project.root.display()));
         lines.push(doctor_snapshots::line_of_project(facts, project));
@@ -334,13 +337,20 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
             lines.push(format!("  {:<19} {}{version} · {path}", tool.action, tool.tool.action_name()));
         }
     }
+    if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(|project| name(project)).collect();
+        lines.push(format!("other projects: {}; `--json` has them whole", names.join(", ")));
+    }
     lines
 }
 
 fn explain_missing(failure: &SpawnFailure) -> (String, String) {
     match failure {
         SpawnFailure::ProgramNotFound { program, searched } => {
-            let advice = format!("install it, or name its path in the command; searched: {}", searched.join(", "));
+            let advice = match program.rsplit_once('/') {
+                Some((place, _)) => format!("make `{place}`, the environment it belongs to, or correct the check's command"),
+                None => format!("install it, or name its path in the command; searched: {}", searched.join(", ")),
+            };
             (format!("`{program}` is not there"), advice)
         }
         SpawnFailure::NotExecutable { program } => {
@@ -431,7 +441,14 @@ mod tests {
             store_space: Some(Space { bytes: 1 << 34, files: Some(1 << 20) }),
         };
         let (snapshots, evidence) = (BTreeMap::new(), EvidenceSize::default());
-        MachineFacts { machine, store: "/state/proctor".into(), snapshots, evidence, projects: vec![project()] }
+        MachineFacts {
+            machine,
+            store: "/state/proctor".into(),
+            snapshots,
+            evidence,
+            projects: vec![project()],
+            asked: "/home/ada/shop".into(),
+        }
     }
 
     fn with_machine(change: impl FnOnce(&mut Machine)) -> MachineFacts {
@@ -461,6 +478,8 @@ mod tests {
         assert_eq!(findings(&well()), []);
         let lines = lines(&well());
         assert!(lines.contains(&"  pytest              pytest 9.0.2 · /usr/bin/python3.11".to_owned()), "{lines:#?}");
+        let many = super::lines(&MachineFacts { asked: "/home/ada/till".into(), ..well() });
+        assert_eq!(many.last().map(String::as_str), Some("other projects: shop-0123abcd; `--json` has them whole"));
         let document = serde_json::to_value(document(&well())).unwrap();
         assert_eq!(document["projects"][0]["tools"][0]["version"], "9.0.2", "{document:#}");
         assert_eq!((&document["inotify"]["watchesNeeded"], &document["store"]["fileSystem"]), (&100.into(), &"ext4".into()));
@@ -489,6 +508,10 @@ mod tests {
             (
                 without(SpawnFailure::ProgramNotFound { program: "uv".to_owned(), searched: vec!["/bin".to_owned()] }),
                 "searched: /bin",
+            ),
+            (
+                without(SpawnFailure::ProgramNotFound { program: ".venv/bin/python".to_owned(), searched: Vec::new() }),
+                "make `.venv/bin`",
             ),
             (without(SpawnFailure::NotExecutable { program: "uv".to_owned() }), "make it executable"),
             (without(SpawnFailure::DirectoryNotFound { directory: "web".to_owned() }), "`directory`"),

@@ -80,6 +80,7 @@ pub(crate) enum SchemaSubject {
 ///   proctor generate completions bash > ~/.local/share/bash-completion/completions/proctor
 ///   proctor generate completions zsh > ~/.zfunc/_proctor
 ///   proctor generate completions fish > ~/.config/fish/completions/proctor.fish
+///   proctor generate completions elvish >> ~/.config/elvish/rc.elv
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct CompletionsOptions {
@@ -94,6 +95,7 @@ pub(crate) enum ShellName {
     Bash,
     Zsh,
     Fish,
+    Elvish,
 }
 
 /// Write a manual page for every command into a directory

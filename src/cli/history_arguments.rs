@@ -8,8 +8,8 @@ use crate::cli::project_place::ProjectPlace;
 
 /// List the runs of a project, newest first
 ///
-/// Each line has the verdict, the tree, the run's duration, its tests, and what failed. `flaky` says that every failure that made the run
-/// red passed on an equal tree.
+/// Each line has the run's number, the verdict, the tree, the run's duration, its tests, and what failed. `flaky` says that every
+/// failure that made the run red passed on an equal tree.
 ///
 /// Examples:
 ///   proctor log --failed --since 2d
@@ -34,6 +34,9 @@ pub(crate) struct LogOptions {
     /// Only runs of this task: `default` is the project's own checks
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
+    /// Begin each line with the run's id in place of its number
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) ids: bool,
     /// Print one JSON document (`proctor-log-v1`)
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,9 +6,9 @@ use clap::Args;
 
 /// Say whether the tests of a change fail without the change
 ///
-/// The tests of pytest that the change adds or changes are run twice: with the change, and with its source taken back and its tests left in
-/// place. Tests of other tools are not tried, moved, renamed or reformatted ones not run. Lock files, settings and installed packages are
-/// those of the change on both sides.
+/// The tests that the change adds or changes are run twice: with the change, and with its source taken back and its tests left in place.
+/// Those of pytest, Jest, Vitest, `node --test`, Playwright, Cargo and Go get a word each; those of other tools are not tried, moved,
+/// renamed or reformatted ones not run. Lock files, settings and installed packages are those of the change on both sides.
 ///
 /// Without RANGE, the working tree is compared with the commit where the branch left its upstream, or with HEAD if it follows none. No
 /// verdict is given or changed, and nothing is sealed.

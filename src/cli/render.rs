@@ -13,6 +13,7 @@ use crate::cli::terminal;
 use proctor_app::CommandError;
 use proctor_model::{CommandExit, shown_json, shown_line, shown_lines};
 use proctor_run::query_sqlite;
+use proctor_sandbox::process::output_columns;
 
 /// What can be printed as one line.
 pub(crate) trait Printable {
@@ -55,7 +56,56 @@ fn code(tone: Tone) -> &'static str {
 
 /// Prints a line of the result.
 pub(crate) fn line(line: &(impl Printable + ?Sized)) {
-    write(&format!("{}\n", in_characters(&line.printed(), "...")));
+    let printed = line.printed();
+    let text = in_characters(&printed, "...");
+    write(&format!("{}\n", fold(&text, output_columns().unwrap_or(usize::MAX))));
+}
+
+/// Returns a line with line ends where a word would be broken at the edge of the terminal. What stands in backticks is not parted, because
+/// it is copied, and neither is what a tool printed or wrote.
+fn fold(text: &str, columns: usize) -> Cow<'_, str> {
+    let margin = text.len() - text.trim_start_matches(' ').len();
+    if columns < NARROWEST || columns_of(text) <= columns || text.trim_start().starts_with(['│', '|']) {
+        return Cow::Borrowed(text);
+    }
+    let indent = " ".repeat((margin + 2).min(columns / 2));
+    let (mut folded, mut used, mut chunk) = (" ".repeat(margin), margin, String::new());
+    let (mut is_quoted, mut is_begun) = (false, true);
+    for piece in text[margin..].split_inclusive(' ') {
+        chunk.push_str(piece);
+        is_quoted ^= piece.matches('`').count() % 2 == 1;
+        if is_quoted {
+            continue;
+        }
+        let word = columns_of(chunk.trim_end());
+        if used + word > columns && used > indent.len() {
+            folded.truncate(folded.trim_end().len());
+            folded = folded + "\n" + &indent;
+            (used, is_begun) = (indent.len(), false);
+        }
+        // The rest of a gap between columns of a table is not the beginning of a line.
+        is_begun |= word > 0;
+        if is_begun {
+            folded.push_str(&chunk);
+            used += columns_of(&chunk);
+        }
+        chunk.clear();
+    }
+    Cow::Owned(folded + &chunk)
+}
+
+/// A terminal with fewer columns breaks lines itself.
+const NARROWEST: usize = 40;
+
+/// Returns how many columns a printed text takes, without the sequences of its colours.
+fn columns_of(text: &str) -> usize {
+    let mut is_sequence = false;
+    let shown = text.chars().filter(|character| {
+        let is_shown = !is_sequence && *character != '\x1b';
+        is_sequence = (is_sequence && *character != 'm') || *character == '\x1b';
+        is_shown
+    });
+    shown.count()
 }
 
 /// Prints a text of several lines that a program may read, or a log. Its line ends and tabs are printed as they are.
@@ -275,6 +325,21 @@ pub(crate) fn rows_of_sqlite(arguments: &[String]) -> u8 {
 mod tests {
     use super::*;
     use crate::cli::style::Style;
+
+    #[test]
+    fn a_line_is_parted_between_words_and_never_in_a_command() {
+        let line = "  ✓ pytest  reused from run 12  \x1b[2mon tree 5a3f0c21…\x1b[0m: `proctor show 12 --log STEP.1` has it";
+        assert_eq!(fold(line, 100), line);
+        let parted =
+            "  ✓ pytest  reused from run 12  \x1b[2mon tree\n    5a3f0c21…\x1b[0m:\n    `proctor show 12 --log STEP.1` has it";
+        assert_eq!(fold(line, 42), parted);
+        assert_eq!(fold("a                                             b", 40), "a\n  b");
+        let listed = "   3  FAILED       tree 132560bc…  failed: unit  02:56, 12 s ago";
+        assert_eq!(fold(listed, 50), "   3  FAILED       tree 132560bc…  failed: unit\n     02:56, 12 s ago");
+        for whole in ["x".repeat(90), format!("       │ {}", "word ".repeat(20)), format!("`{}`", "a ".repeat(50))] {
+            assert_eq!(fold(&whole, 60), whole);
+        }
+    }
 
     #[test]
     fn only_the_colours_of_proctor_are_control_sequences() {

@@ -204,6 +204,7 @@ pub(crate) enum ServiceVerb {
     Add(AddOptions),
     Remove(RemoveOptions),
     List(ListOptions),
+    Daemon(DaemonOptions),
 }
 
 impl ServiceVerb {
@@ -212,7 +213,7 @@ impl ServiceVerb {
         match self {
             Self::Install { json, .. } | Self::Uninstall { json, .. } | Self::Status { json } => *json,
             Self::List(options) => options.json,
-            Self::Add(_) | Self::Remove(_) => false,
+            Self::Add(_) | Self::Remove(_) | Self::Daemon(_) => false,
         }
     }
 }
@@ -318,33 +319,6 @@ impl From<StatusArgument> for CompletionStatus {
             StatusArgument::Incomplete => Self::Incomplete,
         }
     }
-}
-
-/// Keep a list of tasks in the project, for people and agents to read
-///
-/// Between marking lines the list has every task with its box, and the debt, by the last sealed verdicts. Changes by hand between these
-/// lines are put back and recorded; the rest of the file is yours.
-///
-/// Examples:
-///   proctor tasks init
-///   proctor tasks init --file docs/tasks.md
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub(crate) struct TasksOptions {
-    #[command(subcommand)]
-    pub(crate) verb: TasksVerb,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum TasksVerb {
-    /// Name the file in proctor.toml, and write the blocks into it
-    Init {
-        #[command(flatten)]
-        place: ProjectPlace,
-        /// The Markdown file, relative to the project; where proctor.toml names one already, that one is meant
-        #[arg(long, default_value = "tasks.md", value_name = "FILE")]
-        file: String,
-    },
 }
 
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);

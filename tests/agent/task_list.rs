@@ -155,7 +155,7 @@ fn the_service_puts_a_deleted_block_back_at_once_and_says_so_in_its_status() {
 #[test]
 fn a_list_is_begun_by_a_command_that_names_it_in_the_configuration() {
     let project = Project::new().file("Makefile", "all:\n").toml("[[check]]\nname = \"check\"\ncommand = \"true\"");
-    let before = project.proctor(["tasks", "init", "--file", "PLAN.md"]).success();
+    let before = project.proctor(["init", "--tasks", "--file", "PLAN.md"]).success();
     assert!(before.stdout.contains("the first run registers the project"), "{}", before.snapshot());
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     assert!(toml.ends_with("\n\n[tasks]\nfile = \"PLAN.md\"\n"), "{toml}");
@@ -163,9 +163,9 @@ fn a_list_is_begun_by_a_command_that_names_it_in_the_configuration() {
     let plan = || fs::read_to_string(project.path().join("PLAN.md")).expect("it was written");
     assert!(plan().contains("- [x] **default**"));
     project.save("PLAN.md", "mine\n");
-    let again = project.proctor(["tasks", "init"]).success();
+    let again = project.proctor(["init", "--tasks"]).success();
     assert!(again.stderr.contains("the lines that mark the block `tasks` were taken out"), "{}", again.snapshot());
     assert!(plan().starts_with("mine\n\n<!-- proctor:begin tasks -->\n"), "{}", plan());
-    let refused = Project::new().toml("").proctor(["tasks", "init", "--file", "src/app.py"]).status(2);
+    let refused = Project::new().toml("").proctor(["init", "--tasks", "--file", "src/app.py"]).status(2);
     assert!(refused.stderr.contains("a name that ends in `.md`"), "{}", refused.snapshot());
 }

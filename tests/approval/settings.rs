@@ -372,6 +372,24 @@ fn a_person_at_the_terminal_is_asked_in_place_and_the_checks_run_after_the_name_
     project.proctor(["run"]).success();
 }
 
+#[test]
+fn packages_that_are_not_installed_are_one_question_where_other_rules_were_approved() {
+    let lock = "version = 1\n[[package]]\nname = \"pytest\"\n";
+    let project = Project::new().file("pyproject.toml", "[tool.pytest.ini_options]\n").file("tests/test_a.py", "\n");
+    project.proctor(["run"]).any_status();
+    project.save("uv.lock", lock);
+    for (answer, is_kept) in [("no\n", false), ("uv sync --frozen\n", true)] {
+        let mut terminal = project.proctor(["run"]).at_terminal();
+        let shown = terminal.wait_for("approves nothing: ", LATE);
+        assert!(shown.contains("are not installed yet: `uv sync --frozen`") && shown.contains("opens: "), "{shown}");
+        terminal.press(answer);
+        let ended = terminal.ended();
+        let questions = ["approves nothing: ", "[y/N]"].map(|question| ended.stdout.matches(question).count());
+        assert_eq!(questions, [1, 0], "{answer}: {}", ended.stdout);
+        assert_eq!(project.path().join("proctor.toml").exists(), is_kept, "{answer}: {}", ended.stdout);
+    }
+}
+
 /// Registers the process of the tests as a coding agent, as a hook of proctor does that an agent starts.
 fn register_this_process(project: &Project) {
     let read = |path: &str| fs::read_to_string(path).expect("the kernel says it");

@@ -126,7 +126,7 @@ fn a_running_watch_runs_nothing_until_what_weakens_is_signed() {
 #[test]
 fn a_service_runs_nothing_until_what_weakens_is_signed() {
     let (project, lead) = registered();
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", BOUND, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();

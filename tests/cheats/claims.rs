@@ -186,7 +186,7 @@ fn t27_plays_the_service_on_a_socket_of_its_own() {
     let project = pytest("", "").file("test_a.py", FAILING);
     let directory = project.root().join("runtime/proctor");
     fs::create_dir_all(&directory).expect("it is ours");
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", std::time::Duration::from_secs(60), |line| line.starts_with("listening on"));
     let mode = |path: &std::path::Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(&directory.join("control.sock")), 0o600);

@@ -88,13 +88,13 @@ fn two_services_never_serve_one_store_and_commands_find_the_one_that_does() {
     let daemon = start_serving(&project);
     let elsewhere = project.root().join("elsewhere");
     fs::create_dir(&elsewhere).expect("the directory is ours");
-    let second = project.proctor(["daemon"]).env("XDG_RUNTIME_DIR", &elsewhere).bound(LATE).status(2);
+    let second = project.proctor(["service", "daemon"]).env("XDG_RUNTIME_DIR", &elsewhere).bound(LATE).status(2);
     assert!(second.stderr.contains(&format!("by process {}", daemon.id())), "{}", second.snapshot());
     assert!(second.stderr.contains("runtime/proctor/control.sock"), "{}", second.snapshot());
     let status = project.proctor(["status", "--json"]).env("XDG_RUNTIME_DIR", &elsewhere).success().json();
     assert_eq!(status["service"]["pid"], daemon.id(), "{status}");
     daemon.interrupt();
-    let mut second = project.proctor(["daemon"]).env("XDG_RUNTIME_DIR", &elsewhere).watch();
+    let mut second = project.proctor(["service", "daemon"]).env("XDG_RUNTIME_DIR", &elsewhere).watch();
     second.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     second.interrupt();
 }

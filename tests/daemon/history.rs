@@ -40,20 +40,20 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
     let printed = |arguments: &[&str]| project.proctor(arguments).success().json();
     assert_eq!(get("runs?limit=20"), printed(&["log", "--json"]));
     assert_eq!(get("runs?failed=yes")["runs"].as_array().map(Vec::len), Some(1));
-    assert_eq!(get("compare?from=2&to=3"), printed(&["history", "diff", "2", "3", "--json"]));
+    assert_eq!(get("compare?from=1&to=2"), printed(&["history", "diff", "1", "2", "--json"]));
     let tests = get("tests");
     assert_eq!(tests["tests"].as_array().map(Vec::len), Some(2), "{tests}");
     let key = tests["tests"][0]["key"].as_str().expect("a key").to_owned();
     assert_eq!(get(&format!("tests/{key}")), printed(&["history", &key, "--json"]));
     assert_eq!(get(&format!("runs?test={key}&failed=yes"))["runs"].as_array().map(Vec::len), Some(1));
-    let details = get("runs/3");
+    let details = get("runs/2");
     assert_eq!(details["run"]["failedTests"].as_array().map(Vec::len), Some(1), "{details}");
     let files: Vec<&str> = details["files"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
     assert!(files.contains(&"execution-report.json") && files.contains(&"STEP.1-test-results.json"), "{files:?}");
-    let report = get("runs/3/files/execution-report.json");
-    assert_eq!(report, project.proctor(["show", "3", "--json"]).success().json());
+    let report = get("runs/2/files/execution-report.json");
+    assert_eq!(report, project.proctor(["show", "2", "--json"]).success().json());
 
-    let path = format!("/v1/projects/{id}/runs/3/files/execution-report.json");
+    let path = format!("/v1/projects/{id}/runs/2/files/execution-report.json");
     let (head, whole) = ask_with(&project, &path, "x: y");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let (head, part) = ask_with(&project, &path, "range: bytes=2-11");
@@ -71,9 +71,9 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
     let wrong = [
         ("runs/99", 404, "notFound"),
         ("runs/../../x", 404, "notFound"),
-        ("runs/3/files/run.json%2F..%2F..%2Fx", 404, "notFound"),
-        ("runs/3/files/..", 404, "notFound"),
-        ("runs/3/files/%zz", 404, "notFound"),
+        ("runs/2/files/run.json%2F..%2F..%2Fx", 404, "notFound"),
+        ("runs/2/files/..", 404, "notFound"),
+        ("runs/2/files/%zz", 404, "notFound"),
         ("tests/0000000000000000", 404, "notFound"),
         (&tests_by_a_part, 404, "notFound"),
         (&format!("runs?task=T9&test={key}"), 404, "notFound"),
@@ -82,8 +82,8 @@ fn past_runs_and_tests_are_answered_as_the_commands_print_them() {
         ("runs?limit=-1", 400, "badRequest"),
         ("runs?failed=maybe", 400, "badRequest"),
         ("runs?since=today", 400, "badRequest"),
-        ("compare?from=2", 400, "badRequest"),
-        ("compare?from=2&to=3&x=1", 400, "badRequest"),
+        ("compare?from=1", 400, "badRequest"),
+        ("compare?from=1&to=2&x=1", 400, "badRequest"),
     ];
     for (path, code, kind) in wrong {
         let (found, answer) = ask(&project, &format!("GET /v1/projects/{id}/{path}"), "");

@@ -80,7 +80,7 @@ fn a_service_whose_program_was_replaced_lets_the_run_end_and_starts_the_new_prog
     let program = project.root().join("bin/proctor");
     fs::create_dir_all(project.root().join("bin")).expect("the directory is ours");
     fs::copy(proctor(), &program).expect("a copy");
-    let mut daemon = project.command(&program, ["daemon"]).watch();
+    let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     let running = || {
@@ -119,7 +119,7 @@ fn a_file_that_cannot_run_does_not_take_the_place_of_the_service() {
     let program = project.root().join("bin/proctor");
     fs::create_dir_all(project.root().join("bin")).expect("the directory is ours");
     fs::copy(proctor(), &program).expect("a copy");
-    let mut daemon = project.command(&program, ["daemon"]).watch();
+    let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     let executable = fs::metadata(&program).expect("it is there").permissions();

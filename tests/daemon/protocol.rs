@@ -62,7 +62,7 @@ fn the_socket_is_private_and_a_second_service_is_refused() {
     let daemon = start(&project);
     let mode = |path: &Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
     assert_eq!((mode(&socket(&project)), mode(socket(&project).parent().expect("a directory"))), (0o600, 0o700));
-    let second = project.proctor(["daemon"]).status(2);
+    let second = project.proctor(["service", "daemon"]).status(2);
     assert!(second.stderr.contains(&format!("running already (process {})", daemon.id())), "{}", second.stderr);
     assert_eq!(ask(&project, "GET /v1/projects", "").0, 200, "the first one goes on");
     daemon.interrupt();
@@ -137,7 +137,7 @@ fn the_service_manager_is_told_what_goes_on() {
             heard.map(|position| said.drain(..=position).count()).ok_or_else(|| format!("{said:?}"))
         })
     };
-    let mut daemon = project.proctor(["daemon"]).env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "200000").watch();
+    let mut daemon = project.proctor(["service", "daemon"]).env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "200000").watch();
     hear("READY=1");
     hear("STATUS=0 projects, 0 running");
     hear("WATCHDOG=1");

@@ -12,7 +12,7 @@ fn a_save_is_judged_while_a_new_program_that_hangs_is_tried_and_nothing_is_left_
     let project = super::project("grep -q one a.txt || test ! -e ../shared/ended");
     let program = project.root().join("program");
     fs::copy(proctor(), &program).expect("the root is ours");
-    let mut daemon = project.command(&program, ["daemon"]).watch();
+    let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     project.proctor(["wait", "--fresh"]).success();
@@ -45,7 +45,7 @@ fn the_program_that_was_tried_is_started_whatever_has_its_name_then() {
     let project = Project::new().toml(&(WRITES_TO_SHARED.to_owned() + &super::settings(gate))).file("a.txt", "one\n");
     let program = project.root().join("program");
     fs::copy(proctor(), &program).expect("the root is ours");
-    let mut daemon = project.command(&program, ["daemon"]).watch();
+    let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     poll(LATE, "the run", || {

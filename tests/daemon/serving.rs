@@ -40,6 +40,31 @@ fn a_save_leads_to_a_verdict_and_a_wait_answers_for_the_tree_with_it() {
     assert_eq!(daemon.interrupt().status, 130);
 }
 
+/// A save must not make the editor stutter; who types a command waits for it. So only what a save starts gives way to other programs.
+#[test]
+fn checks_that_a_save_starts_give_way_to_other_programs() {
+    let project =
+        Project::new().toml(&format!("[[check]]\nname = \"priority\"\ncommand = [\"sh\", \"priority.sh\"]\n{WRITES_TO_SHARED}"));
+    let seen = project.shared("priorities");
+    let script = format!("cut -d' ' -f19 /proc/self/stat >> {0}\nionice >> {0}\n", seen.display());
+    let project = project.file("priority.sh", &script).file("a.txt", "one\n");
+    let priorities = || {
+        let lines = std::fs::read_to_string(&seen).unwrap_or_default();
+        lines.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    project.proctor(["run"]).success();
+    let daemon = start_serving(&project);
+    project.proctor(["wait", "--fresh"]).success();
+    project.save("a.txt", "two\n");
+    poll(LATE, "the run that the save starts", || (priorities().len() == 4).then_some(()));
+    wait_until(&project, "fresh");
+    let seen = priorities();
+    let number = |text: &str| text.parse::<i32>().expect("a number");
+    assert_eq!(number(&seen[2]), (number(&seen[0]) + 5).min(19), "{seen:?}");
+    assert!(!seen[1].contains("prio 7") && seen[3].contains("best-effort: prio 7"), "{seen:?}");
+    daemon.interrupt();
+}
+
 #[test]
 fn a_question_about_one_root_is_answered_about_it_alone() {
     let project = project("true");

@@ -5,7 +5,7 @@ NOTHING, REPORT, PEM = hashlib.sha256(b"").hexdigest(), "execution-report.json",
 TIME, RUN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.A), re.compile(r"exec-\d{8}T\d{6}\.\d{3}Z-\d{6,}", re.A)
 PROJECT, TASK, faults = re.compile(r"[\w.-]+-[0-9a-f]{8}"), re.compile(r"(?!\.\.?$)[\w.-]+"), []
 TYPES, FIELDS = ["https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/provenance/v1"], ["endorsement", "key", "keyId", "ledgers", "made", "number", "previous", "publicKey", "schema", "signature"]
-TOP = "ledger keys evidence locks state.db trees approved-trees environments toolchains snapshots copying out scratch archiving workflows replaced-links reserve log hooks agents"
+TOP = "ledger keys evidence locks state.db trees approved-trees fetched-notes environments toolchains snapshots copying out scratch archiving workflows replaced-links reserve log hooks agents"
 def need(ok, text):
     if not ok: raise ValueError(text)
 def attempt(where, step, *arguments):

@@ -57,7 +57,7 @@ fn of_services_that_are_started_at_once_one_serves_and_the_others_name_it() {
     for _ in 0..5 {
         let project = project();
         project.proctor(["run"]).success();
-        let mut all: Vec<Watch<'_>> = (0..3).map(|_| project.proctor(["daemon"]).watch()).collect();
+        let mut all: Vec<Watch<'_>> = (0..3).map(|_| project.proctor(["service", "daemon"]).watch()).collect();
         let socket = socket(&project);
         poll(BOUND, "one to listen", || socket.exists().then_some(()).ok_or("nobody does"));
         let serving = poll(BOUND, "all but one to be refused", || {
@@ -90,7 +90,7 @@ fn project() -> Project {
 }
 
 fn start(project: &Project) -> Watch<'_> {
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", BOUND, |line| line.starts_with("listening on"));
     daemon
 }

@@ -23,7 +23,7 @@ const COMMANDS: &[&[&str]] = &[
     &["tdd", "show"],
     &["wait", "--fresh"],
     &["verify"],
-    &["export", "2", "--to", "out"],
+    &["export", "1", "--to", "out"],
 ];
 
 #[test]

@@ -26,7 +26,7 @@ const RUN_WITH_A_TASK_LIST: Scenario = Scenario {
 const ANCHOR_IN_A_FILE: Scenario =
     Scenario { command: &["key", "anchor", "--file", "../kept"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
 const EXPORT: Scenario = Scenario {
-    command: &["export", "2", "--to", "../exported"],
+    command: &["export", "1", "--to", "../exported"],
     prepare: |project| drop(fs::remove_dir_all(project.root().join("exported"))),
     is_first: false,
     goes_on_as_a_run: false,

@@ -125,7 +125,7 @@ fn a_clock_that_was_set_back_between_runs_and_in_the_middle_of_one_orders_nothin
     let ids: Vec<String> = KeptEvidence::only(&state(&project)).check().into_iter().map(|run| run.run_id).collect();
     assert_eq!(ids.len(), 1 + readings.count());
     assert!(!ids.is_sorted(), "the clock of some runs was behind that of the ones before: {ids:?}");
-    let log = project.proctor(["log"]).success().stdout;
+    let log = project.proctor(["log", "--ids"]).success().stdout;
     let listed: Vec<&String> = log.lines().filter_map(|line| ids.iter().find(|id| line.contains(id.as_str()))).collect();
     assert_eq!(listed, ids.iter().rev().collect::<Vec<_>>(), "the newest is the last of the ledger");
     assert_eq!(KeptEvidence::only(&state(&project)).latest().as_ref(), ids.last());

@@ -48,6 +48,15 @@ fn a_linked_working_tree_of_a_registered_project_is_guarded() {
 }
 
 #[test]
+fn a_command_in_a_linked_working_tree_means_the_project_that_a_run_there_means() {
+    let (project, side) = with_work_tree();
+    let status = project.proctor(["status", "--json"]).directory(&side).success().json();
+    assert_eq!(status["projects"][0]["root"], json!(side), "without a slash at the end");
+    project.proctor(["run"]).directory(&side).success();
+    project.proctor(["run", &side]).success();
+}
+
+#[test]
 fn the_service_watches_a_linked_working_tree_of_what_it_watches() {
     let (project, side) = with_work_tree();
     let daemon = start_serving(&project);

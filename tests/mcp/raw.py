@@ -161,5 +161,17 @@ def gate():
     return {"answers": [answer["structuredContent"] for answer in answers[:2]], "unknown": answers[2]["isError"]}
 
 
-CASES = {"gate": gate, "wrong lines": wrong_lines, "many": many_at_once, "cancelled": cancelled, "piped": piped}
+def prove():
+    server = Server()
+    server.begin()
+    server.call(1, "prove", {"range": "HEAD"})
+    proved = server.answer()["result"]
+    server.call(2, "prove", {"range": "no-such-branch"})
+    refused = server.answer()["result"]
+    server.process.stdin.close()
+    server.process.wait(LATE)
+    return {"answer": proved.get("structuredContent"), "text": proved["content"][0]["text"], "unknown": refused["isError"]}
+
+
+CASES = {"gate": gate, "prove": prove, "wrong lines": wrong_lines, "many": many_at_once, "cancelled": cancelled, "piped": piped}
 print(json.dumps(CASES[CASE]() if CASE in CASES else ended(CASE)))

@@ -84,6 +84,7 @@ fn without_the_service_the_command_serves_the_page_from_the_store_until_it_is_st
     let projects = get(&page.address, "/v1/projects", &bearer).json();
     let id = projects["projects"][0]["id"].as_str().expect("an id").to_owned();
     assert_eq!(projects["projects"][0]["standing"]["verdict"]["result"], "FAILED", "{projects:#}");
+    assert_eq!(projects["projects"][0]["standing"]["watching"], "notWatched", "{projects:#}");
     let status = get(&page.address, "/v1/status", &bearer).json();
     assert_eq!(status["projects"][0]["tasks"][0]["state"], "fresh", "{status:#}");
     assert!(status["service"].is_null(), "the page looks at the files again where no service tells of saves: {status:#}");
@@ -198,7 +199,8 @@ fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_th
     let text = fs::read_to_string(&page.file).expect("it is ours");
     assert!(text.contains("/runs/exec-"), "{text}");
     let bearer = format!("Bearer {}", token(&page));
-    assert_eq!(get(&page.address, "/v1/projects", &bearer).code, 200);
+    let listed = get(&page.address, "/v1/projects", &bearer).json();
+    assert_eq!(listed["projects"][0]["standing"]["watching"], "events", "the page knows the watch: {listed:#}");
     // Pressed again, the page that is open stays.
     fs::remove_file(browser.with_extension("arguments")).expect("it is ours");
     watch.press("o");

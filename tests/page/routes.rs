@@ -180,7 +180,7 @@ fn the_matrix_and_the_trends_say_how_runs_went() {
     assert_eq!(trends["timeToGreen"].as_array().map(Vec::len), Some(1), "{trends:#}");
     assert_eq!((&trends["checks"][0]["check"], &trends["checks"][0]["runs"]), (&"check".into(), &4.into()), "{trends:#}");
     assert!(trends["p50Ms"]["default"].is_u64() && trends["p95Ms"]["default"].is_u64(), "{trends:#}");
-    for wrong in ["matrix?runs=501", "matrix?tests=x", "trends?runs=2001", "trends?task=%", "compare?from=2", "compare"] {
+    for wrong in ["matrix?runs=501", "matrix?tests=x", "trends?runs=2001", "trends?task=%", "compare?from=1", "compare"] {
         assert_eq!(ask_socket(&project, &format!("GET /v1/projects/{id}/{wrong}"), "").0, 400, "{wrong}");
     }
     daemon.interrupt();

@@ -63,7 +63,7 @@ export class Going {
 const socket = () => `${setting("XDG_RUNTIME_DIR")}/proctor/control.sock`;
 
 export async function startService() {
-  const service = new Going("daemon");
+  const service = new Going("service", "daemon");
   await until("the service's socket", () => {
     check(service.child.exitCode === null, "the service ended", service.said);
     return existsSync(socket());

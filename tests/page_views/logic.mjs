@@ -55,6 +55,8 @@ const addressOf = (editor, file, line = null) => editorAddress(editor, "/home/a 
 equal(addressOf("vscode", "src/x#.py", 3), "vscode://file/home/a%20b/src/x%23.py:3:1", "a place in an editor");
 equal(addressOf("idea", "x.py", 3), "idea://open?file=/home/a%20b/x.py&line=3", "an editor that asks for its place in another way");
 equal([addressOf("", "x"), addressOf("javascript", "x"), addressOf("zed", "/etc/passwd"), addressOf("zed", "../x")], [null, null, null, null], "no address");
+equal(addressOf("subl://open?url=file://{path}&line={line}", "src/x.py", 3), "subl://open?url=file:///home/a%20b/src/x.py&line=3", "an editor by a pattern");
+equal(["javascript://x{path}", "https://x{path}", "data:x{path}", "subl://open"].map((pattern) => addressOf(pattern, "x")), [null, null, null, null], "no editor");
 
 const { flipsFirst } = await load("tests.js");
 const namedTest = (id, flipsOnEqualTrees, cells) => ({ test: { id, key: id, check: "", task: "" }, flipsOnEqualTrees, cells, runsWithoutIt: 0 });

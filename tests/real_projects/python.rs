@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::common::{Project, python_checkers, python_real, source_distribution};
 use crate::real_projects::{Suite, copy_into, prepare, run_by_hand};
@@ -63,6 +64,23 @@ fn suite_of(package: &str, version: &str, least: u64, breaks: (&str, &str, &str)
 #[ignore = "wide tier"]
 fn jinja2_passes() {
     suite_of("jinja2", "3.1.6", 900, ("src/jinja2/lexer.py", "intern(\"add\")", "intern(\"sub\")"));
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn jinja2_has_the_same_counts_in_four_shards() {
+    let counts = |shards: u32| {
+        let project = released("jinja2", "3.1.6");
+        let command = PYTEST.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        let check = format!("[[check]]\nname = \"tests\"\ncommand = [{command}]\nshards = {shards}\n[queue]\nmax_parallel = 4\n");
+        project.save("proctor.toml", &check);
+        let report = project.proctor(["run"]).bound(Duration::from_secs(300)).success().report();
+        let result = report["stepExecution"]["results"][0]["result"].clone();
+        (result["testResults"].clone(), result["shards"].as_u64())
+    };
+    let ((whole, none), (divided, four)) = (counts(1), counts(4));
+    assert!(whole["passed"].as_u64() >= Some(900), "{whole}");
+    assert_eq!((divided, none, four), (whole, None, Some(4)));
 }
 
 #[test]

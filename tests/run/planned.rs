@@ -93,6 +93,7 @@ fn carry_out_under(
         sandbox: configuration.sandbox.clone(),
         engine_socket: None,
         strongest_isolation: IsolationLevel::Namespace,
+        nice: 0,
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits { max_parallel: 4, wait: configuration.queue.wait },
         started: configuration.service.started,

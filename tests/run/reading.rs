@@ -22,8 +22,8 @@ fn runs_are_listed_newest_first() {
     insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
     exit status: 0
     --- stdout
-    <run>  PASSED       tree <digest> <time> <age>
-    <run>  FAILED       tree <digest> <time> failed: a  <age>
+       2  PASSED       tree <digest> <time> <age>
+       1  FAILED       tree <digest> <time> failed: a  <age>
     ");
     assert_eq!(project.proctor(["log", "--limit", "1"]).success().stdout.lines().count(), 1);
 }
@@ -43,7 +43,7 @@ fn the_directory_may_follow_the_name_of_a_check_and_stand_in_place_of_every_proj
 fn an_export_is_written_beside_the_project_and_not_into_it() {
     let project = with_two_runs();
     let tree = project.proctor(["generate", "tree"]).any_status().stdout;
-    let output = project.proctor(["export", "2"]).success();
+    let output = project.proctor(["export", "1"]).success();
     assert_eq!(project.proctor(["generate", "tree"]).any_status().stdout, tree, "{}", output.snapshot());
     let written = Path::new(output.stdout.split(" · ").next().unwrap_or_default()).to_owned();
     assert!(written.is_dir() && !written.starts_with(project.path()), "{}", output.snapshot());
@@ -55,7 +55,7 @@ fn a_run_is_shown_as_it_was() {
     insta::assert_snapshot!(project.proctor(["show"]).success().snapshot(), @"
     exit status: 0
     --- stdout
-    run 4 · <age> · <run>
+    run 2 · <age> · <run>
     proctor 0.1.0 · project · tree <digest>
       - packages             unchanged
       ✓ a                    done <time>
@@ -70,12 +70,12 @@ fn a_run_is_shown_as_it_was() {
             insta::assert_snapshot!(project.proctor(["show", wanted]).success().snapshot(), @"
             exit status: 0
             --- stdout
-            run 2 · <age> · <run>
+            run 1 · <age> · <run>
             proctor 0.1.0 · project · tree <digest>
               ✓ packages             done <time>
               ✗ a                    exit 1 <time>
                    │ first
-                   all of its output: `proctor show 2 --log a`
+                   all of its output: `proctor show 1 --log a`
               ✓ b                    done <time>
             FAILED · a failed · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
             ");
@@ -91,7 +91,7 @@ fn logs_are_shown_by_id_or_name_of_any_run() {
     let project = with_two_runs();
     assert_eq!(project.proctor(["show", "--log", "STEP.1"]).success().stdout, "second\n");
     assert_eq!(project.proctor(["show", "--log", "a"]).success().stdout, "second\n");
-    assert_eq!(project.proctor(["show", "2", "--log", "STEP.1"]).success().stdout, "first\n");
+    assert_eq!(project.proctor(["show", "1", "--log", "STEP.1"]).success().stdout, "first\n");
     insta::assert_snapshot!(project.proctor(["show", "--log", "STEP.9"]).status(2).snapshot(), @"
     exit status: 2
     --- stderr

@@ -109,11 +109,11 @@ fn a_tree_that_was_tested_before_gets_the_verdict_it_had() {
     exit status: 0
     --- stdout
     proctor 0.1.0 · project · tree <digest>
-      ✓ a                    done                                       reused from run 2
+      ✓ a                    done                                       reused from run 1
     PASSED · 1 of 1 check (1 reused) · evidence/default/execution-report.json
     "#);
     assert_eq!(project.proctor(["show", "--log", "STEP.1"]).success().stdout, "ok\n", "its log lies where it was made");
-    assert!(project.proctor(["show"]).success().stdout.contains("reused from run 2"));
+    assert!(project.proctor(["show"]).success().stdout.contains("reused from run 1"));
 }
 
 /// `paths` say what triggers a check, and not what it reads. So a run that has nothing but results of another tree proves nothing:

@@ -163,7 +163,7 @@ fn two_saves_of_one_size_in_one_second_are_judged_by_their_content() {
 }
 
 #[test]
-fn checks_that_cannot_have_a_snapshot_run_in_the_project_and_the_report_says_why() {
+fn without_namespaces_checks_run_in_the_project_and_for_a_file_of_the_tree_a_person_is_asked() {
     let auto = "[sandbox]\nsnapshot = \"auto\"\n";
     let project = |toml: &str| Project::new().with_program(fake_tool()).toml(&format!("{toml}{auto}"));
     let weak = project(&check("late", &[])).env("PROCTOR_TEST_ISOLATION", "landlock");
@@ -176,10 +176,11 @@ fn checks_that_cannot_have_a_snapshot_run_in_the_project_and_the_report_says_why
 
     let large = project(&check("late", &[])).file("large", &"x".repeat(2 << 20));
     large.save("proctor.toml", &(check("late", &[]) + auto + "max_snapshot_bytes = \"1MiB\"\n"));
-    let reason = snapshot(&large.proctor(["run"]).success())["reason"].to_string();
-    assert!(reason.contains("max_snapshot_bytes"), "{reason}");
+    // A file alone opens nothing that a setting has to be approved for.
+    let asked = large.proctor(["run"]).status(3).stderr;
+    assert!(asked.contains("max_snapshot_bytes") && asked.contains("a person approves"), "{asked}");
     large.save("proctor.toml", &(check("late", &[]) + "[sandbox]\nsnapshot = \"require\"\nmax_snapshot_bytes = \"1MiB\"\n"));
-    let refused = large.proctor(["run"]).status(5);
+    let refused = large.proctor(["run"]).status(3);
     assert!(refused.stderr.contains("nothing was run"), "{}", refused.stderr);
 }
 

@@ -104,8 +104,8 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
             insta::assert_snapshot!(project.proctor(["log"]).success().snapshot(), @"
             exit status: 0
             --- stdout
-            <run>  INTERRUPTED  tree <digest> <time> stopped before it had a result  <age>
-            <run>  PASSED       tree <digest> <time> <age>
+               2  INTERRUPTED  tree <digest> <time> stopped before it had a result  <age>
+               1  PASSED       tree <digest> <time> <age>
             ");
         }
     }

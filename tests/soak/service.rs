@@ -112,7 +112,7 @@ fn random_saves_kills_and_full_disks_lose_nothing_and_every_last_content_is_judg
 
 #[track_caller]
 fn start(project: &Project) -> Watch<'_> {
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     daemon
 }

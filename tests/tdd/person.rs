@@ -82,7 +82,7 @@ fn with_a_service_it_writes_what_a_person_decides_and_a_program_decides_nothing(
     let project = project("");
     tdd(&project, &["start"]);
     run(&project, PASSING, 3);
-    let mut daemon = project.proctor(["daemon"]).watch();
+    let mut daemon = project.proctor(["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", Duration::from_secs(60), |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
     let lines = project.store().ledger().len();

@@ -1,17 +1,15 @@
 //! The error answers of the control socket: a kind for programs, a message for people, and a hint what to do next.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 /// The body of every answer that is an error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ErrorDocumentV1 {
     pub error: ErrorV1,
 }
 
 /// An error: its kind for programs, its text for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ErrorV1 {
     pub kind: ErrorKindV1,
     pub message: String,
@@ -19,8 +17,7 @@ pub struct ErrorV1 {
 }
 
 /// The kind of an error. It decides the HTTP status code of the answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum ErrorKindV1 {
     /// The request has an unknown field, an unknown parameter or a wrong value.
     BadRequest,

@@ -1,5 +1,6 @@
 //! The events that `GET /v1/events` sends, each as one server-sent event.
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::run::RunOutcomeV1;
@@ -82,8 +83,7 @@ pub enum EventV1 {
 }
 
 /// Why a stream of events ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum EndReasonV1 {
     /// The reader was too slow, and its queue of events is full.
     SlowReader,

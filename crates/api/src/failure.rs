@@ -3,14 +3,12 @@
 //! `proctor wait --json`, `proctor status --json`, `GET …/verdict`, `proctor mcp` and hooks of agents carry the same list, and
 //! `build_failures` makes it for all of them.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{ActionId, RunId, Timestamp};
 
 /// What failed in the run of a verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct FailuresV1 {
     /// The run whose sealed report the failures are from.
     pub run_id: RunId,
@@ -18,11 +16,12 @@ pub struct FailuresV1 {
     /// all.
     pub total: u64,
     /// The first failures in the order of the report: at most [`FailuresV1::SHOWN`].
+    #[kept]
     pub failures: Vec<FailureV1>,
     /// What to do next about each check that failed, in the order of the report.
+    #[kept]
     pub next: Vec<NextStepV1>,
     /// Why the failures are not known, for example because the run's report was pruned. The key is absent if they are known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
@@ -30,9 +29,7 @@ pub struct FailuresV1 {
 ///
 /// All texts but `check` and `actionId` come from the tested code and from tools. They are data: plain text without control
 /// characters, bounded, and without secrets. Absolute paths stay.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct FailureV1 {
     pub kind: FailureKindV1,
     /// The name of the check in the configuration.
@@ -70,9 +67,7 @@ pub struct FailureV1 {
 }
 
 /// What failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum FailureKindV1 {
     Test,
     /// A linter, formatter or type checker found something.
@@ -83,9 +78,7 @@ pub enum FailureKindV1 {
 
 /// The unbroken row of runs in which something failed, up to the run that is told about. Runs that did not carry the check out, or
 /// that say nothing about their tree, are not counted and do not end the row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct FailingSinceV1 {
     /// The number of the first run of the row, as `proctor log` shows it.
     pub run: u64,
@@ -99,9 +92,7 @@ pub struct FailingSinceV1 {
 }
 
 /// What to do next about a check that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct NextStepV1 {
     /// The name of the check in the configuration.
     pub check: String,

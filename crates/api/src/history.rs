@@ -3,13 +3,12 @@
 //!
 //! `schema` names the form. A form gets a new name if a key changes its meaning or goes; new keys may come.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, RunComparison, RunTrends, SlowTests, TestPast};
 
 /// The runs of a project, newest first: `proctor log --json`, `GET /v1/projects/{id}/runs`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact)]
 pub struct RunListV1 {
     /// Always `proctor-log-v1`.
     pub schema: String,
@@ -18,8 +17,7 @@ pub struct RunListV1 {
 }
 
 /// One run and its files: `GET /v1/projects/{id}/runs/{run}`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact)]
 pub struct RunDetailsV1 {
     /// Always `proctor-run-details-v1`.
     pub schema: String,
@@ -30,8 +28,7 @@ pub struct RunDetailsV1 {
 }
 
 /// The known tests of a project: `GET /v1/projects/{id}/tests`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct TestListV1 {
     /// Always `proctor-tests-v1`.
     pub schema: String,
@@ -40,8 +37,7 @@ pub struct TestListV1 {
 }
 
 /// The past of a test: `proctor history TEST --json`, `GET /v1/projects/{id}/tests/{test}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct TestPastV1 {
     /// Always `proctor-history-v1`.
     pub schema: String,
@@ -50,8 +46,7 @@ pub struct TestPastV1 {
 }
 
 /// The tests that passed and failed on equal trees: `proctor history flaky --json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct FlakyTestsV1 {
     /// Always `proctor-flaky-v1`.
     pub schema: String,
@@ -60,8 +55,7 @@ pub struct FlakyTestsV1 {
 }
 
 /// The tests that became slower, and the slowest: `proctor history slow --json`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct SlowTestsV1 {
     /// Always `proctor-slow-v1`.
     pub schema: String,
@@ -70,8 +64,7 @@ pub struct SlowTestsV1 {
 }
 
 /// How two runs differ: `proctor history diff --json`, `GET /v1/projects/{id}/compare`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ComparisonV1 {
     /// Always `proctor-diff-v1`.
     pub schema: String,
@@ -80,8 +73,7 @@ pub struct ComparisonV1 {
 }
 
 /// How the tests of a task ended in its last runs: `GET /v1/projects/{id}/matrix`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact)]
 pub struct MatrixV1 {
     /// Always `proctor-matrix-v1`.
     pub schema: String,
@@ -95,8 +87,7 @@ pub struct MatrixV1 {
 }
 
 /// What the last runs took: `GET /v1/projects/{id}/trends`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct TrendsV1 {
     /// Always `proctor-trends-v1`.
     pub schema: String,

@@ -2,22 +2,21 @@
 
 use std::path::Path;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::status::{VerdictV1, clock_problem};
 use proctor_model::{PersonAsked, ProjectId, ProjectStatus, ServiceTrouble, Serving, TaskId, TddState, Timestamp, VerdictStatus};
 
 /// The answer of `GET /v1/projects`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ProjectsV1 {
     /// Every registered project, sorted by id.
     pub projects: Vec<ProjectV1>,
 }
 
 /// A registered project, and whether the service watches it (`serving`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ProjectV1 {
     pub id: ProjectId,
     /// The absolute path of the project's root.
@@ -29,30 +28,27 @@ pub struct ProjectV1 {
 }
 
 /// What is known about a project without reading its tree. Only `GET /v1/status` says whether the verdict is for the present tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct ListedV1 {
     /// How the service notices changes.
     pub watching: WatchingV1,
     pub doing: DoingV1,
     /// The last verdict in the ledger for the first task of `tasks`.
+    #[kept]
     pub verdict: Option<VerdictV1>,
     /// The tasks: first that of the project's own checks, then those that the service runs after a save, then the others
     /// that have a verdict. The key is absent if only the project's own checks are known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<ListedTaskV1>,
     /// What a person is asked about the first task of `tasks` that asks something. The key is absent if nobody is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<PersonAsked>,
+    #[kept]
     pub problems: Vec<String>,
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<ServiceTrouble>,
 }
 
 /// A task in a list of projects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ListedTaskV1 {
     pub task: TaskId,
     /// The last verdict in the ledger for the task; `None` if it has none.
@@ -60,8 +56,7 @@ pub struct ListedTaskV1 {
 }
 
 /// How the service notices changes in a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum WatchingV1 {
     /// The kernel reports each change with an event.
     Events,
@@ -72,8 +67,7 @@ pub enum WatchingV1 {
 }
 
 /// What the service is doing for a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum DoingV1 {
     Idle,
     /// A run is under way.
@@ -123,16 +117,14 @@ impl ListedV1 {
 }
 
 /// The body of `POST /v1/projects`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct AddRequestV1 {
     /// The absolute path of the project's root.
     pub root: String,
 }
 
 /// The answer of `POST /v1/projects`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct AddedV1 {
     pub project: ProjectV1,
     /// Notes for people about opening and registering the project; empty if the service watched the project already.
@@ -142,8 +134,7 @@ pub struct AddedV1 {
 // Requests that read or change the red, green, refactor cycle of a task.
 
 /// The answer of `GET` and `POST /v1/projects/{id}/phase`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct CycleV1 {
     pub task: TaskId,
     /// The same state as `proctor tdd show --json` prints.
@@ -153,8 +144,7 @@ pub struct CycleV1 {
 // The last file event that the service received for a path. It shows why a save did or did not start a run.
 
 /// The answer of `GET /v1/projects/{id}/heard`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct PathHistoryV1 {
     /// The path. Bytes that are not UTF-8 are replaced.
     pub path: String,
@@ -164,8 +154,7 @@ pub struct PathHistoryV1 {
 }
 
 /// A file event, and whether the path belonged to the tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct PathEventV1 {
     /// What happened, in words for people.
     pub event: String,
@@ -180,11 +169,9 @@ pub struct PathEventV1 {
 // Opening the page in a browser: `POST /v1/page`.
 
 /// The body of `POST /v1/page`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, sparse)]
 pub struct PageRequestV1 {
     /// Where in the page it opens, such as `/projects/shop-1a2b/runs/5`; at its start if it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }
 

@@ -291,7 +291,7 @@ impl Route {
 const HEAD: &str = "\
 # The control socket
 
-`proctor daemon` speaks HTTP/1.1 and JSON on a Unix socket that only its user may open:
+`proctor service daemon` speaks HTTP/1.1 and JSON on a Unix socket that only its user may open:
 
     $XDG_RUNTIME_DIR/proctor/control.sock
 

@@ -1,12 +1,11 @@
 //! The request for a run, and its answer.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{Digest, ProjectId, RunId, TaskId, words};
 
 /// The body of `POST /v1/projects/{id}/runs`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default)]
 pub struct RunRequestV1 {
     /// The task. `None` means `default`, which is the project's own checks.
     #[serde(default)]
@@ -21,8 +20,7 @@ pub struct RunRequestV1 {
 }
 
 /// A variable that checks get. Its value is not sent, because it may be a secret.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(PartialOrd, Ord)]
 pub struct VariableV1 {
     pub name: String,
     /// SHA-256 of the value. `None` if the project's settings pass the variable on but it is not set.
@@ -30,8 +28,7 @@ pub struct VariableV1 {
 }
 
 /// The answer of `POST /v1/projects/{id}/runs`, when the run is over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct RunAnswerV1 {
     pub project: ProjectId,
     pub task: TaskId,
@@ -45,8 +42,7 @@ pub struct RunAnswerV1 {
 }
 
 /// How a run ended, or why there was none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum RunOutcomeV1 {
     /// The run has a verdict for the tree that is on disk.
     Judged,

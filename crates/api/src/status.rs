@@ -1,7 +1,7 @@
 //! The states of verdicts: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`. `proctor status --json`
 //! and `proctor wait --json` print the same documents.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::failure::FailuresV1;
 use proctor_model::{
@@ -11,9 +11,7 @@ use proctor_model::{
 };
 
 /// The answer of `GET /v1/status`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct StatusV1 {
     /// The service that answers; `None` if the command line read the state itself, and where `proctor open` serves the page without the service.
     pub service: Option<ServiceV1>,
@@ -22,9 +20,7 @@ pub struct StatusV1 {
 }
 
 /// The running service: its process id, its version and its start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ServiceV1 {
     pub pid: u32,
     pub version: String,
@@ -33,8 +29,7 @@ pub struct ServiceV1 {
 }
 
 /// The answer of `GET /v1/projects/{id}/verdict`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct AnswerV1 {
     /// Whether the answer came before the time limit.
     pub in_time: InTimeV1,
@@ -45,8 +40,7 @@ pub struct AnswerV1 {
 }
 
 /// Whether the answer came before the time limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum InTimeV1 {
     Answered,
     /// The time limit passed before there was an answer; the project is shown as it was at that moment.
@@ -54,9 +48,7 @@ pub enum InTimeV1 {
 }
 
 /// A project and the states of its tasks' verdicts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ProjectStatusV1 {
     /// The project's id; `None` if the directory is not registered.
     pub id: Option<ProjectId>,
@@ -74,67 +66,60 @@ pub struct ProjectStatusV1 {
 }
 
 /// A task and the state of its verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct TaskStatusV1 {
     pub task: TaskId,
     pub state: StateV1,
     /// PASSED or FAILED; only for a fresh verdict.
+    #[kept]
     pub result: Option<OverallResult>,
     /// The exit code for a command that shows this task. Without a fresh verdict it is 3 if a person is needed, 4 if
     /// the configuration or the specification is wrong, and otherwise 5.
     pub exit_code: u8,
     /// The digest of the present tree; `None` if the tree was not read because a run is under way.
+    #[kept]
     pub tree: Option<TreeDigest>,
     /// The digest of the present plan; `None` if the configuration has no plan for the task.
+    #[kept]
     pub plan: Option<Digest>,
     /// Why a stale verdict is stale, for example because the tree has changed. `None` for any other state.
+    #[kept]
     pub outdated: Option<StaleReason>,
     /// The paths that changed during the run; empty unless the state is `Moved` or `Unstable`.
+    #[kept]
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
+    #[kept]
     pub verdict: Option<VerdictV1>,
     /// Where the verdict comes from, if not from a run of this project's last state: another checkout's run, or an earlier one, judged
     /// just the present files. Nothing was run then. The key is absent for the last run's own verdict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<KnownFrom>,
     /// The checks of the present plan, and which of them have a result for the present tree. The key is absent if plan or
     /// tree are not known, or if the checks never ran.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckStanding>,
     /// Errors of the task's specification, and for what its plan asks that a person must approve first. The key is absent if there are
     /// none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
     /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`: a verdict by them proves nothing
     /// until a person approves them. The key is absent if all are approved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules_changed: Vec<String>,
     /// What a person is asked about the task: why, since when, by which run, and the whole command. The key is absent if
     /// nobody is asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<PersonAsked>,
     /// What the router counted for the task. The key is absent if it has counted nothing yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tdd: Option<CountedV1>,
     /// The project's own test command that no check of the fresh verdict's run ran, such as `"test" of package.json (mocha)`: the verdict
     /// holds for what was run, and proves no commit. The key is absent if one ran it, and without a fresh verdict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_not_run: Option<String>,
     /// That the fresh verdict's run had fewer tests than the last whole run of an ancestor of its tree. The key is absent otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewer_tests: Option<FewerTests>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures: Option<FailuresV1>,
 }
 
 /// What the router counted for a task. `proctor tdd show --json` prints all of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct CountedV1 {
     /// Whether a cycle is started.
     pub started: bool,
@@ -161,9 +146,7 @@ impl CountedV1 {
 }
 
 /// Whether a task's last verdict is for the present tree and the present plan, or why there is no such verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum StateV1 {
     /// The verdict is for the present tree and the present plan.
     Fresh,
@@ -189,9 +172,7 @@ pub enum StateV1 {
 }
 
 /// A run's verdict, with the tree and the plan that it is for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct VerdictV1 {
     pub run_id: RunId,
     pub tree: Option<TreeDigest>,

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
+use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
@@ -30,15 +31,13 @@ pub struct FoundFailures {
 }
 
 /// What an answer about failures is about, where it is not everything that failed in the run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open, sparse)]
 pub struct ChosenFailures {
     /// The test's id, or the name of the file or check.
     pub name: String,
     /// How many tests, findings and whole actions failed in the run.
     pub of_run: u64,
     /// How the test ended in the run; absent if that is not known, and for a file or a check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TestOutcome>,
 }
 

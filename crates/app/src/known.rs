@@ -9,7 +9,9 @@ use crate::error::{CommandError, from_run_error};
 pub(crate) use crate::known::attested::{add_attested, may_be_attested};
 use crate::project::opening;
 use crate::status::stand_with_attested;
-use crate::work_trees::register_linked_work_tree;
+use crate::wait;
+use crate::work_trees::register_at_first_use;
+use proctor_api::{AnswerV1, InTimeV1};
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Freshness, TaskId, TreeDigest};
 use proctor_sandbox::process::clock;
@@ -34,6 +36,8 @@ pub enum KnownOutcome {
         /// Where it comes from, for people: `attested by ci-key, 3 min ago`.
         source: String,
         tree: Option<TreeDigest>,
+        /// How the project stands by that, as `proctor wait` answers.
+        answer: Box<AnswerV1>,
     },
     /// Nothing, and why not, one line for each reason.
     Unknown(Vec<String>),
@@ -44,7 +48,7 @@ pub enum KnownOutcome {
 /// # Errors
 /// When the project or the store cannot be read.
 pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Result<KnownOutcome, CommandError> {
-    register_linked_work_tree(environment, root)?;
+    register_at_first_use(environment, root)?;
     let failed = |error| from_run_error(&error);
     let mut archive = opening::open_archive(environment)?;
     let standing = stand_with_attested(environment, &mut archive, root, std::slice::from_ref(task))?;
@@ -58,7 +62,9 @@ pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Res
     };
     let here = root.display().to_string();
     if let Some(known) = status.known.as_ref().filter(|known| known.attested.is_some()) {
-        return Ok(KnownOutcome::Attested { source: known.words_at(&here, clock::now()), tree: status.tree });
+        let answer = wait::answer(&archive, &standing, task, InTimeV1::Answered)?;
+        let source = known.words_at(&here, clock::now());
+        return Ok(KnownOutcome::Attested { source, tree: status.tree, answer: Box::new(answer) });
     }
     let gone = || KnownOutcome::Unknown(vec!["the run that judged these files is not stored any more".to_owned()]);
     let Some(verdict) = &status.verdict else { return Ok(gone()) };

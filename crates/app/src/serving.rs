@@ -131,7 +131,9 @@ pub(crate) fn hung_hint(environment: &Environment) -> String {
     let is_stopped = status.lines().any(|line| line.starts_with("State:\tT"));
     let go_on =
         if is_stopped { format!(", and a signal has stopped it: `kill -CONT {pid}` lets it go on") } else { String::new() };
-    format!("the service is process {pid}{go_on}; `kill -KILL {pid}` ends it, and systemd or `proctor daemon` starts another")
+    format!(
+        "the service is process {pid}{go_on}; `kill -KILL {pid}` ends it, and systemd or `proctor service daemon` starts another"
+    )
 }
 
 /// Converts an error of the service's client into a command error with its exit code.

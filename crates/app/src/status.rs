@@ -9,7 +9,7 @@ use crate::known::{add_attested, may_be_attested};
 use crate::project::opening;
 use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
-use crate::work_trees::register_linked_work_tree;
+use crate::work_trees::register_at_first_use;
 use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, StateV1, StatusV1, TaskStatusV1, failure_names};
 use proctor_model::{ProjectStatus, Serving, TaskId};
 use proctor_project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
@@ -29,7 +29,8 @@ pub struct Standing {
 /// When the only project, or the list of projects, cannot be read.
 pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&TaskId>) -> Result<Standing, CommandError> {
     if let Some(root) = &root {
-        register_linked_work_tree(environment, root)?;
+        opening::note_lost_evidence(environment, root);
+        register_at_first_use(environment, root)?;
     }
     // The service knows no values of this command line.
     let question = root.as_ref().map_or_else(|| "/v1/status".to_owned(), |root| serving::at_root("/v1/status", root));

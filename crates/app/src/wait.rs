@@ -14,7 +14,7 @@ use crate::project::setup;
 use crate::project::specification_files::{self, EVERY_TASK};
 use crate::serving::{self, ServedProject};
 use crate::status;
-use crate::work_trees::register_linked_work_tree;
+use crate::work_trees::register_at_first_use;
 use proctor_api::{AnswerV1, ErrorKindV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use proctor_evidence::LockError;
 use proctor_evidence::report::ExecutionReportV2;
@@ -46,7 +46,8 @@ pub struct Patience {
 /// When there is no answer.
 pub fn wait(environment: &Environment, root: &Path, named: Option<&str>, patience: Patience) -> Result<Waited, CommandError> {
     let until = Until { begun: clock::monotonic(), patience };
-    register_linked_work_tree(environment, root)?;
+    opening::note_lost_evidence(environment, root);
+    register_at_first_use(environment, root)?;
     let mut place = WaitPlace { environment, root, opened: None };
     let waited = match awaited(environment, root, named)? {
         Awaited::One(task) => match place.wait_for(&task, &until)? {
@@ -406,7 +407,13 @@ impl Alarm {
     }
 }
 
-fn answer(archive: &StoreReader, standing: &ProjectStatus, task: &TaskId, in_time: InTimeV1) -> Result<AnswerV1, CommandError> {
+/// Returns the answer about a task by how its project stands.
+pub(crate) fn answer(
+    archive: &StoreReader,
+    standing: &ProjectStatus,
+    task: &TaskId,
+    in_time: InTimeV1,
+) -> Result<AnswerV1, CommandError> {
     let serving = match &standing.project {
         Some(project) => archive.serving(project).map_err(|error| from_run_error(&error))?,
         None => Serving::NotServed,

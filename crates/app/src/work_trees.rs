@@ -1,16 +1,19 @@
-//! Linked working trees of git: one that belongs to a registered project is guarded like the main working tree, without a person.
+//! Working trees that are registered without a run and without a question, because a person said before what holds there: linked working
+//! trees of a registered project, and clones of a branch that the user's own configuration follows.
 
 use std::path::Path;
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::gate::is_checkout;
+use crate::project::setup::{self, LoadedProject};
 use crate::project::{opening, specification_files};
 use crate::serving::{self, MARGIN};
 use proctor_api::{AddRequestV1, AddedV1, MethodV1};
 use proctor_git::directory_in_main_work_tree;
 use proctor_model::Serving;
-use proctor_project::{Registration, Workspace, record_serving};
+use proctor_plan::config::FOLLOW;
+use proctor_project::{ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, record_serving};
 
 /// Registers a directory of a linked working tree if the same directory of the main working tree is registered, as the first run in it
 /// would: what was approved there holds here (S7). If the service watches that project, it watches this one too. Returns whether the
@@ -30,22 +33,7 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
     let serving = archive.serving(&project).map_err(find)?;
     drop(archive);
     let loaded = specification_files::load_project(environment, root)?;
-    let settings = opening::settings(environment, &loaded)?;
-    let variables = environment.variables().clone();
-    let mut workspace =
-        Workspace::open(environment.state_root(), environment.executable(), None, variables, environment.observer())
-            .map_err(find)?;
-    let registered = workspace.register(&loaded.root, &loaded.plan, &settings, &environment.asker(), None).map_err(find)?;
-    drop(workspace);
-    let scope = match registered {
-        Registration::New { scope, notes } => {
-            notes.iter().for_each(|line| environment.note(line));
-            scope
-        }
-        // Another process was faster.
-        Registration::Known(scope) => scope,
-        Registration::Doubtful(_) => return Ok(false),
-    };
+    let Some((scope, settings)) = register(environment, &loaded)? else { return Ok(false) };
     match (serving, serving::listening(environment)) {
         (Serving::NotServed, _) => {}
         (Serving::Served, Some(client)) => {
@@ -58,4 +46,54 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
         }
     }
     Ok(true)
+}
+
+/// Registers a directory where a person is about to ask for a verdict, if it is a linked working tree, or a clone in which a fetch brought
+/// just these rules on the branch that the user's own configuration follows (`gate.follow` under `[[allow]]`). Returns whether the
+/// directory was registered now.
+///
+/// # Errors
+/// When the store cannot be read or written.
+pub(crate) fn register_at_first_use(environment: &Environment, root: &Path) -> Result<bool, CommandError> {
+    Ok(register_linked_work_tree(environment, root)? || register_followed_clone(environment, root)?)
+}
+
+fn register_followed_clone(environment: &Environment, root: &Path) -> Result<bool, CommandError> {
+    // What is wrong with the settings is told by whoever asks.
+    let Ok((configuration, _)) = setup::configuration(environment, root) else { return Ok(false) };
+    if !configuration.allowed.values.contains_key(FOLLOW) || is_checkout(environment, root) {
+        return Ok(false);
+    }
+    let failed = |error| from_run_error(&error);
+    let mut archive = opening::open_archive(environment)?;
+    if archive.find_project(root).map_err(failed)?.is_some() {
+        return Ok(false);
+    }
+    let Ok(Some(repository)) = ProjectRepository::open(root) else { return Ok(false) };
+    let Ok(loaded) = specification_files::load_project(environment, root) else { return Ok(false) };
+    let followed = archive.followed_commit((root, &repository), &configuration.allowed).map_err(failed)?;
+    drop(archive);
+    if !followed.is_some_and(|commit| commit.has_rules_of((&repository, root), &loaded.plan)) {
+        return Ok(false);
+    }
+    Ok(register(environment, &loaded)?.is_some())
+}
+
+/// Registers a directory, and says so. `None` if it is unclear which project it is.
+fn register(environment: &Environment, loaded: &LoadedProject) -> Result<Option<(ProjectScope, ProjectSettings)>, CommandError> {
+    let failed = |error| from_run_error(&error);
+    let settings = opening::settings(environment, loaded)?;
+    let (store, variables) = (environment.state_root(), environment.variables().clone());
+    let mut workspace =
+        Workspace::open(store, environment.executable(), None, variables, environment.observer()).map_err(failed)?;
+    let registered = workspace.register(&loaded.root, &loaded.plan, &settings, &environment.asker(), None).map_err(failed)?;
+    Ok(match registered {
+        Registration::New { scope, notes } => {
+            notes.iter().for_each(|line| environment.note(line));
+            Some((scope, settings))
+        }
+        // Another process was faster.
+        Registration::Known(scope) => Some((scope, settings)),
+        Registration::Doubtful(_) => None,
+    })
 }

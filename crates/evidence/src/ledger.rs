@@ -8,6 +8,7 @@ use nix::unistd::geteuid;
 use crate::changes::{open_or_create, sync_data, sync_directory, sync_file, truncate, write_at, write_new};
 use crate::keys;
 use crate::ledger_file::LedgerFile;
+use crate::ledger_lookup::LedgerLookup;
 use crate::ledger_tail::{ChainEnd, find_end};
 use crate::line_signature::sign_line;
 use crate::retention::finish_last_pruning;
@@ -123,9 +124,17 @@ impl Ledger {
         Ok(line)
     }
 
-    /// Returns the sequence number of the next line. The id of a new run contains it.
+    /// Returns the sequence number of the next line.
     pub fn next_sequence(&self) -> Sequence {
         self.end.next_sequence()
+    }
+
+    /// Returns the number that the next run's id holds ([`LedgerLookup::next_run_number`]).
+    ///
+    /// # Errors
+    /// When the ledger or the store's keys cannot be read.
+    pub fn next_run_number(&self) -> Result<u64, EvidenceError> {
+        Ok(LedgerLookup::open(self.lock.store(), self.lock.project())?.next_run_number())
     }
 
     /// Returns the hash of the last line; for an empty ledger, the hash of no bytes.

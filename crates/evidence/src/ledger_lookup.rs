@@ -9,7 +9,7 @@ use crate::ledger_file::LedgerFile;
 use crate::ledger_tail::{ChainEnd, find_end, find_line_start, parse_line, read_line_before};
 use crate::line_signature::check_signature;
 use crate::{EvidenceError, LineProblem, Store};
-use proctor_model::{Digest, LedgerLine, ProjectId, Sequence};
+use proctor_model::{Digest, LedgerLine, ProjectId, RunLine, Sequence};
 
 /// A ledger that is open for reading single lines.
 #[derive(Debug)]
@@ -51,6 +51,20 @@ impl LedgerLookup {
     /// Returns the lines from the newest to the first.
     pub fn newest(&self) -> NewestLines<'_> {
         NewestLines { ledger: self, end: self.end.length, expected: None }
+    }
+
+    /// Returns the number that the next run's id holds: one more than the last run's, and 1 for the first. If the last run's line is not
+    /// as proctor wrote it, this is the number of the next line, because no run has a higher one.
+    pub fn next_run_number(&self) -> u64 {
+        for line in self.newest() {
+            let Ok(line) = line else { return self.end.next_sequence().0 };
+            match line.body.about_runs() {
+                Some(RunLine::Sealed(record)) => return record.run_id.number() + 1,
+                Some(RunLine::Superseded(record)) => return record.run_id.number() + 1,
+                Some(RunLine::Pruned(_) | RunLine::Archived(_)) | None => {}
+            }
+        }
+        1
     }
 
     /// Returns the line with this number; `None` if the ledger has no such line. Checked are the line's signature, that it names

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::changes::write_at;
 use crate::files::{if_exists, open_no_follow};
@@ -24,15 +24,13 @@ pub const LOCK_SCHEMA: &str = "proctor-lock-v1";
 const RECORD_BYTES: usize = 512;
 
 /// A run that was begun and not yet sealed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct OpenRun {
     pub task: TaskId,
     pub run_id: RunId,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub(super) struct LockRecord {
     pub(super) schema: String,
     /// The process that holds the lock, or held it last.

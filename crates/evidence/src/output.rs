@@ -56,6 +56,24 @@ impl OutputDirectory {
         Ok(Self { stamp: OutputStamp::read(&path), path })
     }
 
+    /// Creates the directory of a part of an attempt's tests; parts count from 1.
+    ///
+    /// # Errors
+    /// When the directory exists, or cannot be created.
+    pub fn create_for_shard(
+        lock: &ProjectLock,
+        run_id: &RunId,
+        action_id: &ActionId,
+        attempt: u32,
+        shard: u32,
+    ) -> Result<Self, EvidenceError> {
+        let run_directory = lock.store().outputs_directory(lock.project()).join(run_id.as_str());
+        lock.create_directories(&run_directory)?;
+        let path = run_directory.join(format!("{action_id}-shard-{attempt}-{shard}"));
+        lock.create_directory(&path)?;
+        Ok(Self { path, stamp: None })
+    }
+
     /// Creates the directory for the control run of an attempt. The attempt has another directory, so that it cannot
     /// see files of the control run.
     pub fn create_for_control(

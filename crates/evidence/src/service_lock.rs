@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::changes::{create_directories, write_at};
 use crate::lock_file::{ALL_BYTES, LockFile, WaitDecision};
@@ -29,8 +29,7 @@ pub struct ServiceLock {
 }
 
 /// The process that serves the projects of a store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ServingProcess {
     schema: String,
     pub pid: u32,

@@ -32,7 +32,8 @@ pub fn directory_in_main_work_tree(directory: &Path) -> Option<PathBuf> {
     // A bare repository has no `.git`, and that of a submodule lies elsewhere.
     let main = location.common_directory.parent().filter(|_| location.common_directory.ends_with(".git"))?;
     let below = directory.strip_prefix(&location.work_tree).ok()?;
-    (main != location.work_tree).then(|| main.join(below))
+    // Without the slash at the end that joining an empty path leaves.
+    (main != location.work_tree).then(|| main.join(below).components().collect())
 }
 
 /// Finds the repository of a project by looking for `.git` in the project's root and the directories above it.
@@ -163,6 +164,8 @@ mod tests {
         put(&root.join("side/.git"), format!("gitdir: {}\n", root.join("main/.git/worktrees/side").display()).as_bytes());
         assert_eq!(git_common_directory(&root.join("side")), Some(root.join("main/.git")));
         assert_eq!(directory_in_main_work_tree(&root.join("side/lib")), Some(root.join("main/lib")));
+        let top = directory_in_main_work_tree(&root.join("side")).expect("a linked working tree");
+        assert_eq!(top.as_os_str(), root.join("main").as_os_str(), "a path is compared as text elsewhere");
         assert_eq!(directory_in_main_work_tree(&root.join("main/lib")), None);
         put(&root.join("main/.git/modules/sub/HEAD"), b"ref: refs/heads/main\n");
         put(&root.join("main/sub/.git"), b"gitdir: ../.git/modules/sub\n");

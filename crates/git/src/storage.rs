@@ -112,6 +112,11 @@ impl GitStorage {
         if object.kind == ObjectKind::Blob { Ok(object.content) } else { Err(wrong(id, ObjectProblem::Kind)) }
     }
 
+    /// Returns the address from which git fetches of a remote repository; `None` if the repository's own configuration has none.
+    pub fn address_of_remote(&self, remote: &str) -> Option<&str> {
+        self.config.all("remote", Some(remote), "url").next()
+    }
+
     /// Returns whether the repository was cloned without a part of its history or of its objects.
     pub fn lacks_objects_by_design(&self) -> bool {
         let is_shallow = matches!(self.common.file("shallow"), Ok(Some(_)));

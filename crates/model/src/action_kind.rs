@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 use serde_json::{Map, Value};
 
 use crate::{ActionType, ClientCall, Digest, Review};
@@ -12,9 +12,7 @@ use crate::{ActionType, ClientCall, Digest, Review};
 ///
 /// For commands, scripts and reviews, proctor starts `Action::command`, and for a client command the client that it names. The other kinds start no process: their
 /// `command` has only the text that is displayed, and an empty argument vector.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, written, schema)]
 pub enum ActionKind {
     #[default]
     #[serde(rename = "terminalCommand")]
@@ -34,9 +32,7 @@ pub enum ActionKind {
 }
 
 /// A script and the interpreter that runs it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct Script {
     /// The program that runs the script, such as `python3` or `node`.
     pub interpreter: String,
@@ -46,9 +42,7 @@ pub struct Script {
 }
 
 /// A file and the requirement that it must meet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct FileValidation {
     /// The file's path, relative to the project, without `.` and `..`.
     pub path: String,
@@ -56,9 +50,7 @@ pub struct FileValidation {
 }
 
 /// The requirement on a file. A missing file meets none of these requirements.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema)]
 pub enum FileCheck {
     /// The file exists as a regular file. Links in its path may lead to other places of the project and its environment.
     Exists,
@@ -84,9 +76,8 @@ pub enum FileCheck {
 }
 
 /// The HTTP methods that specification 2.0.0 allows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[wire(Copy, Hash, upper)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
     Get,
     Post,
@@ -99,9 +90,7 @@ pub enum HttpMethod {
 
 /// An HTTP request and the requirements on its answer. `Action::timeout` limits the time for the request and its answer
 /// together, all redirects included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct HttpRequest {
     /// The request's URL: `http://` or, in a build with TLS, `https://`.
     pub url: String,
@@ -120,9 +109,7 @@ pub struct HttpRequest {
 }
 
 /// The body of a request, as text or as JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema)]
 pub enum HttpBody {
     /// A text that is sent unchanged.
     Text(String),
@@ -133,9 +120,8 @@ pub enum HttpBody {
 /// What an answer's body must be.
 // All requirements that are set must be met. The comments on this type and its fields are also the descriptions in the
 // published schema.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[wire(Default)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(rename = "RawValidateResponse"))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseChecks {
     /// The body must be a JSON document that satisfies this schema.
     pub json_schema: Option<Map<String, Value>>,
@@ -149,9 +135,7 @@ pub struct ResponseChecks {
 ///
 /// The settings concern excerpts only: logs are evidence and are always kept whole. The exit code and the duration cannot be
 /// switched off, because the verdict rests on them and nobody could check it without them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, open, written, schema)]
 pub struct EvidenceCapture {
     /// Whether the report has an excerpt of standard output.
     pub stdout: bool,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{ActionId, ActionPhase, Digest, Tool};
@@ -23,9 +24,7 @@ pub struct ActionOutline {
 }
 
 /// An action's type (E8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema)]
 pub enum ActionType {
     /// Runs a command and judges it by its output or its exit code.
     TerminalCommand,
@@ -124,9 +123,7 @@ impl From<ActionType> for WrittenActionType {
 }
 
 /// The parts of an action that decide what is run. Unlike the digest of all of them, they show where two actions differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ActionWords {
     /// The program and its arguments; empty for an action that runs no command.
     pub command: Vec<String>,

@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::quote::quoted_text;
 use crate::{
     ActionId, ActionPhase, ActionWords, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, NetworkAccess,
-    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, TaskId, ToolPolicy, TreeDigest,
+    OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, Shards, TaskId, ToolPolicy, TreeDigest,
 };
 
 /// Stands in place of a file name for a plan that was discovered from the project's own files.
@@ -24,9 +25,7 @@ pub const FOUND_IN_PROJECT: &str = ".";
 ///
 /// These demands are stored in the ledger with the approval, so that no file that could be changed decides what was
 /// approved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PlanTerms {
     /// What the plan demands of each action.
     pub actions: BTreeMap<ActionId, ActionTerms>,
@@ -68,37 +67,32 @@ pub struct PlanTerms {
 }
 
 /// What a plan demands of one action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ActionTerms {
     /// The action's name, by which a later plan's action is matched with this one. `None` for a plan from a test
     /// specification: its actions are matched by their ids.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The digest of what the action does and in which phase: command, directory, variables, tool, file or request, and
     /// the requirements on them.
     pub does: Digest,
     /// Like `does`, but without the path of the program, for a command that proctor itself chose; `None` for other
     /// commands. The path may change, for example when `.venv` is created, and that makes no plan weaker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub does_with_found: Option<Digest>,
     /// What the action does, in words for people.
     pub shown: String,
     /// What the action runs, part by part; `None` in approvals that were written before the parts were recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words: Option<ActionWords>,
     /// What was found of the command's program when the command was approved. `None` if that is not known, for example in
     /// approvals that were written before it was recorded. Only checks have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ApprovedProgram>,
     /// The tree for which a rule first approved the command. `None` if that is not known, if a person approved it, or in approvals
     /// that were written before it was recorded. Only checks have it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_on: Option<TreeDigest>,
     /// The action's phase; `None` for a check. Prerequisites and clean-up work in the project itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<ActionPhase>,
+    /// Into how many parts the tests are divided; `None` if one process runs them all. A test may pass only because another one ran
+    /// in another process, so a change is told as another word of the command is.
+    pub shards: Option<Shards>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
@@ -106,31 +100,33 @@ pub struct ActionTerms {
     #[serde(default, skip_serializing_if = "NetworkAccess::is_open")]
     pub network: NetworkAccess,
     /// The exit codes that count as success.
+    #[kept]
     pub expected_exit_codes: Vec<i32>,
     /// The limit on the duration of one attempt of the action, in milliseconds.
     pub timeout_ms: u64,
     /// The limit on the time in which the action prints nothing, in milliseconds; `None` means no limit.
+    #[kept]
     pub idle_timeout_ms: Option<u64>,
     /// The most bytes that the action may print; `None` means no limit.
+    #[kept]
     pub max_output_bytes: Option<u64>,
     /// Which findings make the verdict FAILED; `None` if no policy applies to the action.
+    #[kept]
     pub policy: Option<ToolPolicy>,
     /// The coverage that the check must reach; `None` if none is required.
+    #[kept]
     pub coverage: Option<CoverageTarget>,
     /// The largest number of times that an action is repeated while it does not succeed.
     pub retry_attempts: u8,
     /// Whether the action fails if processes of it are still running after its end.
     pub on_survivors: OnSurvivors,
     /// Globs of the paths that trigger the action; empty if every path does.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// Globs of the files that are copied to the project after the action wrote them in its snapshot; empty if no file
     /// is copied.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
     /// The actions for which it waits, by the names by which actions are matched. `None` in approvals that were written before it
     /// was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Vec<String>>,
     /// Whether the test runner must first prove, by a control, that it reports a failing test as failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -141,9 +137,7 @@ pub struct ActionTerms {
 }
 
 /// Why a plan counts as approved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum ApprovalReason {
     /// The plan is the first one of a task that is new to the project.
     NewTask,
@@ -157,9 +151,7 @@ pub enum ApprovalReason {
 }
 
 /// The approval of a task's plan, as the ledger records it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ApprovalRecord {
     pub task: TaskId,
     /// The file that the plan comes from, relative to the project; [`FOUND_IN_PROJECT`] for checks that no file names.
@@ -169,15 +161,12 @@ pub struct ApprovalRecord {
     pub reason: ApprovalReason,
     /// Where the plan differs from the plan that was approved before, in words: what a person approved, or what the followed branch
     /// has. Nothing else approves a plan that differs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<String>,
     pub terms: PlanTerms,
     /// The digests of the protected files at the approval; `None` if no file is protected, or if the digests were not
     /// computed yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedFiles>,
     /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if no person signed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 

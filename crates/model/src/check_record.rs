@@ -9,21 +9,19 @@
 
 use std::collections::BTreeSet;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{ActionId, Blocking, Digest, OverallResult, RunId, Sequence, Timestamp, TreeDigest};
 
 /// One check of a run's plan, in the run's ledger line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct CheckRecord {
     pub id: ActionId,
     pub name: String,
     pub outcome: CheckOutcome,
     /// Whether the check succeeded. A check that does not block may have failed: the plan lets it pass. `None` without a result, and in
     /// lines of earlier versions of proctor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub succeeded: Option<bool>,
 }
 
@@ -50,8 +48,7 @@ pub enum CheckOutcome {
 }
 
 /// Whether a run left no check of its plan out and took no check's result from another tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming)]
 pub enum CheckCoverage {
     Whole,
     /// At least one check was left out, or its result was taken from a run on another tree.
@@ -59,9 +56,7 @@ pub enum CheckCoverage {
 }
 
 /// How many checks of a run's plan have a result on the run's own tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, open, schema)]
 pub struct CheckCounts {
     /// The checks of the plan.
     pub all: u32,
@@ -197,9 +192,7 @@ pub struct FailingRow {
 }
 
 /// A check of a task, and whether its last result is for the current tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct CheckStanding {
     pub name: String,
     pub state: CheckState,
@@ -215,9 +208,7 @@ pub struct CheckStanding {
 }
 
 /// Whether the last result of a check is for the current tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum CheckState {
     Fresh,
     /// The last result is for another tree.

@@ -1,11 +1,9 @@
 //! Which runs carry a check out.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 /// Which runs carry a check out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Default, kebab, schema)]
 pub enum CheckStart {
     /// Every run, also those that a save starts.
     #[default]

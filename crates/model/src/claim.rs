@@ -1,14 +1,12 @@
 //! The record of an agent's claim that the verdict contradicts.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{Digest, RunId, TaskId, TreeDigest};
 
 /// An agent said that the tests pass, and the verdict for the same tree says that they fail. Of the agent's message only the words of the
 /// claim are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ClaimRecord {
     /// The agent's word on the command line, such as `codex`.
     pub agent: String,

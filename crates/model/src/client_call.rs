@@ -5,15 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use proctor_wire::wire;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{ActionId, ActionType};
 
 /// What a client program does for an action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema)]
 pub enum ClientCall {
     /// A query of a database, and the requirements on its result.
     Query(DatabaseQuery),
@@ -24,9 +23,7 @@ pub enum ClientCall {
 }
 
 /// A query of a database, and the requirements on its result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct DatabaseQuery {
     pub database: Database,
     /// The SQL of the query.
@@ -44,9 +41,7 @@ pub struct DatabaseQuery {
 }
 
 /// The database that a query goes to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema)]
 pub enum Database {
     /// A file of SQLite, which proctor reads itself in a process of its own inside the action's isolation.
     Sqlite {
@@ -64,9 +59,7 @@ pub enum Database {
 }
 
 /// A kind of database statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, written, schema)]
 pub enum QueryKind {
     /// A statement that returns rows and changes nothing.
     Reads,
@@ -75,9 +68,7 @@ pub enum QueryKind {
 }
 
 /// A command of a container engine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct ContainerCommand {
     /// The arguments of the engine's client, beginning with the command, such as `run`.
     pub arguments: Vec<String>,
@@ -85,9 +76,7 @@ pub struct ContainerCommand {
 
 /// One action of a browser. Every action opens a browser of its own, which first repeats the actions since the last page was
 /// opened: so an action depends on nothing that another process left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct BrowserSession {
     /// The actions in their order. The last one is the action itself; the others are repeated before it.
     pub steps: Vec<BrowserStep>,
@@ -96,24 +85,20 @@ pub struct BrowserSession {
 }
 
 /// One thing that a browser does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema, sparse)]
 pub struct BrowserStep {
     /// The id of the action that asks for it.
     pub id: ActionId,
     pub action: BrowserAction,
     /// The page to open.
-    #[serde(rename = "url", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "url")]
     pub page: Option<String>,
     /// The CSS selector of the element that is clicked, waited for or read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
     /// The JavaScript that is evaluated in the page.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
     /// The values that are entered into a form, by the name or the CSS selector of the field.
-    #[serde(rename = "formData", skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(rename = "formData")]
     pub fields: BTreeMap<String, String>,
     /// How long the browser waits for a page or an element, in milliseconds.
     #[serde(rename = "waitTimeout")]

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
@@ -98,9 +99,7 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 
 /// What a task demands in addition to its actions' results. Checks from `proctor.toml` or from discovery have no such
 /// demands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct TaskCriteria {
     /// The success conditions. All of them must be met.
     pub success: Vec<TaskCondition>,
@@ -123,9 +122,7 @@ pub struct TaskCriteria {
 }
 
 /// A failure that was declared before the tests ran: the red phase of a test-driven cycle (C06).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema)]
 pub struct ExpectedFailure {
     /// The tests that must fail while no other test may fail, named as in reports or by pytest's node ids. If the list
     /// is empty, any failing test meets the declaration, but the failures still make the verdict FAILED (R6).
@@ -169,9 +166,7 @@ fn from_node_id(node_id: &str) -> Option<String> {
 }
 
 /// A condition as written in the specification. Its syntax was checked when the specification was read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct TaskCondition {
     pub condition: String,
     /// What the condition means, in words for people.
@@ -179,9 +174,7 @@ pub struct TaskCondition {
 }
 
 /// What the steps must print, and the exit code of the last test step (of the last step if no step runs tests).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema)]
 pub struct ExpectedOutput {
     /// Texts, each of which at least one step must have printed on standard output.
     pub stdout_contains: Vec<String>,
@@ -209,18 +202,17 @@ pub struct CriteriaEvaluation {
 }
 
 /// Whether the tests that were declared to fail did fail, and whether no other test failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct JudgedFailure {
     /// The declared tests, as written in the specification.
+    #[kept]
     pub declared: Vec<String>,
     /// The tests that failed or errored, by their names in the report, sorted.
+    #[kept]
     pub failed: Vec<String>,
     /// Whether all declared tests failed and no other test did.
     pub met: bool,
     /// The reason, if `met` is false.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -248,15 +240,12 @@ pub struct ActualValue {
 }
 
 /// One demand on the output, and whether it was met.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct JudgedExpectation {
     /// What the output had to be, in words.
     pub expectation: String,
     pub met: bool,
     /// The reason, if `met` is false.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

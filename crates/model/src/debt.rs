@@ -1,15 +1,14 @@
 //! The settings of a task for its technical debt: whether debt items are written, and where they go (specification
 //! 2.0.0, `technicalDebtConfiguration`).
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{DebtCategory, Severity};
 
 /// The rule that divides debt items between the sprint (the items to be mended now) and the inventory (all other
 /// items).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
+#[wire(Copy, Default, Hash, screaming)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtRouting {
     /// CRITICAL and blocking items go to the sprint, and HIGH items too while the sprint has room.
     #[default]
@@ -21,23 +20,18 @@ pub enum DebtRouting {
 }
 
 /// A failure that the specification expects to be likely (`technicalDebtExpectations.likelyFailures`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema, sparse)]
 pub struct LikelyFailure {
     pub scenario: String,
     /// The category that the specification gives a debt item for this failure.
     pub category: DebtCategory,
     /// The severity that the specification gives a debt item for this failure.
     pub severity: Severity,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }
 
 /// The settings by which a task's failures become debt items.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct DebtSettings {
     /// Whether failures become debt items; if false, no debt file is written.
     pub enabled: bool,
@@ -71,9 +65,7 @@ impl Default for DebtSettings {
 }
 
 /// Where a debt item goes when it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum DebtDestination {
     SprintTasks,
     Inventory,
@@ -82,9 +74,7 @@ pub enum DebtDestination {
 }
 
 /// Whether a debt item is in the sprint, in the inventory, or in neither yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum InventoryStatus {
     InSprint,
     InInventory,
@@ -93,9 +83,7 @@ pub enum InventoryStatus {
 }
 
 /// Whether the work on a debt item adds something missing or corrects something wrong (C41, C42).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum WorkType {
     /// An endpoint, a file or a symbol is missing.
     Feature,
@@ -104,9 +92,7 @@ pub enum WorkType {
 }
 
 /// Whether a debt item is about the code or about the machine that the checks run on (C49).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, Hash, lower, schema)]
 pub enum DebtOrigin {
     Code,
     /// The environment that the checks need, such as an installed tool or a running server.

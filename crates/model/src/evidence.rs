@@ -1,13 +1,11 @@
 //! The files of a run's directory, and the kinds of these files.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::Digest;
 
 /// What a file in a run's directory holds. The first six kinds come from `requiredEvidence` of specification 2.0.0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema)]
 pub enum EvidenceKind {
     /// The log of a test run, and the tests that proctor read from the tool's report.
     TestExecutionLog,
@@ -43,15 +41,12 @@ words! {
 }
 
 /// A file in a run's directory, with the digest that was computed while the file was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema, sparse)]
 pub struct EvidenceFile {
     /// The file's name in the run directory.
     pub name: String,
     pub kind: EvidenceKind,
     /// The id of the action that the file belongs to; `None` if it belongs to the whole run.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
     pub bytes: u64,
     pub sha256: Digest,

@@ -1,11 +1,9 @@
 //! The exit codes of the command line. They are a public interface: each code has one meaning (G5).
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 /// How a `proctor` command ends; [`CommandExit::code`] gives the exit status of the process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum CommandExit {
     /// The checks passed, or tests failed as they must in the RED phase of a cycle. In both cases the work can proceed.
     Proceed,

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{FurtherTestCounts, LargeReport, TestBody};
 
 /// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
 /// E4. Policies depend on this code and never on the tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema)]
 pub enum CategoryCode {
     /// A TEST action passed: it exited with 0, and a fresh, complete report agrees and has at least one passed test
     /// (E3).
@@ -126,8 +124,7 @@ pub enum CategoryCode {
 }
 
 /// The outcome of one test case in a test report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, PartialOrd, Ord, Hash, lower)]
 pub enum TestOutcome {
     Passed,
     /// The test itself failed: an assertion in it failed, or it raised an exception.
@@ -139,67 +136,53 @@ pub enum TestOutcome {
 }
 
 /// One test in a report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open, sparse)]
 pub struct TestCase {
     /// The test's name without its class or module.
     pub title: String,
     /// The test's module and class, as the report gives them; for a JavaScript test, its `describe` blocks.
+    #[kept]
     pub ancestor_titles: Vec<String>,
     /// The full name of the test. [`TestFailure::test_name`] has the same name.
     pub full_name: String,
     /// The test's name in the tool's report, if it is not `full_name`. [`TestFailure::report_name`] has the same name.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub report_name: Option<String>,
     /// The test's file; `None` if the report does not name the file of every test.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     pub status: TestOutcome,
     /// Whether the test failed and was expected to fail. Such a test counts as skipped.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub expected_to_fail: bool,
     /// How long the test took, in microseconds. Many tools tell no more than milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
     /// The messages of the failure, or why the test was skipped; empty if it passed.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
     /// The mark of the test's source text; `None` if the text was not found.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub body: Option<TestBody>,
 }
 
 /// A test that failed or errored, with the keys of the execution report as the design document seed 004 defines it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema, sparse)]
 pub struct TestFailure {
     /// The test's full name as the tool itself writes it for people, for example `tests/test_a.py::TestX::test_y[1]`. If that name
     /// cannot be found out, it is the name in the tool's report.
     pub test_name: String,
     /// The test's name in the tool's report, if it is not `test_name`: for pytest the JUnit name
     /// `tests.test_a.TestX::test_y[1]`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub report_name: Option<String>,
     /// The test's file; `None` if neither the report nor the traceback names one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     /// The first line of the error.
     pub error: String,
     /// The expected value; `None` unless the tool prints it in a form that can be read without guessing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
     /// The actual value; `None` unless the tool prints it in a form that can be read without guessing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<String>,
     /// The full traceback or message text. Excerpts of output are shortened in the report, but this text is not (E11).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
     /// The line number in `test_file`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The column in that line; `None` if the tool names none.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub column: Option<u64>,
 }
 
@@ -220,9 +203,7 @@ impl TestFailure {
 
 /// How many tests passed, failed and were skipped; the tests in the report are counted one by one, and the report's own
 /// totals are not used (E5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, schema)]
 pub struct TestCounts {
     pub passed: u64,
     /// The number of failures and errors.
@@ -232,9 +213,7 @@ pub struct TestCounts {
 }
 
 /// What the report of a test runner says about its tests.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema)]
 pub struct TestResults {
     #[serde(flatten)]
     pub counts: TestCounts,
@@ -247,73 +226,52 @@ pub struct TestResults {
 }
 
 /// An error or warning of a validation tool, in one shape for all tools (C69, E16).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema, sparse)]
 pub struct Diagnostic {
     /// The file's path, relative to the project if the file lies inside it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The column, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     /// The line in which the finding ends, counted from 1; `None` if the tool does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u64>,
     /// The column at which the finding ends, counted from 1; `None` if the tool does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
     /// How many characters the finding covers; `None` if the tool does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// The tool's code for the finding, for example `TS2345`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The name of the rule that is violated, for example `no-unused-vars`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rule_id: Option<String>,
     /// The level of the finding, after the policy has promoted warnings to errors.
     pub severity: FindingLevel,
     pub message: String,
     /// Whether the tool can fix the finding automatically; `None` if the tool does not say. The report then leaves the
     /// key out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
     /// The line of source code, as the tool printed it with the finding. For the first finding proctor reads it from the file if
     /// the tool does not print it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Further places in the code that the tool names for this finding.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub related_information: Vec<RelatedInformation>,
     /// The fix that the tool suggests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
 /// A further place in the code that a finding points to, such as a declaration that conflicts with a use.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema, sparse)]
 pub struct RelatedInformation {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// The column, counted from 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     pub message: String,
 }
 
 /// A fix that the tool suggests for a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema)]
 pub struct Fix {
     /// What to change in the code, in words for people.
     pub suggestion: String,
@@ -322,9 +280,7 @@ pub struct Fix {
 }
 
 /// Whether a finding is an error or a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, PartialOrd, Ord, Hash, Default, lower, schema)]
 pub enum FindingLevel {
     #[default]
     Error,
@@ -349,23 +305,18 @@ pub struct UnlistedCount {
 }
 
 /// How many findings a tool reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, schema, sparse)]
 pub struct DiagnosticSummary {
     pub errors: u64,
     pub warnings: u64,
     /// How many findings the tool can fix automatically; `None` if the tool does not say.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<u64>,
     /// The number of files with findings.
     pub total_files: u64,
 }
 
 /// The coverage of a test run, from the report that the check names or from pytest-cov's summary line (E4).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, inexact, open, schema)]
 pub struct Coverage {
     /// The measured coverage, in per cent.
     pub percent: f64,

@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{
     Blocking, CheckCoverage, CheckStanding, CommandExit, Digest, FewerTests, IsolationLevel, KnownCheck, KnownFrom,
@@ -52,9 +52,7 @@ pub enum Freshness {
 }
 
 /// What changed since a stale verdict was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum StaleReason {
     Tree,
     /// The digest of the tested tree does not have the current format, so nobody can say whether the tree is the same (S9).

@@ -1,12 +1,10 @@
 //! Counts of tests that nothing is judged by.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 /// Counts beside [`TestCounts`](crate::TestCounts), for people. They never influence the result: the tool only prints some of them. A count
 /// of zero is left out of reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, schema)]
 pub struct FurtherTestCounts {
     /// How many of the failed tests raised an error outside of the test itself: in set-up, tear-down or collection.
     #[serde(skip_serializing_if = "is_zero", default)]

@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::Timestamp;
 
 /// The kind of a problem that keeps the service from judging a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, PartialOrd, Ord, Hash, schema)]
 pub enum HealthProblem {
     /// No descriptor for another open file is left, in this process or on the machine.
     Descriptors,
@@ -33,9 +31,8 @@ pub enum HealthProblem {
 }
 
 /// A problem that keeps the service from judging a project, for example a full disk. The service tries again by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[wire]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(rename = "HealthV1"))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceTrouble {
     /// The name of the problem, for programs.
     pub problem: HealthProblem,

@@ -36,6 +36,8 @@ pub struct Interpretation {
     pub only_missing_modules: bool,
     /// How the tool was asked for its report. `argument`: proctor added one. `own`: the command had one. `inherited`: by a variable.
     pub report_channel: Option<&'static str>,
+    /// In how many processes the tests ran, if a check has `shards`.
+    pub shards: Option<u32>,
     /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if none is known.
     pub error_type: Option<String>,
     /// Possible causes of the failure that proctor observed; if empty, reports show the usual causes for the category code.
@@ -67,6 +69,7 @@ impl Interpretation {
             missing_modules: Vec::new(),
             only_missing_modules: false,
             report_channel: None,
+            shards: None,
             error_type: None,
             causes: Vec::new(),
             examined: None,
@@ -96,6 +99,7 @@ impl Interpretation {
             missing_modules,
             only_missing_modules: _,
             report_channel: _,
+            shards: _,
             error_type,
             causes,
             examined: _,

@@ -3,14 +3,13 @@
 
 use std::path::PathBuf;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::os_text;
 
 /// The means that isolate the commands of a run, strongest first (architecture, Processes).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema)]
 pub enum IsolationLevel {
     /// User, mount, pid and ipc namespaces. The file system is read-only except for named places, and the kernel ends
     /// all processes together with the first one.
@@ -24,9 +23,7 @@ pub enum IsolationLevel {
 }
 
 /// How the remaining processes of an action were ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, kebab, schema)]
 pub enum KilledBy {
     /// The kernel ended the whole pid namespace together with its first process.
     PidNamespace,
@@ -88,9 +85,7 @@ pub enum SystemCallFilter {
 }
 
 /// Which network an action has, the narrowest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, PartialOrd, Ord, Default, kebab, schema)]
 pub enum NetworkAccess {
     /// No address is reached, not even one of the machine itself.
     Off,
@@ -112,9 +107,7 @@ pub enum PackageCredentials {
 }
 
 /// A key of `[sandbox]` that limits the resources of an action and needs a cgroup.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema)]
 pub enum LimitSetting {
     Memory,
     Processes,

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{Digest, ProjectId, Sequence, Timestamp};
 
 /// The end of a ledger when a key took over. Lines up to this end were signed by the key before, or not at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, schema)]
 pub struct LedgerPosition {
     /// The sequence number of the last line; 0 if the ledger had no line.
     pub sequence: Sequence,
@@ -18,9 +16,7 @@ pub struct LedgerPosition {
 }
 
 /// The signed part of a key's record. Its canonical form is compact JSON with the fields in this order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct KeyStatement {
     /// The first key has 1, and no number is left out.
     pub number: u32,
@@ -38,9 +34,7 @@ pub struct KeyStatement {
 }
 
 /// The record of a key. A ledger line of kind `keyReplaced` has it without the checkpoints of other projects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct KeyRecord {
     /// The version of the format: `proctor-key-v1` or `proctor-key-v2`.
     pub schema: String,

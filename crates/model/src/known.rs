@@ -2,31 +2,24 @@
 
 use std::path::{Component, Path};
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{RunId, Timestamp};
 
 /// Another run than the task's last one, which judged the present content by the present plan, in an environment like the present one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct KnownFrom {
     pub run: RunId,
     /// The root of the checkout in which it was made; `None` for an earlier run of the project itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
     /// On what it rests beside equal content; `None` if the environments are equal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<KnownCondition>,
     /// Who signed that the run passed; `None` for a run of this store. Of an attested run this store has no report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attested: Option<AttestedBy>,
 }
 
 /// Who attested a run in another store.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct AttestedBy {
     /// The name of the key's owner in the file of signers.
     pub name: String,
@@ -35,9 +28,7 @@ pub struct AttestedBy {
 }
 
 /// On what a known verdict rests where the environments could not be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, kebab, schema)]
 pub enum KnownCondition {
     /// No packages are installed in this checkout. Lock files, tools and platform are equal.
     EqualLockFiles,

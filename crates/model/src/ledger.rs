@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,9 +20,7 @@ use crate::{
 pub const LEDGER_SCHEMA: &str = "proctor-ledger-v1";
 
 /// One line of the ledger. Its `previous` field chains it to the line before, so a changed or deleted line is noticed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct LedgerLine {
     /// Always [`LEDGER_SCHEMA`].
     pub schema: String,
@@ -35,14 +34,11 @@ pub struct LedgerLine {
     pub body: LedgerBody,
     /// The Ed25519 signature over the line without this field, in base64; `None` in lines that were written before a
     /// key existed (S3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
 /// The process that asked proctor for a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct Asker {
     pub pid: u32,
     /// The user that the process runs as.
@@ -165,9 +161,7 @@ impl LedgerBody {
 
 /// A retest: a further run that proctor granted to an agent, within the task's budget of such runs. If the run takes
 /// place, a later ledger line records it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RetestRecord {
     pub task: TaskId,
     /// The digest of the tree at the moment when the retest was granted.
@@ -178,18 +172,14 @@ pub struct RetestRecord {
 
 /// The ledger's record that the service was told to watch a project, or to stop watching it. The project keeps its
 /// evidence and id in both cases (S7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ServingRecord {
     /// Whether the project is watched from this line on.
     pub serving: Serving,
 }
 
 /// Whether the service watches a project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum Serving {
     /// The project was added to the service.
     Served,
@@ -209,9 +199,7 @@ pub struct RootIdentity {
 }
 
 /// A line of the ledger: the project was registered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RegistrationRecord {
     pub project_id: ProjectId,
     /// The absolute path of the root, with invalid UTF-8 replaced.
@@ -229,9 +217,7 @@ pub struct RegistrationRecord {
 }
 
 /// A sealed run: its hashes, its verdict, and the state that later runs need.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct RunRecord {
     pub run_id: RunId,
     pub task: TaskId,
@@ -240,64 +226,59 @@ pub struct RunRecord {
     /// SHA-256 of the run's manifest, the file `SHA256SUMS`.
     pub manifest_hash: Digest,
     /// The digest of the tree that was tested; `None` if the run was interrupted before the tree was read.
+    #[kept]
     pub tree_digest: Option<TreeDigest>,
     /// The format of the tree's digest.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
     pub tree_format: TreeFormat,
     /// Where the checks worked; `None` if nothing was carried out, and in older lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested: Option<TestedPlace>,
     /// The digest of the run's environment; `None` if the run was interrupted before it was computed, or the specification has
     /// errors.
+    #[kept]
     pub environment_digest: Option<Digest>,
     /// The digest of the plan; `None` if the run was interrupted before the plan was made, or the specification has errors.
+    #[kept]
     pub plan_digest: Option<Digest>,
     /// The checks that a person selected by name; empty if all checks ran. The run says nothing about checks that were not
     /// selected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     pub overall_status: OverallStatus,
     /// The verdict; `None` if the run has no verdict (E17).
+    #[kept]
     pub overall_result: Option<OverallResult>,
     /// The number of results that make the verdict FAILED.
     pub blocking: u32,
     /// The exit code of a command that reports this run (G5); `None` in older lines, which did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<CommandExit>,
     /// The weakest isolation level of the run's actions if it was weaker than namespaces; `None` for namespaces, for a run
     /// without actions, and in older lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLevel>,
     /// Where the run sent the task; `None` if no route was decided (R2).
+    #[kept]
     pub route: Option<RouteEntry>,
     /// The state of the task's cycle (RED, GREEN, REFACTOR) after the run; `None` if the run does not change this
     /// state.
+    #[kept]
     pub tdd: Option<TddState>,
     /// For each prerequisite that succeeded, by name, the digest of its inputs and outputs. While this digest stays the
     /// same, the prerequisite need not run again. A prerequisite that is missing here failed, or its success is not
     /// known.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The digests, by path, of configuration files that can change the meaning of a run (`configurationChanged`).
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, Digest>,
     /// The digests, by name, of the inputs of checks whose result may be reused in a later run. Only checks that ran to
     /// a definite result are listed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
     /// The checks of the plan in the plan's order, and how the run came to each result. `None` in older lines, for a run that
     /// does not count, and for a command that was typed, which is no check of the task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<CheckRecord>>,
     /// The programs of all actions of the run, in lines of earlier versions. Nothing is decided by them any more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
     /// What the results may depend on beside the tree. `None` in older lines, and for a run whose process died.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Box<RunConditions>>,
     /// The earlier runs from which results were reused, sorted. The files of these runs are part of the proof of this
     /// verdict. Older lines have no such list.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<RunId>,
     pub started: Timestamp,
     /// When the last process of the run had ended.
@@ -305,33 +286,27 @@ pub struct RunRecord {
     /// This field is never written, because [`LedgerLine::signature`] covers the whole line. It is read only because
     /// old lines have it, with the value null.
     #[serde(default, skip_serializing)]
+    #[kept]
     pub signature: Option<String>,
 }
 
 /// A run that a newer save stopped (E17).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct SupersededRecord {
     pub run_id: RunId,
     pub task: TaskId,
     pub tree_digest: TreeDigest,
     /// The prerequisites of the stopped run that succeeded or did not need to run, as in [`RunRecord::prerequisites`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The programs that the run started before it was stopped, as in [`RunRecord::programs`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub programs: Option<Vec<ProgramRecord>>,
     /// What changed of the installed packages while its checks ran, as in [`RunConditions::left_in_environment`].
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_in_environment: BTreeMap<String, String>,
     pub started: Timestamp,
 }
 
 /// The ledger's record that a command changed the phase of a task's cycle (RED, GREEN, REFACTOR).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PhaseRecord {
     pub task: TaskId,
     /// The word of the command: `start`, `phase` or `reset`.
@@ -343,9 +318,7 @@ pub struct PhaseRecord {
 }
 
 /// A person's decision on a task that waited for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct OverrideRecord {
     pub task: TaskId,
     /// The person's reason, in the person's own words.
@@ -407,9 +380,7 @@ impl RunRecord {
 }
 
 /// The program of one action in a run, and whether it did any work.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(PartialOrd, Ord, schema)]
 pub struct ProgramRecord {
     /// The name of the action.
     pub name: String,
@@ -421,9 +392,7 @@ pub struct ProgramRecord {
 }
 
 /// Whether a program did any work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, PartialOrd, Ord, schema)]
 pub enum ProgramEnding {
     /// proctor found no such program, so nothing was started.
     NotFound,

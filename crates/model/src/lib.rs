@@ -55,6 +55,7 @@ mod route;
 mod run_conditions;
 mod sandbox_settings;
 mod service;
+mod shards;
 mod shown;
 mod size;
 mod task_list;
@@ -168,6 +169,7 @@ pub use run_conditions::{
 };
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
+pub use shards::{Shard, Shards};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::{ByteSize, decode_percent, encode_percent};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};

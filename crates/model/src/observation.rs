@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
@@ -105,24 +105,18 @@ pub struct HttpAnswer {
 }
 
 /// Why a command could not be started, why its exit status is unknown, or why a request got no answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct SystemFault {
     /// The system's name for the error, such as `ENOENT`, or one of proctor's own names: `STATUS_LOST`, `ENOTFOUND`,
     /// `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
     pub code: String,
     /// The system's number for the error; `None` if the code is one of proctor's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
     /// The system call that reported the error, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub syscall: Option<String>,
     /// The network address that was tried last; `None` if the error is not about a connection.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub address: Option<String>,
     /// The port that was tried; `None` if the error is not about a connection.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub port: Option<u16>,
     /// What went wrong, in words.
     pub message: String,
@@ -234,9 +228,7 @@ impl Exchange {
 }
 
 /// What a tool looked at, as the tool itself said it. It is never guessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, schema)]
 pub struct Examined {
     pub what: ExaminedUnit,
     /// How many files or tests the tool looked at; `None` (`null` in a report) if the tool does not say it.
@@ -244,9 +236,7 @@ pub struct Examined {
 }
 
 /// The kind of thing that a tool looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, lower, schema)]
 pub enum ExaminedUnit {
     Files,
     Tests,
@@ -258,14 +248,11 @@ words! {
 }
 
 /// The result of a check's control: the check's command ran tests that must fail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ControlObservation {
     /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.
     pub held: bool,
     /// `false` if the control's tests had an error before they ran. Then the control says nothing about the runner. Absent otherwise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applicable: Option<bool>,
     /// What the control's tests did, in words.
     pub reason: String,

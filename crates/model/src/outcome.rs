@@ -1,15 +1,13 @@
 //! How actions and runs ended and how they are judged: result types, classifications, debt, statuses (design document
 //! seed 004; tables J1, J3–J5).
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummary, DurationMs, LimitKind, PolicySource};
 
 /// The seven result types of the execution report, from the design document seed 004. Every action that was carried out
 /// has exactly one of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema)]
 pub enum ResultType {
     /// Every requirement for a success is proved to be met. A result that is in doubt is never a SUCCESS.
     Success,
@@ -28,9 +26,8 @@ pub enum ResultType {
 }
 
 /// The severity of a result or of a debt item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[wire(Copy, PartialOrd, Ord, Hash, upper)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
-#[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
     /// The finding or debt item must be fixed before anything else.
     Critical = 4,
@@ -44,9 +41,7 @@ pub enum Severity {
 
 /// Whether a result makes the verdict FAILED (E7). Another setting, `continue_on_failure`, decides whether the run
 /// continues after this result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, Hash, lower, schema)]
 pub enum Blocking {
     /// The result makes the verdict FAILED.
     Blocks,
@@ -55,9 +50,8 @@ pub enum Blocking {
 }
 
 /// The debt categories: the eight of specification 2.0.0 and REFACTOR (C41).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtCategory {
     /// An endpoint answers 404.
     ApiEndpointMissing,
@@ -80,9 +74,7 @@ pub enum DebtCategory {
 }
 
 /// The policy that decided whether the findings of an action block.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct PolicyApplied {
     /// The strategy's name, for example `BLOCK_ON_ERRORS_ONLY`.
     pub strategy: String,
@@ -96,9 +88,7 @@ pub struct PolicyApplied {
 
 /// The classification of an action, with the keys of the execution report as the design document seed 004 defines it.
 /// Keys that do not apply are absent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema, sparse)]
 pub struct Classification {
     pub category: ResultType,
     /// The exact reason of the result, for example `NO_TESTS_EXECUTED`. The design decisions list the codes, for
@@ -106,104 +96,70 @@ pub struct Classification {
     pub code: CategoryCode,
     pub reason: String,
     /// Whether the tool could do its work. A linter that finds errors in the code has done its work.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_succeeded: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_failed: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_ran: Option<bool>,
     /// Whether the tool found errors in the project's code.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code_has_issues: Option<bool>,
     /// Whether the tests that failed were declared to fail before the run (C06).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub is_expected_failure: Option<bool>,
     /// Whether the tests failed as the RED phase of a started cycle demands. If no tests were declared to fail, such a
     /// failure still makes the verdict FAILED (R6).
-    #[serde(rename = "isTDDRedPhase", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "isTDDRedPhase")]
     pub is_tdd_red_phase: Option<bool>,
     /// The kind of finding: `TYPE_ERROR`, `LINT_ERROR`, `LINT_WARNING`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issue_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
     /// The errors in the action's specification.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub validation_errors: Vec<String>,
     /// Tests that passed in the last green run and no longer exist (C07). The design document seed 004, which defines
     /// the other keys, does not have this one.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compilation: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_tool: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_applied: Option<PolicyApplied>,
     /// Whether the tool can fix some of the findings automatically.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
     /// The kind of error: `TOOL_NOT_FOUND`, `USAGE_ERROR` and others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
     /// What a person can do right away, such as a command to install the missing tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub recoverable_action: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub possible_causes: Vec<String>,
     /// The result type that a failed prerequisite would have had as a check (C08).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub underlying: Option<ResultType>,
     /// What the failed prerequisite makes sure of, in specification 2.0.0's words: `SERVICE_HEALTHY` or `FILE_EXISTS`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub prerequisite_type: Option<String>,
     /// Whether the run could go on after a prerequisite failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub can_continue: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
     /// The value of the exceeded limit, if it limits a time.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_value: Option<DurationMs>,
     /// The value of the exceeded limit, if it limits the amount of output.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<ByteSize>,
     /// How long the action ran, to be compared with the limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
 }
 
 /// Whether a result becomes a debt item, and what the item says (J4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema, sparse)]
 pub struct DebtGeneration {
     pub should_generate: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<DebtCategory>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Why a debt item is written, or why no debt item is written.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The file of the first finding.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub specific_file: Option<String>,
     /// The line of the first finding.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub specific_line: Option<u64>,
     /// The suggested fix, based only on what the run saw.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }
 
 /// What an agent should do about a result, in one of the words that the execution report allows (last table of the
 /// design document seed 004).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct AgentAction {
     /// Whether the agent has to do anything.
     pub required: bool,
@@ -232,9 +188,7 @@ pub struct ActionJudgement {
 }
 
 /// How a run ended (J5, E17).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum OverallStatus {
     Success,
     /// At least one step passed, but other steps failed or were skipped, or there are findings that the policy allows.
@@ -254,18 +208,14 @@ pub enum OverallStatus {
 }
 
 /// The verdict on one tree. It is FAILED, for example, if at least one result blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE")]
+#[wire(Copy, Hash, upper, schema)]
 pub enum OverallResult {
     Passed,
     Failed,
 }
 
 /// The task's status as the report shows it: COMPLETE, PARTIAL or FAILED.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE")]
+#[wire(Copy, Hash, upper, schema)]
 pub enum TaskStatus {
     Complete,
     /// No result blocks, but the task is not complete.
@@ -274,9 +224,7 @@ pub enum TaskStatus {
 }
 
 /// Why a task is PARTIAL although no result blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum PartialReason {
     /// There are findings that the policy allows, such as warnings.
     NonBlockingFindings,
@@ -298,9 +246,7 @@ pub enum PartialReason {
 }
 
 /// Whether the task may be marked as done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE")]
+#[wire(Copy, Hash, upper, schema)]
 pub enum CompletionStatus {
     Complete,
     Incomplete,

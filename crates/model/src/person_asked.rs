@@ -1,13 +1,11 @@
 //! Why a person is asked about a task, in the words of every screen, message and answer (R3, R9, S7).
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{PauseRecord, RuleDifference, RunId, TaskId, TddState, Timestamp, approve_command};
 
 /// A question to a person about a task: why, since when, and what the person does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PersonAsked {
     pub asked_for: PersonAskedFor,
     /// Why the person is asked, in words such as `Scaffold retry limit (3) exceeded`.
@@ -21,9 +19,7 @@ pub struct PersonAsked {
 }
 
 /// What a person is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum PersonAskedFor {
     /// The task waits until a person decides where it goes (R9).
     Decision,

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{
     ActionId, ActionKind, ApprovalTerms, ByteSize, CheckStart, DebtSettings, EvidenceCapture, JudgedSettings, LimitKind,
-    NetworkAccess, ReportFile, Service, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
+    NetworkAccess, ReportFile, Service, Shards, TaskCriteria, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The phase of a run that an action belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, PartialOrd, Ord, Hash, lower, schema)]
 pub enum ActionPhase {
     /// The action runs before the checks. If it fails, the checks do not run, unless `continue_on_failure` is set.
     Prerequisite,
@@ -25,9 +23,7 @@ pub enum ActionPhase {
 }
 
 /// A command as an argument vector. A shell is used only if the action says `shell` (E9).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct CommandLine {
     /// Program and arguments as they are executed; with a shell: `bash -o pipefail -c SCRIPT`.
     pub argv: Vec<String>,
@@ -38,9 +34,7 @@ pub struct CommandLine {
 }
 
 /// When a prerequisite need not run again: its inputs are the same as when it last succeeded.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open, schema)]
 pub struct SkipWhileUnchanged {
     /// The files whose content the prerequisite depends on, relative to the project. If the list is empty, the
     /// prerequisite runs once for each registration of the project.
@@ -50,9 +44,7 @@ pub struct SkipWhileUnchanged {
 }
 
 /// What happens when processes of an action are still running after the action has ended (E14).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Default, kebab, schema)]
 pub enum OnSurvivors {
     /// The processes are reported and killed.
     #[default]
@@ -62,9 +54,7 @@ pub enum OnSurvivors {
 }
 
 /// In which runs the result of a check may be taken from an earlier run with the same inputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Default, kebab, schema)]
 pub enum Reuse {
     /// No run takes over an earlier result: the check is carried out in every run.
     #[default]
@@ -103,8 +93,7 @@ pub enum ParallelChecks {
 }
 
 /// What happens when a file is saved during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Default, kebab)]
 pub enum OnChange {
     /// The checks are stopped and started again on the new tree. After `watch.max_restarts` restarts in a row, one run
     /// is allowed to finish.
@@ -115,9 +104,7 @@ pub enum OnChange {
 }
 
 /// One action of a plan, with everything that is needed to start the action and to judge its result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct Action {
     /// The action's id, for example `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
     pub id: ActionId,
@@ -179,6 +166,9 @@ pub struct Action {
     /// results prove nothing. Set for checks of pytest only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
+    /// Into how many parts the tests are divided, each run by a process of its own; `None` if one process runs them all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Shards>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
@@ -220,9 +210,7 @@ pub enum LimitValue {
 
 /// The coverage that a check must reach. Hundredths of a per cent are whole numbers, so that plans can be compared
 /// exactly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct CoverageTarget {
     /// The lowest coverage that passes, in hundredths of a per cent: 8550 is 85.5 %.
     pub minimum_basis_points: u32,
@@ -231,9 +219,7 @@ pub struct CoverageTarget {
 }
 
 /// Where a plan's checks come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(kebab, schema)]
 pub enum PlanOrigin {
     /// The checks are configured in `proctor.toml`.
     Configured,
@@ -246,9 +232,7 @@ pub enum PlanOrigin {
 }
 
 /// Facts about the test specification that a plan comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema, sparse)]
 pub struct SpecificationSource {
     /// The file's path, relative to the project.
     pub file: String,
@@ -257,20 +241,17 @@ pub struct SpecificationSource {
     /// The specification's own word for when its task is to be done. It is only shown.
     pub sprint_id: String,
     /// The tasks that must be complete before this one runs.
+    #[kept]
     pub dependencies: Vec<TaskId>,
     /// The settings for strict type checking that the project must keep (C24), each written as `typescript.strictMode:
     /// true`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
     /// The values that fill the task's placeholders, by name. A secret is left out: the plan has its placeholder.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub filled: BTreeMap<String, String>,
 }
 
 /// A remark for people about how the plan was made. It is never an error.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct PlanNote {
     /// What the remark is about: an action's name or a configuration key.
     pub subject: String,
@@ -300,37 +281,34 @@ pub struct ActionDefaults {
 }
 
 /// The plan of a run: all of its actions and the rules by which they are judged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema, sparse)]
 pub struct Plan {
     pub task: TaskId,
     pub project_name: String,
     pub origin: PlanOrigin,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub specification: Option<SpecificationSource>,
     /// The actions that run before the checks, in order. If one fails without `continue_on_failure`, the checks do not
     /// run.
+    #[kept]
     pub prerequisites: Vec<Action>,
     /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` decide when each runs.
+    #[kept]
     pub steps: Vec<Action>,
     /// The actions that run after the checks in every case, even after a failure.
+    #[kept]
     pub cleanup: Vec<Action>,
     /// What the task demands in addition to its actions' results; `None` for checks from `proctor.toml` or from
     /// discovery.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<TaskCriteria>,
     /// The settings for debt items; `None` if the defaults of specification 2.0.0 apply.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub debt: Option<DebtSettings>,
+    #[kept]
     pub notes: Vec<PlanNote>,
     /// The project's test command that no check runs, such as `"test" of package.json (mocha)`: a run of this plan proves nothing of a
     /// commit. `None` if a check runs it, or the project names none. It is no part of the plan's digest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_not_run: Option<String>,
     /// The order in which steps are carried out, as far as `after` allows. Steps that are missing here come last, in
     /// the order of `steps` (`executionOrder`).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
     /// Whether steps that do not wait for each other run at the same time, as far as the machine's queue allows. This
     /// is part of the plan's digest, so it is true only if the specification or the configuration says so. What proctor
@@ -339,7 +317,6 @@ pub struct Plan {
     pub parallel: bool,
     /// The time limit for all prerequisites and steps together; `None` if each of them has only its own limit. Clean-up
     /// runs even after this limit has passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// How a weaker plan is approved, and which files of the tree are protected.
     #[serde(skip_serializing_if = "ApprovalTerms::is_default")]
@@ -409,6 +386,7 @@ impl Action {
             on_survivors: defaults.on_survivors,
             kind: ActionKind::Command,
             control: false,
+            shards: None,
             in_place: false,
             network: NetworkAccess::Open,
             retry_attempts: 0,

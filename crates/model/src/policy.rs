@@ -3,18 +3,18 @@
 //!
 //! Reviews: the request to a reviewer, and the reviewer's answers.
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, DurationMs};
 
 /// When a validation tool's findings block the verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[wire(Copy, Hash, screaming)]
 #[cfg_attr(
     any(test, feature = "testing"),
     derive(schemars::JsonSchema),
     schemars(inline, description = "When the findings of one linter block.")
 )]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BlockOn {
     /// Any error blocks, as CRITICAL; warnings do not, up to `max_warnings`.
     ErrorsAlways,
@@ -45,9 +45,7 @@ pub enum PolicySource {
 
 /// Which findings of an action's validation tool make the verdict FAILED. The options are applied in the order that C24
 /// gives.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct ToolPolicy {
     pub block_on: BlockOn,
     /// Where `block_on` was set.
@@ -90,9 +88,7 @@ impl ToolPolicy {
 }
 
 /// A review that an action asks for. `Action::command` starts the reviewer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct Review {
     /// What the reviewer gets as standard input.
     pub prompt: Prompt,
@@ -101,9 +97,7 @@ pub struct Review {
 }
 
 /// What a reviewer gets as standard input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema)]
 pub enum Prompt {
     /// Empty input, because the reviewer's arguments contain everything.
     Nothing,
@@ -119,9 +113,7 @@ pub enum Prompt {
 
 /// The verdict of a review (V3: after a rejection the code can be fixed, after an indeterminate review a person is
 /// needed).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE")]
+#[wire(Copy, Hash, upper, schema)]
 pub enum ReviewVerdict {
     /// The review says an explicit Yes.
     Approved,
@@ -132,9 +124,7 @@ pub enum ReviewVerdict {
 }
 
 /// The verdict of a review that was carried out, with its reason and all attempts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ReviewObservation {
     pub verdict: ReviewVerdict,
     /// Why the review has this verdict, in words.
@@ -146,9 +136,7 @@ pub struct ReviewObservation {
 }
 
 /// One attempt to get a verdict from the reviewer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ReviewAttempt {
     /// The attempt's number; the first attempt has 1.
     pub attempt: u32,
@@ -158,7 +146,6 @@ pub struct ReviewAttempt {
     /// Why the output was understood in this way, in words.
     pub reason: String,
     /// The exit code; `None` if the reviewer did not exit by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     #[serde(rename = "durationMs")]
     pub duration: DurationMs,
@@ -170,7 +157,6 @@ pub struct ReviewAttempt {
     pub output_bytes: u64,
     /// The digest of standard output; absent if the output is larger than what is kept in memory. The evidence still
     /// has the log's digest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub output_sha256: Option<Digest>,
     /// The beginning and the end of the output, as text for people (E11).
     pub excerpt: String,

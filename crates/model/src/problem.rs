@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use proctor_wire::wire;
 use serde_json::Value;
 
 use crate::{shown_line, shown_lines};
@@ -18,8 +18,7 @@ pub struct TextPosition {
 }
 
 /// Whether checks may run although a file has this error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, Default, screaming, written)]
 pub enum Gravity {
     /// The error prevents every run.
     #[default]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, DurationMs, PortHolder, ReachedIsolation, Timestamp};
@@ -24,8 +25,7 @@ pub struct ActionLimits {
 }
 
 /// A signal that stops an action; the variants go from mild to final.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming)]
 pub enum StopStage {
     /// SIGINT to the process group. pytest still writes its report after this signal.
     Sigint,
@@ -39,9 +39,7 @@ pub enum StopStage {
 }
 
 /// The limit that was exceeded (C15).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, Hash, lower, schema)]
 pub enum LimitKind {
     /// The wall-clock time since the action's start.
     Wall,
@@ -56,8 +54,7 @@ pub enum LimitKind {
 }
 
 /// Why proctor stopped an action, when the reason is not that the action exceeded a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming)]
 pub enum StopReason {
     /// A service that the run depends on has ended.
     ServiceEnded,
@@ -211,23 +208,20 @@ pub struct CapturedOutput {
 }
 
 /// A process of an action that was still running after its main process had ended (E14).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema, sparse)]
 pub struct Survivor {
     /// The process id, as seen from inside the action.
     pub pid: i32,
     /// The process's argument vector, with invalid UTF-8 replaced.
+    #[kept]
     pub argv: Vec<String>,
     /// How long the process had been running; `None` if its start could not be read.
-    #[serde(rename = "ageMs", skip_serializing_if = "Option::is_none", default)]
+    #[serde(rename = "ageMs")]
     pub age: Option<DurationMs>,
 }
 
 /// The resources that the action's main process used, from wait4(2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, schema)]
 pub struct Usage {
     pub user: DurationMs,
     pub system: DurationMs,
@@ -235,7 +229,7 @@ pub struct Usage {
     pub peak_memory_kib: u64,
 }
 
-/// Resource limits for all processes of an action together. `None` means no limit.
+/// What all processes of an action together may take. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// The most memory, in bytes.
@@ -243,6 +237,8 @@ pub struct ResourceLimits {
     /// The most processes and threads at the same time.
     pub processes: Option<u32>,
     pub enforcement: LimitEnforcement,
+    /// How much later than other programs they get a processor, as nice(1) counts, and from 1 on the disk.
+    pub nice: u8,
 }
 
 /// What happens if a limit on resources cannot be enforced, because no cgroup with its controller was delegated.

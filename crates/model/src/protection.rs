@@ -4,18 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::Digest;
 
 /// The `[approval]` settings. The settings are part of the plan that is approved. So a person must agree before a
 /// setting is loosened.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, schema, sparse)]
 pub struct ApprovalTerms {
     /// Globs of the protected files, relative to the project; empty if no file is protected.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protect: Vec<String>,
     #[serde(default, skip_serializing_if = "OnProtectedChange::is_show")]
     pub on_protected_change: OnProtectedChange,
@@ -23,14 +20,11 @@ pub struct ApprovalTerms {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_signature: bool,
     /// The keys whose signatures count as an approval, in the order of the `allowed_signers` file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<AllowedSigner>,
 }
 
 /// What happens from the change of a protected file until a person approves the change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, Default, schema)]
 pub enum OnProtectedChange {
     /// The change is shown beside the verdict.
     #[default]
@@ -40,9 +34,7 @@ pub enum OnProtectedChange {
 }
 
 /// A key whose owner may approve, from an `allowed_signers` file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(PartialOrd, Ord, schema)]
 pub struct AllowedSigner {
     /// The owner's name in the `allowed_signers` file. The name is a label only: a signature is checked against the
     /// key.
@@ -52,18 +44,14 @@ pub struct AllowedSigner {
 }
 
 /// The digests of the project's protected files at one moment, to be compared with a later moment.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, schema)]
 pub struct ProtectedFiles {
     /// The digest of each file by its path, relative to the project.
     pub files: BTreeMap<String, Digest>,
 }
 
 /// A protected file whose content is not the approved content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ProtectedChange {
     /// The file's path, relative to the project.
     pub path: String,
@@ -71,9 +59,7 @@ pub struct ProtectedChange {
 }
 
 /// How a file that affects the meaning of the checks differs from an earlier state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum FileChangeKind {
     Added,
     Removed,

@@ -1,6 +1,6 @@
 //! What is known of a tool's report apart from its content.
 
-use serde::Serialize;
+use proctor_wire::wire;
 
 use crate::Timestamp;
 
@@ -17,9 +17,7 @@ pub struct ReportFileHistory {
 }
 
 /// The report that a check's command writes, and by which the check is judged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct ReportFile {
     /// The path relative to the project, or a glob for several files below one directory. A path that begins with
     /// [`OUT`](Self::OUT) lies in the check's own directory for reports.
@@ -47,9 +45,7 @@ impl ReportFile {
 }
 
 /// The formats of reports that any check may write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, lower, written, schema)]
 pub enum ReportFormat {
     /// A format of tests, which the content shows.
     Tests,

@@ -1,6 +1,6 @@
 //! How long runs are kept, and the ledger's records of removed and archived runs.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{ByteSize, Digest, RunId, TaskId, Timestamp};
 
@@ -20,18 +20,14 @@ pub struct RetentionLimits {
 pub const PROPOSED_MAX_BYTES: ByteSize = ByteSize(5 << 30);
 
 /// The runs that were chosen for deletion. Their directories are deleted only after this ledger line is safely on disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PruneRecord {
     pub runs: Vec<PrunedRun>,
 }
 
 /// The ledger's record that a person removed a project together with its evidence (`proctor service remove --purge`). The evidence is
 /// deleted only after this ledger line is safely on disk. The ledger itself stays, with every verdict and hash.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PurgeRecord {
     /// The hash of the ledger's last line before the purge.
     pub head: Digest,
@@ -48,9 +44,7 @@ pub struct PurgeRecord {
 }
 
 /// A run that was chosen for deletion. The run's earlier ledger lines stay valid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PrunedRun {
     pub run_id: RunId,
     pub task: TaskId,
@@ -62,17 +56,13 @@ pub struct PrunedRun {
 
 /// The runs whose directories were replaced by archive files. The directories are deleted only after this ledger line
 /// is safely on disk.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ArchiveRecord {
     pub runs: Vec<PackedRun>,
 }
 
 /// A run that is kept as the file `RUN.tar.zst` next to its former directory. The run's earlier ledger lines stay valid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PackedRun {
     pub run_id: RunId,
     pub task: TaskId,
@@ -87,9 +77,7 @@ pub struct PackedRun {
 }
 
 /// Why a run is deleted: because of a limit, or because a person removed the project with its evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum PruneReason {
     /// The run is older than the setting `keep_days` allows.
     Days,

@@ -1,14 +1,13 @@
 //! The words of the exit-code router, which sends a task on after a run, and the TDD state of a task (design document
 //! seed 000; R1–R9).
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, ExpectedFailure, RunId, Sequence, Timestamp};
 
 /// The current phase of the TDD cycle. A task without a started cycle is in GREEN (R6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, upper, schema)]
 pub enum Phase {
     /// Tests are written and must fail.
     Red,
@@ -38,9 +37,7 @@ pub enum NextNode {
 }
 
 /// A routing decision: where the task goes, and why. It is `RouteDestination` in the design document seed 000.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct RouteDestination {
     pub next_node: NextNode,
     pub reason: String,
@@ -50,9 +47,7 @@ pub struct RouteDestination {
 }
 
 /// Where the exit code came from that decides the route (R2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash, schema)]
 pub enum ExitCodeSource {
     /// The action's process exited with this code.
     Process,
@@ -69,9 +64,7 @@ pub enum ExitCodeSource {
 }
 
 /// Which rule decided an entry of the route history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, kebab, schema)]
 pub enum RouteKind {
     /// The router's table for phase and exit code decided.
     Routed,
@@ -93,9 +86,7 @@ pub enum RouteKind {
 }
 
 /// One decision in a task's route history (R5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct RouteEntry {
     /// The phase in which the decision was made.
     pub phase: Phase,
@@ -109,9 +100,7 @@ pub struct RouteEntry {
 
 /// The tree and the failures of the last attempt, by which a failure that repeats without any change is recognised
 /// (R4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct AttemptRecord {
     pub tree_digest: Digest,
     /// The digest of the sorted names of everything that failed in the attempt.
@@ -121,9 +110,7 @@ pub struct AttemptRecord {
 }
 
 /// A task that waits for a person (R9).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema)]
 pub struct PauseRecord {
     pub reason: String,
     pub since: Timestamp,
@@ -132,9 +119,7 @@ pub struct PauseRecord {
 
 /// The TDD state of a task: `TDDState` of the design document seed 000, extended by R2–R9. It is stored in the ledger,
 /// so it survives restarts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TddState {
     /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
     pub started: bool,
@@ -165,9 +150,7 @@ pub struct TddState {
 }
 
 /// How a run is routed when tests could not be collected (R7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, Default, kebab, schema)]
 pub enum CollectionErrorPolicy {
     /// As the router's table says: exit code 2 sends the task to a person.
     #[default]

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{Digest, RunId, Timestamp};
 
@@ -16,73 +16,54 @@ pub const MOST_IGNORED_NAMED: usize = 200;
 pub const MOST_REWRITTEN_NAMED: usize = 20;
 
 /// What the results of a run may depend on beside the tree that was tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct RunConditions {
     /// The kernel and the processor of the machine, for example `linux-x86_64`.
     pub platform: String,
     /// The project's directory in git's working tree, empty for the root of the working tree; `None` outside of a repository. Only
     /// there does a run in another worktree say something of this project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// The ignored files that checks could read; `None` if they could not be listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ignored: Option<IgnoredFiles>,
     /// The caches that tools found; `None` if that is not known, because the files that checks could read were not listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caches: Option<CachesSeen>,
     /// The files of the tree that a step changed or removed in its copy, and the files it made there that decide how checks work and
     /// that no rule ignores: results are about other content than the tree's. What `writes` names and snapshots of tests count only if
     /// other steps saw the change. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
     /// The files of the tree that a step wrote in its copy and that had the tree's content again when it ended. What the step read in
     /// between is not known. At most [`MOST_REWRITTEN_NAMED`], relative to the project's root.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<String>,
     /// The open channels by which checks read files that no digest names: an open world, and what the settings show.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unnamed: Vec<String>,
     /// The files of installed packages that changed while checks ran that could write them: by path, relative to the project's root,
     /// a stamp by which a later run finds out whether somebody wrote the file again. Until then no run has a verdict.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub left_in_environment: BTreeMap<String, String>,
     /// The toolchains and installed packages that the checks could see. Empty in lines of earlier versions of proctor, which did not
     /// look at them as a whole.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolchains: Vec<ToolchainRecord>,
     /// The names of the inputs by which the tree digest names files beside the project, as `inputs` of `[project]` has them or would
     /// have them; `None` in lines of earlier versions of proctor. What a project's files lead to may depend on what is installed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<String>>,
     /// When the look at the toolchains began, which is after the prerequisites and before the checks. What is written to a toolchain
     /// later may have been there in another form for a check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub toolchains_looked: Option<Timestamp>,
     /// The programs of checks that were found by another way than the approved ones, in words for people.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_programs: Vec<String>,
     /// Which rules were not the approved ones; `None` if all were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules_changed: Option<ChangedRules>,
     /// The project's test command that no check of the run's plan runs, such as `"test" of package.json (mocha)`. Lines of earlier versions
     /// of proctor do not say it, and stay what they were.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests_not_run: Option<String>,
     /// The id of the commit that was checked out when the run ended; `None` outside of a repository, before the first commit, and in lines
     /// of earlier versions of proctor. It says which runs are of this branch. It does not say that the tree is the commit's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
     /// That fewer tests were counted than in the last whole run before; `None` if not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fewer_tests: Option<FewerTests>,
 }
 
 /// How many tests a run had less than the last whole run of an ancestor of its tree, over the checks that both carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct FewerTests {
     /// The earlier run.
     pub since: RunId,
@@ -93,9 +74,7 @@ pub struct FewerTests {
 }
 
 /// The rules of a run that nobody had approved when it began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ChangedRules {
     /// The digest of the plan and of the project's settings: a later approval of just these makes the run count.
     pub rules: Digest,
@@ -108,14 +87,11 @@ pub struct ChangedRules {
 
 /// A directory outside of the tree that checks could see and that others than root can write: an installed toolchain, or installed
 /// packages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ToolchainRecord {
     /// Relative to the project's root if the directory lies in it; `~/` stands for the user's home directory.
     pub path: String,
     /// The digest of every name and file in it; `None` if it was not hashed yet, or cannot be read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Digest>,
     /// Whether the run compared the stamp of every file, and not only those of the directories.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -124,27 +100,21 @@ pub struct ToolchainRecord {
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,
 /// caches and outputs are not counted.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, schema, sparse)]
 pub struct IgnoredFiles {
     /// The number of `paths`, and of those that are not named: too many, or taken out of what other people read.
     pub count: u64,
     /// The files, and the directories of which every file is ignored, relative to the project's root. A directory ends with a
     /// slash. At most [`MOST_IGNORED_NAMED`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// The directories of installed packages, and in a run in the project itself also outputs and caches, relative to the
     /// project's root. They are named, and do not count as ignored files.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }
 
 /// The caches of earlier runs that the checks of a run found. Python modules that proctor compiled from the tree's own files are no such
 /// cache: no code of the project takes part in that.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, kebab, schema)]
 pub enum CachesSeen {
     /// At least one check found a cache that a check of an earlier run had left: its own on a snapshot, any one in the project itself.
     /// Earlier versions of proctor recorded this of every run that did not begin with empty caches.
@@ -196,20 +166,15 @@ impl IgnoredFiles {
 }
 
 /// The event that started a run, and the changed paths that caused it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, schema, sparse)]
 pub struct Trigger {
     pub kind: TriggerKind,
     /// The first changed paths that caused the run, for display: at most [`Trigger::SHOWN_PATHS`] paths.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }
 
 /// The kinds of events that start a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, kebab, schema)]
 pub enum TriggerKind {
     /// A person or a script asked for the run: `proctor run`, Enter in `proctor watch`.
     Request,

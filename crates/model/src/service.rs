@@ -4,14 +4,13 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
+use serde::Serialize;
 
 use crate::CommandLine;
 
 /// The settings of a service, a prerequisite that keeps running during the checks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written, schema)]
 pub struct Service {
     /// How proctor finds out that the service is ready.
     pub ready: ReadyCheck,
@@ -25,9 +24,7 @@ pub struct Service {
 }
 
 /// How proctor finds out that a service is ready.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[wire(written, schema)]
 pub enum ReadyCheck {
     /// The service is ready when a GET request returns a status from 200 to 399.
     Url(HealthUrl),
@@ -66,14 +63,11 @@ pub enum HealthUrlError {
 }
 
 /// A process that listens on a port, with the details that could be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open, sparse)]
 pub struct PortHolder {
     /// The process id; `None` if its file descriptors cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<i32>,
     /// The argument vector, with invalid UTF-8 replaced; empty if not known.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub argv: Vec<String>,
     /// The user's name, or the number if there is no name.
     pub user: String,

@@ -1,14 +1,12 @@
 //! What the ledger records about a task list (`tasks.md`): the blocks that proctor wrote, and changes by others.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::Digest;
 
 /// The digest of the lines that proctor wrote between its markers in a task list. If the lines have another digest
 /// later, someone else changed them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TaskListRecord {
     /// The file's path, relative to the project.
     pub path: String,
@@ -17,9 +15,7 @@ pub struct TaskListRecord {
 }
 
 /// A change inside proctor's blocks of a task list that proctor did not make and has reverted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ViolationRecord {
     /// The file's path, relative to the project.
     pub path: String,
@@ -34,9 +30,7 @@ pub struct ViolationRecord {
 }
 
 /// The kinds of changes to a task list that proctor reverts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema)]
 pub enum ViolationKind {
     /// A box was ticked without a verdict that allows it.
     UnauthorizedCompletion,

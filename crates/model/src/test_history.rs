@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,8 +26,7 @@ pub struct TestKey(u64);
 pub struct TestKeyError(pub String);
 
 /// A test of a check, as it is named in every run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(PartialOrd, Ord, Hash, open, sparse)]
 pub struct NamedTest {
     pub key: TestKey,
     pub task: TaskId,
@@ -35,13 +35,11 @@ pub struct NamedTest {
     /// The tool's own id of the test, for example `tests/test_a.py::TestX::test_y[1]`.
     pub id: String,
     /// The test's name in the tool's report, if it is another one. Tests of different runs are the same test if this name is.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub report_name: Option<String>,
 }
 
 /// Whether the evidence of a run is there, so that a result can be proved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum ProofState {
     /// The run's report and files are in the store.
     Kept,
@@ -52,8 +50,7 @@ pub enum ProofState {
 }
 
 /// A run as `proctor log` shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(inexact, open)]
 pub struct LoggedRun {
     pub run_id: RunId,
     pub task: TaskId,
@@ -89,8 +86,7 @@ pub struct LoggedRun {
 }
 
 /// The result of a test in one run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct PastTestResult {
     pub run_id: RunId,
     pub started: Timestamp,
@@ -107,8 +103,7 @@ pub struct PastTestResult {
 }
 
 /// The last time that a test ended in another way than the time before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct OutcomeChange {
     /// The first run with the new outcome.
     pub run_id: RunId,
@@ -119,8 +114,7 @@ pub struct OutcomeChange {
 }
 
 /// The past of one test.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct TestPast {
     pub test: NamedTest,
     /// How often the test passed, failed and was skipped in the runs that the index has.
@@ -143,8 +137,7 @@ pub struct TestPast {
 }
 
 /// A name that a test had. A test is known again under another name by its source text, and by its file or its title.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct FormerTestName {
     /// The tool's own id of the test at that time.
     pub id: String,
@@ -153,8 +146,7 @@ pub struct FormerTestName {
 }
 
 /// A test that has another name in the later of two runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct RenamedTest {
     pub test: NamedTest,
     /// The tool's own id of the test in the earlier run.
@@ -162,8 +154,7 @@ pub struct RenamedTest {
 }
 
 /// A test that passed and failed on equal trees.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open, sparse)]
 pub struct FlakyTest {
     pub test: NamedTest,
     /// On how many trees it both passed and failed.
@@ -176,13 +167,11 @@ pub struct FlakyTest {
     pub last_failed: RunId,
     pub last_tree: TreeDigest,
     /// The first line of that failure.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
 }
 
 /// A test that takes longer than it did, by more than its durations vary.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct SlowerTest {
     pub test: NamedTest,
     /// The middle one of its earlier durations, in microseconds.
@@ -194,8 +183,7 @@ pub struct SlowerTest {
 }
 
 /// A test and how long it takes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct TimedTest {
     pub test: NamedTest,
     /// The middle one of its last durations, in microseconds.
@@ -203,8 +191,7 @@ pub struct TimedTest {
 }
 
 /// The tests that became slower, and those that take the longest.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Default, open)]
 pub struct SlowTests {
     /// The tests that became slower; those with the largest growth first.
     pub slower: Vec<SlowerTest>,
@@ -213,8 +200,7 @@ pub struct SlowTests {
 }
 
 /// A test that ended in another way in the later one of two runs, or was only in one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct ComparedTest {
     pub test: NamedTest,
     /// How it ended in the earlier run; null if it was not there.
@@ -227,8 +213,7 @@ pub struct ComparedTest {
 }
 
 /// A check that did not end as it did in the earlier one of two runs, or was only in one of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct ComparedCheck {
     pub check: String,
     /// The result type in the earlier run; null if the check has no result there.
@@ -238,8 +223,7 @@ pub struct ComparedCheck {
 }
 
 /// How two runs of a project differ. A check that was left out of one of them says nothing about its tests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct RunComparison {
     pub from: RunId,
     pub to: RunId,
@@ -273,8 +257,7 @@ pub struct RunComparison {
 }
 
 /// How a test ended in the last runs of its task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct MatrixTest {
     pub test: NamedTest,
     /// On how many trees the test both passed and failed, within the last 1000 results of its check.
@@ -291,8 +274,7 @@ pub struct MatrixTest {
 }
 
 /// A run, as far as its duration and the counts of its tests go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct TimedRun {
     pub run_id: RunId,
     pub started: Timestamp,
@@ -307,8 +289,7 @@ pub struct TimedRun {
 }
 
 /// What a check cost in the last runs. Reused results cost nothing and do not count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct CheckCost {
     pub task: TaskId,
     pub check: String,
@@ -320,8 +301,7 @@ pub struct CheckCost {
 }
 
 /// How long a task stayed red: from the end of the first run that failed to the end of the next that passed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct TimeToGreen {
     pub task: TaskId,
     pub from: RunId,
@@ -330,8 +310,7 @@ pub struct TimeToGreen {
 }
 
 /// What the last runs took.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct RunTrends {
     /// Newest first.
     pub runs: Vec<TimedRun>,

@@ -1,12 +1,11 @@
 //! How far the tests of a running action are, as its output says it. Only for people: no verdict depends on it.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::TestOutcome;
 
 /// How many tests of a running action have ended, as far as its output says it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, Default)]
 pub struct TestProgress {
     /// The number of tests that are to run; null if the tool has not said it.
     pub expected: Option<u64>,
@@ -19,8 +18,7 @@ pub struct TestProgress {
 }
 
 /// A test that has ended, as the tool printed it while it ran.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct EndedTest {
     /// The name as it was printed. It need not be the id that the tool's report has.
     pub name: String,

@@ -1,7 +1,7 @@
 //! The tools whose output proctor can interpret: one row for each, with the facts that several folders need to know.
 //! `tools/` has a second table, with the code that reads each tool's output.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::InstalledPackage::{Node, Python};
 use crate::NameRule::{Begins, Ends, Is};
@@ -11,9 +11,7 @@ use crate::{
 };
 
 /// A tool whose output proctor can interpret.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, Default, PartialOrd, Ord, Hash, lower, schema)]
 pub enum Tool {
     Pytest,
     Jest,

@@ -2,7 +2,7 @@
 //!
 //! Types of facts about tools. The table of tools in `model/tool.rs` has one row for each tool with these facts.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{BlockOn, NameRule, Tool};
 
@@ -128,9 +128,7 @@ pub(super) const fn finds(kind: FindingKind, display: &'static str) -> FindingFa
 }
 
 /// The class of a tool. It decides what the tool's exit code and findings mean for the verdict (E2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming, schema)]
 pub enum ToolClass {
     /// The tool runs tests. Its exit code decides where the run sends the task.
     Test,

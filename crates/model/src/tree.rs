@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, TreePath};
@@ -47,9 +48,7 @@ impl TreeFormat {
 }
 
 /// The place in which the checks of a run worked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, kebab, schema)]
 pub enum TestedPlace {
     /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
     Snapshot,
@@ -67,9 +66,7 @@ impl fmt::Display for TestedPlace {
 }
 
 /// The kind of a tree entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, PartialOrd, Ord, Hash, lower, schema)]
 pub enum EntryKind {
     Directory,
     /// A regular file that its owner may not execute.
@@ -81,9 +78,7 @@ pub enum EntryKind {
 }
 
 /// Why an entry of the tree could not be digested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, PartialOrd, Ord, Hash, lower, schema)]
 pub enum TreeIssueKind {
     /// The entry cannot be read.
     Unreadable,
@@ -92,8 +87,7 @@ pub enum TreeIssueKind {
 }
 
 /// An entry of the tree that could not be digested; it is reported instead.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written)]
 pub struct TreeIssue {
     pub path: TreePath,
     pub kind: TreeIssueKind,

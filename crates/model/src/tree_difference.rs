@@ -2,45 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::{Digest, EntryKind, RunId};
 
 /// What a tree has at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, schema)]
 pub struct TreeFile {
     pub kind: EntryKind,
     pub digest: Digest,
 }
 
 /// A file that differs between two trees.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct DifferingFile {
     /// The path from the root of the tree.
     pub path: String,
     /// What was there in the earlier tree; absent if nothing was.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub before: Option<TreeFile>,
     /// What is there in the later tree; absent if nothing is.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<TreeFile>,
 }
 
 /// In which files the tree of a run differs from the tree that the task's last run before it tested.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct TreeDifference {
     /// The earlier run.
     pub since: RunId,
     /// How many files differ.
     pub count: u64,
     /// The first 200 of them, by their paths.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub files: Vec<DifferingFile>,
 }
 

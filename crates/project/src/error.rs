@@ -89,6 +89,9 @@ pub enum ProjectError {
     /// The settings require a snapshot, and none can be made.
     #[error("no snapshot can be made: {reason}; nothing was run, because of `snapshot = \"require\"`")]
     SnapshotRequired { reason: String },
+    /// A file of the tree keeps it from being copied, and nobody approved that checks work in the project itself.
+    #[error("no snapshot can be made: {reason}; nothing was run, because nobody approved that checks work in the project itself")]
+    TreeNotCopied { reason: String },
     /// A command could not be supervised. The command itself is never the reason.
     #[error("failed to supervise `{action}`")]
     Supervise {
@@ -225,6 +228,7 @@ impl ProjectError {
             return CommandExit::NoFreshVerdict;
         }
         match self {
+            Self::TreeNotCopied { .. } => CommandExit::PersonNeeded,
             Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } | Self::SnapshotRequired { .. } => {
                 CommandExit::NoFreshVerdict
             }
@@ -298,6 +302,10 @@ impl ProjectError {
             Self::Sandbox(error) => error.hint(),
             Self::Snapshot(_) | Self::WrittenLayer { .. } | Self::NoRoom { .. } => {
                 "see whether the project can be read and the disk has space, then run the command again"
+            }
+            Self::TreeNotCopied { .. } => {
+                "leave the file out of the tree (`ignore` of `[watch]`), or raise `max_snapshot_bytes` in `[sandbox]`; or write `snapshot = \"off\"` \
+                 there, which a person approves"
             }
             Self::SnapshotRequired { .. } => {
                 "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then"

@@ -54,7 +54,7 @@ impl FollowedCommit {
 
     /// Returns whether this commit of the project at `root` has the rules of a plan. What cannot be read has none. A commit does not say
     /// what the file of `env_file` sets, so no commit has the rules of a plan that knows it.
-    pub(crate) fn has_rules_of(&self, (repository, root): (&ProjectRepository, &Path), plan: &Plan) -> bool {
+    pub fn has_rules_of(&self, (repository, root): (&ProjectRepository, &Path), plan: &Plan) -> bool {
         // The gate asks here without a run, and knows as little as a clone that a signature was required where it comes from.
         if needs_a_person(plan, &RuleDifference::default()) {
             return false;

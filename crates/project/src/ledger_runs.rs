@@ -65,8 +65,9 @@ pub(crate) fn newest_sealed_run(ledger: &LedgerLookup) -> Result<Option<(Indexed
 
 /// Returns the run with this number; `None` if the ledger has no such run.
 ///
-/// A run has the number that the next line had when it began, and a project has one run at a time. So its line is the first line
-/// about a run from the line with this number on, and only a few lines are read.
+/// Numbers only grow along the ledger, and none is greater than that of the run's line. Between two runs that are counted there are at
+/// least as many lines as runs, so few lines are read. In an older store a run has the number that the next line had when it began,
+/// and a jump may go too far there: then the lines are read one after the other.
 ///
 /// # Errors
 /// When the ledger cannot be read, or a line is not as proctor wrote it.
@@ -76,19 +77,37 @@ pub(crate) fn run_with_number(
     project: &ProjectId,
     number: u64,
 ) -> Result<Option<IndexedRun>, ProjectError> {
-    let found = ledger.find_with_end(Sequence(number))?;
-    let Some((end, first)) = found else { return Ok(None) };
-    let numbered = |line: &LedgerLine| IndexedRun::of_line(line).filter(|run| run.run_id.number() >= number);
-    let is_wanted = |run: &IndexedRun| run.run_id.number() == number;
-    if let Some(run) = numbered(&first) {
-        return Ok(Some(run).filter(is_wanted));
+    let (mut from, mut before, mut is_jumping) = (Sequence(number), None, true);
+    loop {
+        match first_run_from(store, ledger, project, from)? {
+            Some(run) if run.run_id.number() == number => return Ok(Some(run)),
+            Some(run) if run.run_id.number() < number => {
+                let step = if is_jumping { number - run.run_id.number() } else { 1 };
+                (from, before) = (Sequence(run.sequence.0 + step), Some(run.sequence));
+            }
+            Some(_) | None => {
+                let Some(before) = before.filter(|_| is_jumping) else { return Ok(None) };
+                (from, is_jumping) = (Sequence(before.0 + 1), false);
+            }
+        }
+    }
+}
+
+/// Returns the first run that has its line at this place of the ledger or after it.
+fn first_run_from(
+    store: &Store,
+    ledger: &LedgerLookup,
+    project: &ProjectId,
+    from: Sequence,
+) -> Result<Option<IndexedRun>, ProjectError> {
+    let Some((end, first)) = ledger.find_with_end(from)? else { return Ok(None) };
+    if let Some(run) = IndexedRun::of_line(&first) {
+        return Ok(Some(run));
     }
     let is_first = |line: &LedgerLine| line_mark(line) == line_mark(&first);
-    let following = evidence::read_signed_lines(store, project, end, is_first)?;
-    for line in following {
-        let (_, line) = line?;
-        if let Some(run) = numbered(&line) {
-            return Ok(Some(run).filter(is_wanted));
+    for line in evidence::read_signed_lines(store, project, end, is_first)? {
+        if let Some(run) = IndexedRun::of_line(&line?.1) {
+            return Ok(Some(run));
         }
     }
     Ok(None)

@@ -94,8 +94,8 @@ impl ProjectCopies {
     ///
     /// # Errors
     ///
-    /// When the project cannot be read, or a pattern of the settings is wrong. A copy that cannot be written is no
-    /// error: the checks then run in the project itself.
+    /// When the project cannot be read, the tree is too large or has a file that cannot be read, or a pattern of the settings is wrong. A
+    /// copy that cannot be written is no error: the checks then run in the project itself.
     pub fn update(
         &mut self,
         store: &Store,
@@ -111,7 +111,7 @@ impl ProjectCopies {
         }
         let bound = settings.sandbox.max_snapshot_bytes;
         if let Some(reason) = obstacle(index, bound) {
-            return Ok(CopiesOutcome::InPlace(reason.to_string()));
+            return Err(ProjectError::TreeNotCopied { reason: reason.to_string() });
         }
         let directory = store.snapshot_directory(&scope.project);
         match self.try_update(&directory, settings, scope, index, made)? {

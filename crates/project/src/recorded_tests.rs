@@ -12,10 +12,11 @@ use crate::test_history::read_sealed_tests;
 use proctor_evidence::Store;
 use proctor_index::{ListedTests, SealedCheck};
 use proctor_model::{
-    CategoryCode, GatePolicy, OverallResult, ProjectId, ResultType, RunId, RunRecord, Sequence, TaskId, TestOutcome,
+    CategoryCode, GatePolicy, OverallResult, Plan, ProjectId, ResultType, RunId, RunRecord, Sequence, TaskId, TestOutcome,
     ToolchainRecord, TreeDigest,
 };
 use proctor_plan::changes::{RecordedTest, RecordedTests};
+use proctor_plan::spec::plan_digest;
 use proctor_plan::verdict::EndOfCheck;
 
 /// The most runs on one tree of which the tests are read.
@@ -89,11 +90,6 @@ impl StoreReader {
     ) -> Result<BTreeMap<(TaskId, String), Vec<EndOfCheck>>, ProjectError> {
         let mut found: BTreeMap<(TaskId, String), Vec<EndOfCheck>> = BTreeMap::new();
         let runs = self.runs_here(root, tree)?;
-        let checkouts = checkouts_directory(self.store.root());
-        let is_of_gate = |project: &ProjectId| {
-            let known = self.index.project(project).map_err(ProjectError::Index)?;
-            Ok::<_, ProjectError>(known.is_some_and(|known| Path::new(&known.root.path).starts_with(&checkouts)))
-        };
         for task in &policy.tasks {
             let of_task = || runs.iter().filter(|(_, run)| run.task == *task && run.overall_result.is_some());
             let Some((_, proof)) = of_task().find(|(_, run)| deciding.contains(&&run.run_id)) else { continue };
@@ -106,7 +102,7 @@ impl StoreReader {
                     let is_asked_for = policy.checks.is_empty() || policy.checks.contains(&check.name);
                     // A green by rules that nobody approved is none of the greens in a row.
                     let counts = |end: &EndOfCheck| is_asked_for && (!end.is_green || !run.1.is_by_changed_rules());
-                    let end = end_of((&run.1.run_id, is_of_gate(&run.0)?), check).filter(counts);
+                    let end = end_of((&run.1.run_id, self.is_of_gate(&run.0)?), check).filter(counts);
                     let ends = found.entry((task.clone(), check.name.clone())).or_default();
                     ends.extend(end.filter(|_| ends.len() < MOST_ENDS));
                 }
@@ -114,6 +110,44 @@ impl StoreReader {
         }
         found.values_mut().for_each(|ends| ends.reverse());
         Ok(found)
+    }
+
+    /// Returns how a check ended in the runs on a tree that `proctor gate --run` made by a plan which runs some of the check's tests alone, in an
+    /// environment that is equal to one of a deciding run.
+    ///
+    /// # Errors
+    /// As [`Self::check_ends`].
+    pub fn ends_alone(
+        &mut self,
+        root: &Path,
+        tree: TreeDigest,
+        (alone, deciding): (&Plan, &[&RunId]),
+        check: &str,
+    ) -> Result<Vec<EndOfCheck>, ProjectError> {
+        let (runs, digest) = (self.runs_here(root, tree)?, plan_digest(alone));
+        let is_decided = |run: &RunRecord| {
+            let mut proofs = runs.iter().filter(|(_, other)| deciding.contains(&&other.run_id));
+            proofs.any(|(_, proof)| has_equal_environment(run, proof))
+        };
+        let counts = |run: &&RunOfProject| {
+            run.1.task == alone.task && run.1.plan_digest == Some(digest) && !run.1.is_by_changed_rules() && is_decided(&run.1)
+        };
+        let mut ends = Vec::new();
+        for run in runs.iter().filter(counts).take(MOST_ENDS) {
+            if self.is_of_gate(&run.0)? {
+                let checks = self.checks_with_tests(run)?.unwrap_or_default();
+                let own = checks.iter().filter(|one| one.name == check);
+                ends.extend(own.filter_map(|one| end_of((&run.1.run_id, true), one)));
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Returns whether a project is a checkout that `proctor gate --run` made.
+    fn is_of_gate(&self, project: &ProjectId) -> Result<bool, ProjectError> {
+        let known = self.index.project(project).map_err(ProjectError::Index)?;
+        let checkouts = checkouts_directory(self.store.root());
+        Ok(known.is_some_and(|known| Path::new(&known.root.path).starts_with(&checkouts)))
     }
 
     /// Returns the sealed runs on a tree of this directory, in any working tree of the repository, newest first.

@@ -54,6 +54,8 @@ pub struct ProjectSettings {
     pub strongest_isolation: IsolationLevel,
     /// The limit on the wait while another process writes the project's evidence. After this time the operation fails.
     pub lock_wait: Duration,
+    /// `nice` of `[service]`, for runs that saves start.
+    pub nice: u8,
     /// The limits of the queue in which actions wait for the actions of other runs.
     pub queue: QueueLimits,
     /// The most commands that a service holds started for the next runs of all projects.

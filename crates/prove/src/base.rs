@@ -8,7 +8,7 @@ use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, TestOutcome, wor
 use proctor_sandbox::process::LauncherHandle;
 use serde::Serialize;
 
-use crate::commands::{narrowed, runs_by_name};
+use crate::commands::{narrowed, runs_by_node_id, with_variables};
 use crate::prove::{Prover, not_finished, with_prover};
 use crate::touched::TouchedTest;
 use crate::trial::EndOnContent;
@@ -131,7 +131,8 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
 }
 
 fn run(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<BTreeMap<String, bool>, CommandError> {
-    let run = prover.trials.run(layer, action).map_err(|error| from_run_error(&error))?;
+    let action = with_variables(action, &prover.loaded.root);
+    let run = prover.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
     match prover.trials.stopped() {
         Some(reason) => Err(not_finished(reason)),
         None => Ok(ends_of(&run)),
@@ -170,13 +171,13 @@ enum Narrowed {
 /// Returns the check for the failed tests alone, where their names say their files. A tool refuses to run what is not there, so files that
 /// the base does not have are left out.
 fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bool) -> Narrowed {
-    if !runs_by_name(action.tool) {
+    if !runs_by_node_id(action) {
         return Narrowed::Not;
     }
     let test = |name: &String| {
         let (file, test) = name.split('[').next()?.split_once(".py::")?;
         let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
-        Some(TouchedTest { file, name: test.to_owned(), is_added: false, is_sure: true })
+        Some(TouchedTest { file, name: test.to_owned(), is_added: false, is_sure: true, doubt: None })
     };
     let Some(tests) = failed.iter().map(test).collect::<Option<Vec<_>>>() else { return Narrowed::Not };
     let there: Vec<&TouchedTest> = tests.iter().filter(|test| is_there(&test.file)).collect();

@@ -10,6 +10,7 @@ use crate::answer::ProvedFile;
 use crate::contents::{FileAt, Files};
 use crate::layer::WrittenFile;
 use crate::roles::{FileRole, PathsOfSides};
+use crate::rust::{self, MergedText};
 use crate::stubs::with_stubs;
 use crate::touched::{ChangedText, introduced_words};
 
@@ -30,6 +31,27 @@ struct FileOfChange {
     after: Option<FileAt>,
     /// The texts before and after; `None` where there is no file, or it is no text.
     texts: [Option<String>; 2],
+}
+
+impl FileOfChange {
+    fn is_source(&self) -> bool {
+        self.role == FileRole::Source
+    }
+
+    /// Returns the text with the code before the change and the tests of after it; `None` if the file has no tests in it.
+    fn merged(&self) -> Option<MergedText> {
+        let [Some(before), Some(after)] = &self.texts else { return None };
+        self.path.ends_with(".rs").then(|| rust::with_tests_of(before, after)).flatten()
+    }
+
+    /// Returns the code before and after the change, without the tests in it.
+    fn codes(&self) -> [String; 2] {
+        self.texts.each_ref().map(|text| {
+            let text = text.as_deref().unwrap_or_default();
+            let divided = self.path.ends_with(".rs").then(|| rust::divided(text)).flatten();
+            divided.map_or_else(|| text.to_owned(), |divided| divided.code)
+        })
+    }
 }
 
 /// A change.
@@ -57,7 +79,12 @@ impl Change {
             if texts.iter().flatten().any(|text| text.as_bytes().starts_with(STORED_ELSEWHERE)) {
                 continue;
             }
+            let only_tests = |role| match &texts {
+                [Some(old), Some(new)] => role == FileRole::Source && path.ends_with(".rs") && rust::only_tests_differ(old, new),
+                _ => false,
+            };
             let role = known.role_of(path);
+            let role = if only_tests(role) { FileRole::Test } else { role };
             let is_doubtful = known.is_doubtful(path);
             files.push(FileOfChange { path: (*path).to_owned(), role, is_doubtful, before: sides[0], after: sides[1], texts });
         }
@@ -73,7 +100,9 @@ impl Change {
 
     /// Returns the texts in which tests may be added or changed.
     pub(crate) fn texts_with_tests(&self) -> Vec<ChangedText> {
-        let files = self.files.iter().filter(|file| file.role == FileRole::Test);
+        // A file of Rust has source and tests.
+        let may_have = |file: &&FileOfChange| file.role == FileRole::Test || (file.is_source() && file.path.ends_with(".rs"));
+        let files = self.files.iter().filter(may_have);
         files
             .map(|file| ChangedText { path: file.path.clone(), old: file.texts[0].clone(), new: file.texts[1].clone() })
             .collect()
@@ -85,7 +114,31 @@ impl Change {
     }
 
     fn changed_source(&self) -> impl Iterator<Item = &FileOfChange> {
-        self.files.iter().filter(|file| file.role == FileRole::Source)
+        self.files.iter().filter(|file| file.is_source())
+    }
+
+    /// Returns the path and the merged text of each file with the code before the change and the tests of after it.
+    pub(crate) fn merged(&self) -> impl Iterator<Item = (&str, MergedText)> {
+        self.changed_source().filter_map(|file| Some((file.path.as_str(), file.merged()?)))
+    }
+
+    /// Returns the text with the change of a file that belongs to tests.
+    pub(crate) fn text_of_test(&self, path: &str) -> Option<&str> {
+        let file = self.files.iter().find(|file| file.path == path && !file.is_source())?;
+        file.texts[1].as_deref()
+    }
+
+    /// Returns whether a path is that of a file of source that only the change has.
+    pub(crate) fn is_new_source(&self, path: &str) -> bool {
+        self.changed_source().any(|file| file.path == path && file.before.is_none())
+    }
+
+    /// Returns whether another file with the change can have a test that a tool of Rust names alike: it has the same module.
+    pub(crate) fn files_like<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, FileAt)> {
+        let module = rust::names_by_path(path, "");
+        let is_like = move |other: &str| other != path && rust::names_by_path(other, "").iter().any(|name| module.contains(name));
+        let others = self.after.iter().map(|(other, file)| (other.as_str(), *file));
+        others.filter(move |(other, _)| other.ends_with(".rs") && is_like(other))
     }
 
     /// Returns whether the change has source, or code that may be source.
@@ -106,21 +159,29 @@ impl Change {
     pub(crate) fn introduced(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for file in self.changed_source() {
-            let [before, after] = &file.texts;
-            names.extend(introduced_words(before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default()));
+            let [before, after] = file.codes();
+            names.extend(introduced_words(&before, &after));
             if file.before.is_none() {
-                let parts = file.path.split(['/', '.']).filter(|part| part.len() > 1);
-                names.extend(parts.map(str::to_owned));
+                names.extend(self.new_parts(&file.path).map(str::to_owned));
             }
         }
         // A word that the source had elsewhere before the change is not new.
-        let known: BTreeSet<String> = self
-            .changed_source()
-            .filter_map(|file| file.texts[0].as_deref())
-            .flat_map(|text| introduced_words("", text))
-            .collect();
+        let known: BTreeSet<String> = self.changed_source().flat_map(|file| introduced_words("", &file.codes()[0])).collect();
         names.retain(|name| !known.contains(name));
         names
+    }
+
+    /// Returns the names of a new file and of the directories above it that are new too.
+    fn new_parts<'p>(&self, path: &'p str) -> impl Iterator<Item = &'p str> {
+        let above = path.match_indices('/').map(|(end, _)| &path[..end]);
+        let is_new = |directory: &&str| {
+            let below = format!("{directory}/");
+            !self.before.range(below.clone()..).next().is_some_and(|(other, _)| other.starts_with(&below))
+        };
+        let directories: Vec<&str> = above.filter(is_new).filter_map(|directory| directory.rsplit('/').next()).collect();
+        let stem = path.rsplit('/').next().and_then(|name| name.split('.').next());
+        let of_all = ["index", "mod", "lib", "main", "__init__"];
+        directories.into_iter().chain(stem).filter(move |part| part.len() > 1 && !of_all.contains(part))
     }
 
     /// Returns what the content with the change has otherwise than the working tree.
@@ -155,7 +216,7 @@ impl Change {
                 stubs += usize::from(text.is_some());
                 text
             } else {
-                None
+                file.merged().map(|merged| merged.text)
             };
             if let Some((text, kind)) = text.zip(file.before.or(file.after).map(|side| side.kind)) {
                 made.insert(file.path.clone(), WrittenFile { kind, text: text.into_bytes() });

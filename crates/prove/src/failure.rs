@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use proctor_model::Tool;
+use proctor_tools::is_expectation;
+
 /// Why a test failed, as far as its message says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureClass {
@@ -14,52 +17,33 @@ pub enum FailureClass {
 }
 
 /// The words by which libraries for recorded files name them in their messages.
-const OF_SNAPSHOTS: &[&str] = &["snapshot", "[- snapshot]", "__snapshots__", ".approved."];
-/// What messages of failed expectations begin with.
-const BEGINS: &[&str] =
-    &["assert ", "assert(", "AssertionError", "Failed: DID NOT RAISE", "Failed: DID NOT WARN", "DID NOT RAISE"];
+const OF_SNAPSHOTS: &[&str] = &["snapshot", "Snapshot", ".approved."];
+/// A snapshot that stands in the test itself.
+const INLINE: &str = "toMatchInlineSnapshot";
 
 /// The texts of a failure.
 #[derive(Debug, Clone, Copy)]
 pub struct FailureText<'a> {
+    pub tool: Tool,
     /// The first line of the error.
     pub error: &'a str,
     /// Everything that the tool says.
     pub stack: &'a str,
-    /// Whether the error was raised outside of the test itself, in a fixture.
-    pub is_of_fixture: bool,
+    /// What stands in the file of tests where the error was raised; `None` if that is not known.
+    pub code: Option<&'a str>,
+    /// Whether the error was raised outside of the test itself: in a fixture, or in source.
+    pub is_outside: bool,
 }
 
-/// Returns why a test failed. `is_source` says whether a path of the project is source: an assertion that failed in source is no assertion
-/// of the test.
-/// `writes_recorded` says whether the change writes recorded files.
-pub fn classify(text: FailureText<'_>, is_source: &dyn Fn(&str) -> bool, writes_recorded: bool) -> FailureClass {
-    let error = text.error.trim();
-    let short = error.strip_prefix("builtins.").unwrap_or(error);
-    let is_expected = BEGINS.iter().any(|words| short.starts_with(words)) || is_failed_by_call(short);
-    if text.is_of_fixture || !is_expected {
+/// Returns why a test failed. An assertion that failed in source is no assertion of the test. `writes_recorded` says whether the change
+/// writes recorded files.
+pub fn classify(text: FailureText<'_>, writes_recorded: bool) -> FailureClass {
+    if text.is_outside || !is_expectation(text.tool, text.error, text.stack, text.code) {
         return FailureClass::OtherError;
     }
-    if raised_in(text.stack).is_some_and(|path| is_source(&path)) {
-        return FailureClass::OtherError;
-    }
-    let is_recorded = || OF_SNAPSHOTS.iter().any(|words| short.contains(words) || text.stack.contains(words));
+    let says = |words: &str| text.error.contains(words) || text.stack.contains(words);
+    let is_recorded = || OF_SNAPSHOTS.iter().any(|words| says(words)) && !says(INLINE);
     if writes_recorded && is_recorded() { FailureClass::Snapshot } else { FailureClass::Assertion }
-}
-
-/// Returns whether a message is that of `pytest.fail`, which is no time-out.
-fn is_failed_by_call(error: &str) -> bool {
-    error.strip_prefix("Failed: ").is_some_and(|rest| !rest.starts_with("Timeout"))
-}
-
-/// Returns the file in which an error was raised: the last place that a traceback names.
-fn raised_in(stack: &str) -> Option<String> {
-    stack.lines().rev().find_map(|line| {
-        let (path, rest) = line.trim().split_once(".py:")?;
-        let number = rest.split(':').next()?;
-        let is_place = !path.is_empty() && !path.contains(' ') && number.chars().all(|digit| digit.is_ascii_digit());
-        is_place.then(|| format!("{path}.py"))
-    })
 }
 
 /// Returns whether a text names one of these words, each as a whole word.
@@ -72,35 +56,28 @@ pub fn names_one_of(text: &str, names: &BTreeSet<String>) -> bool {
 mod tests {
     use super::*;
 
-    fn class(error: &str, stack: &str) -> FailureClass {
-        let text = FailureText { error, stack, is_of_fixture: false };
-        classify(text, &|path| path.starts_with("shop/") || path.starts_with("src/"), false)
+    fn text<'a>(tool: Tool, error: &'a str, stack: &'a str) -> FailureText<'a> {
+        FailureText { tool, error, stack, code: None, is_outside: false }
     }
 
     #[test]
     fn an_expectation_of_the_test_is_told_from_another_error() {
-        use FailureClass::{Assertion, OtherError};
-        for (error, stack, expected) in [
-            ("assert 1 == 2", "tests/test_a.py:3: AssertionError", Assertion),
-            ("AssertionError: assert 1 == 2", "", Assertion),
-            ("AssertionError: too large", "tests/test_a.py:3: \nshop/vat.py:9: AssertionError", OtherError),
-            ("Failed: DID NOT RAISE <class 'ValueError'>", "tests/test_a.py:3: Failed", Assertion),
-            ("Failed: no", "", Assertion),
-            ("Failed: Timeout >1.0s", "", OtherError),
-            ("TypeError: quote() got an unexpected keyword argument 'vat'", "", OtherError),
-            ("AttributeError: no attribute", "", OtherError),
-        ] {
-            assert_eq!(class(error, stack), expected, "{error} {stack}");
-        }
-        let fixture = FailureText { error: "assert 1", stack: "", is_of_fixture: true };
-        assert_eq!(classify(fixture, &|_| false, false), OtherError);
+        let failed = text(Tool::Pytest, "assert 1 == 2", "tests/test_a.py:3: AssertionError");
+        assert_eq!(classify(failed, false), FailureClass::Assertion);
+        assert_eq!(classify(FailureText { is_outside: true, ..failed }, false), FailureClass::OtherError);
+        assert_eq!(classify(text(Tool::Pytest, "AttributeError: no attribute", ""), false), FailureClass::OtherError);
     }
 
     #[test]
     fn a_recorded_file_counts_only_where_the_change_wrote_one() {
-        let text = FailureText { error: "AssertionError: assert [+ received] == [- snapshot]", stack: "", is_of_fixture: false };
-        assert_eq!(classify(text, &|_| false, true), FailureClass::Snapshot);
-        assert_eq!(classify(text, &|_| false, false), FailureClass::Assertion);
+        let pytest = text(Tool::Pytest, "AssertionError: assert [+ received] == [- snapshot]", "");
+        let jest = text(Tool::Jest, "expect(received).toMatchSnapshot()", "- Snapshot  - 1");
+        for failed in [pytest, jest] {
+            assert_eq!(classify(failed, true), FailureClass::Snapshot);
+            assert_eq!(classify(failed, false), FailureClass::Assertion);
+        }
+        let inline = text(Tool::Jest, "expect(received).toMatchInlineSnapshot(snapshot)", "Snapshot: 1");
+        assert_eq!(classify(inline, true), FailureClass::Assertion);
     }
 
     #[test]

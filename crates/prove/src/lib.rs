@@ -5,6 +5,8 @@
 
 mod answer;
 mod base;
+mod braced_tests;
+mod braces;
 mod change;
 mod commands;
 mod contents;
@@ -13,6 +15,8 @@ mod layer;
 mod prove;
 pub mod python;
 pub mod roles;
+mod runs;
+mod rust;
 mod sides;
 pub mod stubs;
 pub mod touched;

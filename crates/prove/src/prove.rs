@@ -1,24 +1,25 @@
 //! The way of one answer: compare, find the touched tests, run them on both contents, judge.
 
-use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use proctor_app::gate::open_repository;
 use proctor_app::project::setup::LoadedProject;
 use proctor_app::project::{RunResources, opening, specification_files};
 use proctor_app::refusals::not_approved_error;
 use proctor_app::{CommandError, Environment, RunControl, from_run_error};
-use proctor_model::{Action, CommandExit, StopReason, TreePath, TriggerKind};
+use proctor_model::{CommandExit, StopReason, TreePath, TriggerKind};
 use proctor_project::{ProjectRepository, RunRequest};
 use proctor_sandbox::process::LauncherHandle;
 
 use crate::answer::{ChangeProof, ProvedTest};
 use crate::change::{Change, ContentLayer, read_blob};
-use crate::commands::{narrowed, tests_of_checks};
+use crate::commands::language_of;
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
 use crate::layer::write_layer;
-use crate::sides::{KnownOfChange, seen_of};
-use crate::touched::{TouchedTest, has_named_tests, is_code, touched_tests};
+use crate::runs::TriedContent;
+use crate::rust::MergedText;
+use crate::touched::{TestLanguage, TouchedTest, touched_tests};
 use crate::trial::{NotTried, Trials};
 use crate::words::{ChangeState, JudgedTest, ProofWord, SeenRun, judge_test};
 
@@ -69,7 +70,11 @@ pub(crate) struct Prover<'a> {
     pub(crate) loaded: &'a LoadedProject,
     pub(crate) work_tree: Files,
     pub(crate) change: Change,
-    introduced: BTreeSet<String>,
+    pub(crate) introduced: BTreeSet<String>,
+    /// The files of Rust with the code before the change and the tests of after it.
+    pub(crate) merged: BTreeMap<String, MergedText>,
+    /// The check that has each test.
+    pub(crate) chosen: BTreeMap<usize, usize>,
 }
 
 impl<'a> Prover<'a> {
@@ -93,17 +98,20 @@ impl<'a> Prover<'a> {
         };
         let before = of_commit(compared.base)?;
         let after = compared.after.map_or_else(|| Ok(work_tree.clone()), of_commit)?;
-        let read = |path: &str, file: FileAt| match TreePath::try_from(path) {
-            Ok(copied) if work_tree.get(path) == Some(&file) => read_copied(copy, &copied, file.kind),
-            Ok(_) | Err(_) => read_blob(storage, path, file.id),
-        };
+        let read = |path: &str, file: FileAt| read_of_side(repository, copy, &work_tree, (path, file));
         let change = Change::between(before, after, &read)?;
-        let introduced = change.introduced();
-        Ok(Self { trials, repository, compared, loaded, work_tree, change, introduced })
+        let (introduced, merged) = (change.introduced(), Self::merged_texts(&change));
+        let chosen = BTreeMap::new();
+        Ok(Self { trials, repository, compared, loaded, work_tree, change, introduced, merged, chosen })
+    }
+
+    /// Returns the text of a file of one of the sides.
+    pub(crate) fn read(&self, path: &str, file: FileAt) -> Result<Vec<u8>, CommandError> {
+        read_of_side(self.repository, self.trials.tree().1, &self.work_tree, (path, file))
     }
 
     fn prove(mut self) -> Result<ChangeProof, CommandError> {
-        let tests = touched_tests(&self.change.texts_with_tests());
+        let tests = self.with_doubts(touched_tests(&self.change.texts_with_tests()))?;
         let mut notes = self.notes();
         let judged = if self.change.has_source() { self.judge(&tests, &mut notes)? } else { Vec::new() };
         if !self.change.has_source() && !tests.is_empty() {
@@ -115,7 +123,7 @@ impl<'a> Prover<'a> {
             name: test.name,
             is_added: test.is_added,
             word,
-            seen,
+            seen: test.doubt.map_or(seen, str::to_owned),
         });
         Ok(ChangeProof {
             // The tests decide it: see `judged`.
@@ -147,8 +155,10 @@ impl<'a> Prover<'a> {
                 doubtful.join(", ")
             ));
         }
-        if files.iter().any(|file| is_code(&file.path) && !has_named_tests(&file.path)) {
-            notes.push("tests in other languages than Python are not tried, also those inside of source".to_owned());
+        let known: Vec<TestLanguage> = self.loaded.plan.steps.iter().filter_map(language_of).collect();
+        let unknown = |file: &&crate::answer::ProvedFile| TestLanguage::of(&file.path).is_some_and(|own| !known.contains(&own));
+        if let Some(file) = files.iter().find(unknown) {
+            notes.push(format!("no check runs tests in the language of `{}` by a tool whose errors are told apart", file.path));
         }
         if !self.loaded.plan.prerequisites.is_empty() {
             notes.push("prerequisites were not run: what they made in the project is used on both sides".to_owned());
@@ -168,8 +178,9 @@ impl<'a> Prover<'a> {
         let before = self.write(&before.expect("only stubs may be missing"))?;
         let mut seen: Vec<[Vec<SeenRun>; 2]> = tests.iter().map(|_| [Vec::new(), Vec::new()]).collect();
         let all: Vec<usize> = (0..tests.len()).collect();
-        for (side, layer) in [(1, &after), (0, &before)] {
-            self.run(layer, tests, &all, &mut |test, run| seen[test][side].push(run))?;
+        let contents = [(0, &before), (1, &after)].map(|(side, layer)| TriedContent { layer, is_before: side == 0 });
+        for side in [1, 0] {
+            self.run_tests(contents[side], tests, &all, &mut |test, run| seen[test][side].push(run))?;
         }
         let words = |seen: &[[Vec<SeenRun>; 2]]| -> Vec<JudgedTest> {
             seen.iter().map(|[before, after]| judge_test(before, after)).collect()
@@ -178,15 +189,18 @@ impl<'a> Prover<'a> {
             judged.iter().enumerate().filter(|(_, judged)| judged.word == word).map(|(at, _)| at).collect()
         };
         let proving = with_word(&words(&seen), ProofWord::Proves);
-        for (side, layer) in [(1, &after), (0, &before)].into_iter().cycle().take(2 * MORE_RUNS).filter(|_| !proving.is_empty()) {
-            self.run(layer, tests, &proving, &mut |test, run| seen[test][side].push(run))?;
+        for side in [1, 0].into_iter().cycle().take(2 * MORE_RUNS).filter(|_| !proving.is_empty()) {
+            self.run_tests(contents[side], tests, &proving, &mut |test, run| seen[test][side].push(run))?;
         }
         let mut judged = words(&seen);
         let hidden = with_word(&judged, ProofWord::CannotRunBefore);
+        let is_python = |at: &usize| TestLanguage::of(&tests[*at].file) == Some(TestLanguage::Python);
+        let hidden: Vec<usize> = hidden.into_iter().filter(is_python).collect();
         let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, true)?.filter(|_| !hidden.is_empty());
         if let Some(stubs) = stubs {
             let stubs = self.write(&stubs)?;
-            self.run(&stubs, tests, &hidden, &mut |test, run| {
+            let content = TriedContent { layer: &stubs, is_before: true };
+            self.run_tests(content, tests, &hidden, &mut |test, run| {
                 judged[test] = judge_with_stubs(&run, &seen[test][1], judged[test].clone());
             })?;
             notes.push("tests that cannot run before were tried again with the new names kept, their bodies raising".to_owned());
@@ -203,61 +217,19 @@ impl<'a> Prover<'a> {
         })?;
         Ok(layer)
     }
-
-    /// Runs some of the tests on the content of a layer, and tells how each ended.
-    fn run(
-        &mut self,
-        layer: &Path,
-        tests: &[TouchedTest],
-        wanted: &[usize],
-        tell: &mut dyn FnMut(usize, SeenRun),
-    ) -> Result<(), CommandError> {
-        let chosen: Vec<TouchedTest> = wanted.iter().map(|at| tests[*at].clone()).collect();
-        let mut told: BTreeSet<usize> = BTreeSet::new();
-        let root = self.loaded.root.clone();
-        for (check, own) in tests_of_checks(&self.loaded.plan.steps, &chosen) {
-            let action: Action = narrowed(check, &own).unwrap_or_else(|| check.clone());
-            let run = self.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
-            if let Some(reason) = self.trials.stopped() {
-                return Err(not_finished(reason));
-            }
-            let is_source = |path: &str| paths_of(path, &root, &action.directory).iter().any(|path| self.change.is_source(path));
-            let known = KnownOfChange {
-                is_source: &is_source,
-                writes_recorded: self.change.writes_recorded(),
-                introduced: &self.introduced,
-            };
-            for (at, test) in wanted.iter().map(|at| (*at, &tests[*at])).filter(|(_, test)| own.contains(test)) {
-                let seen = seen_of(test, &run, &known);
-                let is_empty = matches!(&seen, SeenRun::Cases(cases) if cases.is_empty());
-                // Of several checks in one directory, the one that has the test counts.
-                if !is_empty && told.insert(at) {
-                    tell(at, seen);
-                }
-            }
-        }
-        let is_run = |test: &TouchedTest| !tests_of_checks(&self.loaded.plan.steps, std::slice::from_ref(test)).is_empty();
-        for at in wanted.iter().filter(|at| !told.contains(at)) {
-            let nothing = SeenRun::Cases(Default::default());
-            let none = SeenRun::NotRun("`proctor prove` knows pytest's tests only".to_owned());
-            tell(*at, if is_run(&tests[*at]) { nothing } else { none });
-        }
-        Ok(())
-    }
 }
 
-/// Returns the paths from the project's root that a tool, which ran in a directory of it, can mean by a path.
-fn paths_of(path: &str, root: &Path, directory: &Path) -> [String; 2] {
-    let text = |path: &Path| path.to_string_lossy().into_owned();
-    let mut below = PathBuf::new();
-    for part in directory.join(path).components() {
-        match part {
-            Component::ParentDir => drop(below.pop()),
-            Component::CurDir => {}
-            Component::Normal(_) | Component::RootDir | Component::Prefix(_) => below.push(part),
-        }
+/// Reads a file of one of the sides: from the copy of the project if it is the same there, else from git.
+fn read_of_side(
+    repository: &ProjectRepository,
+    copy: &Path,
+    work_tree: &Files,
+    (path, file): (&str, FileAt),
+) -> Result<Vec<u8>, CommandError> {
+    match TreePath::try_from(path) {
+        Ok(copied) if work_tree.get(path) == Some(&file) => read_copied(copy, &copied, file.kind),
+        Ok(_) | Err(_) => read_blob(&repository.storage, path, file.id),
     }
-    [text(Path::new(path).strip_prefix(root).unwrap_or(Path::new(path))), text(&below)]
 }
 
 /// Judges a test that cannot run before by a run with the new names kept. The answer is weak at best.
@@ -296,23 +268,5 @@ fn from_not_tried(environment: &Environment, why: NotTried) -> CommandError {
         }
         NotTried::Stopped(reason) => not_finished(reason),
         NotTried::Failed(error) => from_run_error(&error),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_of_a_tool_is_taken_from_the_root_and_from_the_directory_of_its_check() {
-        for (path, expected) in [
-            ("/p/back/vat.py", "back/vat.py"),
-            ("back/vat.py", "back/vat.py"),
-            ("vat.py", "back/vat.py"),
-            ("../lib/vat.py", "lib/vat.py"),
-        ] {
-            let paths = paths_of(path, Path::new("/p"), Path::new("back"));
-            assert!(paths.iter().any(|path| path == expected), "{paths:?}");
-        }
     }
 }

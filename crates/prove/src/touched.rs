@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::python;
+use proctor_model::OneTest;
+
+use crate::{braced_tests, python, rust};
 
 /// A test as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestInText {
-    /// The name in its file: `TestX::test_y`, `quotes > adds`.
+    /// The name in its file: `TestX::test_y`, `quotes > adds`, `tests::adds`. Empty for all tests whose names the text does not say.
     pub name: String,
     /// Its words without layout, comments and its own name.
     pub text: String,
@@ -15,8 +17,50 @@ pub struct TestInText {
     pub is_sure: bool,
 }
 
-/// The endings of files with code.
-const CODE: &[&str] = &["py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "cts", "rs", "go"];
+/// A language in which tests are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestLanguage {
+    Python,
+    /// JavaScript and TypeScript.
+    Script,
+    Rust,
+    Go,
+}
+
+impl TestLanguage {
+    /// Returns the language of a file, by its name; `None` if it has no code.
+    pub fn of(path: &str) -> Option<Self> {
+        match path.rsplit('.').next()? {
+            "py" => Some(Self::Python),
+            "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" => Some(Self::Script),
+            "rs" => Some(Self::Rust),
+            "go" => Some(Self::Go),
+            _ => None,
+        }
+    }
+
+    /// Returns the language of the tests that a test runner runs, by how it names one of them.
+    pub fn of_form(form: OneTest) -> Self {
+        match form {
+            OneTest::NodeId => Self::Python,
+            OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::FileAndName { .. } => Self::Script,
+            OneTest::ExactName => Self::Rust,
+            OneTest::RunPattern => Self::Go,
+        }
+    }
+
+    /// Returns the tests of a text; `None` if the text cannot be read.
+    fn tests_of(self, text: &str) -> Option<Vec<TestInText>> {
+        match self {
+            Self::Python => Some(python::tests_of(text)),
+            Self::Rust => rust::tests_of(text),
+            Self::Script | Self::Go => braced_tests::tests_of(text, self),
+        }
+    }
+}
+
+/// Why tests in a file of Rust get no word.
+const AMID_SOURCE: &str = "code for tests alone changed amid its source";
 
 /// A test that the change added or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +71,8 @@ pub struct TouchedTest {
     pub name: String,
     pub is_added: bool,
     pub is_sure: bool,
+    /// Why nothing can be said of it, whatever a tool says.
+    pub doubt: Option<&'static str>,
 }
 
 /// A changed file that can have tests, with its texts; `None` where the side has no such file.
@@ -36,59 +82,113 @@ pub struct ChangedText {
     pub new: Option<String>,
 }
 
-/// Returns whether a file has code, by its name.
-pub(crate) fn is_code(path: &str) -> bool {
-    path.rsplit('.').next().is_some_and(|ending| CODE.contains(&ending))
+/// The tests of a changed file.
+struct ReadText<'f> {
+    file: &'f ChangedText,
+    before: Vec<TestInText>,
+    after: Vec<TestInText>,
+    /// Why nothing can be said of any of them.
+    doubt: Option<&'static str>,
 }
 
-/// Returns whether the tests of a file are told apart.
-pub(crate) fn has_named_tests(path: &str) -> bool {
-    path.ends_with(".py")
+/// Returns whether a file has code, by its name.
+pub(crate) fn is_code(path: &str) -> bool {
+    TestLanguage::of(path).is_some()
 }
 
 /// Returns the tests that the change added or changed: first the files whose tests are not told apart.
 pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
-    let tests = |text: &Option<String>| text.as_deref().map(python::tests_of).unwrap_or_default();
-    let named = files.iter().filter(|file| has_named_tests(&file.path));
-    let read: Vec<(&ChangedText, Vec<TestInText>, Vec<TestInText>)> =
-        named.map(|file| (file, tests(&file.old), tests(&file.new))).collect();
+    let mut touched = Vec::new();
+    let mut read = Vec::new();
+    for file in files {
+        let (Some(language), Some(new)) = (TestLanguage::of(&file.path), &file.new) else { continue };
+        let tests = |text: &Option<String>| text.as_deref().map_or_else(|| Some(Vec::new()), |text| language.tests_of(text));
+        match tests(&file.old).zip(tests(&file.new)) {
+            Some((before, after)) => {
+                touched.extend(hidden_tests(file, language, new, &after).map(|doubt| whole(file, doubt)));
+                let doubt = (language == TestLanguage::Rust && is_divided_otherwise(file)).then_some(AMID_SOURCE);
+                read.push(ReadText { file, before, after, doubt });
+            }
+            None => touched.push(whole(file, "its text cannot be read")),
+        }
+    }
     // The texts of tests that are not where they were: one of them with another name or in another file is a test that was moved.
-    let mut gone: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, before, after) in &read {
+    let gone_files = files.iter().filter(|file| file.new.is_none());
+    let gone_tests = gone_files.filter_map(|file| TestLanguage::of(&file.path)?.tests_of(file.old.as_deref()?)).flatten();
+    let mut gone: BTreeMap<String, usize> = BTreeMap::new();
+    for test in gone_tests {
+        *gone.entry(test.text).or_default() += 1;
+    }
+    for ReadText { before, after, .. } in &read {
         let kept: BTreeSet<&str> = after.iter().map(|test| test.name.as_str()).collect();
         for test in before.iter().filter(|test| !kept.contains(test.name.as_str())) {
-            *gone.entry(&test.text).or_default() += 1;
+            *gone.entry(test.text.clone()).or_default() += 1;
         }
     }
-    let others = files.iter().filter(|file| is_code(&file.path) && !has_named_tests(&file.path) && file.new.is_some());
-    let whole = |file: &ChangedText| TouchedTest {
-        file: file.path.clone(),
-        name: String::new(),
-        is_added: file.old.is_none(),
-        is_sure: true,
-    };
-    let mut touched: Vec<TouchedTest> = others.map(whole).collect();
-    for (file, before, after) in &read {
-        for test in after {
-            let known = before.iter().find(|known| known.name == test.name);
-            if known.is_some_and(|known| known.text == test.text) {
-                continue;
-            }
-            if known.is_none()
-                && let Some(left) = gone.get_mut(test.text.as_str()).filter(|left| **left > 0)
-            {
-                *left -= 1;
-                continue;
-            }
-            touched.push(TouchedTest {
-                file: file.path.clone(),
-                name: test.name.clone(),
-                is_added: known.is_none(),
-                is_sure: test.is_sure,
-            });
-        }
-    }
+    read.iter().for_each(|read| add_touched(read, &mut gone, &mut touched));
     touched
+}
+
+/// Adds the tests of a file that are neither as they were nor moved.
+fn add_touched(read: &ReadText<'_>, gone: &mut BTreeMap<String, usize>, touched: &mut Vec<TouchedTest>) {
+    let ReadText { file, before, after, doubt } = read;
+    let language = TestLanguage::of(&file.path);
+    for test in after {
+        let known = before.iter().find(|known| known.name == test.name);
+        if known.is_some_and(|known| known.text == test.text) {
+            continue;
+        }
+        if known.is_none()
+            && let Some(left) = gone.get_mut(test.text.as_str()).filter(|left| **left > 0)
+        {
+            *left -= 1;
+            continue;
+        }
+        let of_name = |tests: &[TestInText]| tests.iter().filter(|other| other.name == test.name).count();
+        let own_doubt = match (test.name.as_str(), of_name(before).max(of_name(after))) {
+            ("", _) => Some("its name is not in its text"),
+            // Of two functions in Python, only the last one is there.
+            (_, 2..) if language != Some(TestLanguage::Python) => Some("its file has two tests of this name"),
+            (_, _) => None,
+        };
+        let is_added = known.is_none();
+        touched.push(TouchedTest {
+            file: file.path.clone(),
+            name: test.name.clone(),
+            is_added,
+            is_sure: test.is_sure,
+            doubt: own_doubt.or(*doubt),
+        });
+    }
+}
+
+/// Returns what stands for tests of a file that are not told apart.
+fn whole(file: &ChangedText, doubt: &'static str) -> TouchedTest {
+    let is_added = file.old.is_none();
+    TouchedTest { file: file.path.clone(), name: String::new(), is_added, is_sure: true, doubt: Some(doubt) }
+}
+
+/// Returns whether code for tests alone changed that lies amid the source of a file, where it cannot be told from it.
+fn is_divided_otherwise(file: &ChangedText) -> bool {
+    let more = |text: &Option<String>| text.as_deref().map(|text| rust::divided(text).map(|divided| divided.more));
+    more(&file.old).is_some_and(|old| more(&file.new) != Some(old))
+}
+
+/// Returns why further tests of a file are not told apart; `None` if there are none.
+fn hidden_tests(file: &ChangedText, language: TestLanguage, new: &str, tests: &[TestInText]) -> Option<&'static str> {
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    match language {
+        TestLanguage::Script => {
+            let is_of_tests = name.contains(".test.") || name.contains(".spec.");
+            (tests.is_empty() && is_of_tests).then_some("no test is found in its text")
+        }
+        TestLanguage::Rust => {
+            let known = rust::examples_of(file.old.as_deref().unwrap_or_default());
+            let is_new = |example: &String| !known.contains(example);
+            rust::examples_of(new).iter().any(is_new).then_some("examples in comments are not tried")
+        }
+        TestLanguage::Python | TestLanguage::Go => None,
+    }
 }
 
 /// Returns the words of `after` that `before` has not: the names that a change introduces.
@@ -126,14 +226,20 @@ mod tests {
                 None,
                 Some("class TestY:\n    def test_d(self):\n        assert g()\ndef test_moved():\n    assert f(2)\n"),
             ),
-            changed("web/a.test.ts", Some("test('a', f)"), Some("test('b', f)")),
-            changed("web/gone.test.ts", Some("test('a', f)"), None),
+            changed("web/a.test.ts", Some("test('a', f)"), Some("test('b', f); test('c', g); test('d', h); test('d', i)")),
+            changed("web/gone.test.ts", Some("test('gone', h)"), None),
+            changed("web/made.test.ts", None, Some("suite(() => {})")),
+            changed("web/helper.ts", None, Some("export const a = 1")),
+            changed("web/open.test.ts", Some(""), Some("test('a")),
             changed("tests/test_z.py", Some("def test_e():\n    assert 1\n"), Some("def test_e():\n    assert 2\n")),
         ];
         let expected = [
-            ("web/a.test.ts::", false),
+            ("web/open.test.ts::", false),
             ("tests/test_x.py::test_c", true),
             ("tests/test_y.py::TestY::test_d", true),
+            ("web/a.test.ts::c", true),
+            ("web/a.test.ts::d", true),
+            ("web/made.test.ts::", true),
             ("tests/test_z.py::test_e", false),
         ];
         assert_eq!(touched(&files), expected.map(|(name, added)| (name.to_owned(), added)));

@@ -100,7 +100,7 @@ impl<'a> Trials<'a> {
         };
         runner.preparation.open(&held.lock)?;
         let layers = RunLayers::begin(&base.directory).map_err(ProjectError::Snapshot)?;
-        let run_id = RunId::new(clock::now(), held.ledger.next_sequence().0);
+        let run_id = RunId::new(clock::now(), held.ledger.next_run_number().map_err(ProjectError::Evidence)?);
         let manifests = manifests(&index);
         Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0 })
     }

@@ -103,6 +103,9 @@ pub struct JudgedTest {
     pub seen: String,
 }
 
+/// Why a test cannot run before whose own file is source and new.
+pub(crate) const NEW_SOURCE: &str = "its file is new source";
+
 /// Judges a test by its runs without the change and with it. Of several parameters the strongest word counts, and a failure with the change
 /// counts before everything.
 pub fn judge_test(before: &[SeenRun], after: &[SeenRun]) -> JudgedTest {
@@ -160,6 +163,9 @@ fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTe
             FailureClass::OtherError => judged(ProofWord::Notices, format!("{} before", name_of_error(message))),
         },
         (CaseEnd::Passed, None) => match before {
+            Some(SeenRun::CannotBegin { names_change: true, message }) if message == NEW_SOURCE => {
+                judged(ProofWord::CannotRunBefore, message.clone())
+            }
             Some(SeenRun::CannotBegin { names_change: true, message }) => {
                 judged(ProofWord::CannotRunBefore, format!("{} before", name_of_error(message)))
             }
@@ -174,7 +180,7 @@ fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTe
 
 /// Returns the name of an error without its message: `TypeError` for `TypeError: quote() got …`.
 fn name_of_error(message: &str) -> &str {
-    let name = message.split([':', ' ']).next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
+    let name = message.split(':').next().unwrap_or_default().rsplit('.').next().unwrap_or_default();
     let is_name = !name.is_empty() && name.chars().all(|character| character.is_alphanumeric() || character == '_');
     if is_name && name.chars().next().is_some_and(char::is_uppercase) { name } else { "another error" }
 }
@@ -295,6 +301,7 @@ mod tests {
         }
         let seen = judge_test(&[with(OtherError, "TypeError: quote() got …")], &[passed()]).seen;
         assert_eq!(seen, "TypeError before");
+        assert_eq!(name_of_error("Cannot find module './a'"), "another error");
     }
 
     #[test]

@@ -244,7 +244,8 @@ fn obstacle_to_mount(
 /// Returns why a run cannot have a snapshot, as far as its plan says so.
 fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
     let plan = request.plan;
-    let attempts: usize = plan.actions().map(|action| 2 * (1 + usize::from(action.retry_attempts))).sum();
+    let shards = |action: &Action| action.shards.map_or(1, |shards| shards.at_most() as usize);
+    let attempts: usize = plan.actions().map(|action| (1 + shards(action)) * (1 + usize::from(action.retry_attempts))).sum();
     let reason = if request.is_typed() {
         "a typed command works for the project"
     } else if attempts > MAX_ATTEMPTS {

@@ -217,7 +217,11 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
     fn try_to_start(&mut self, place: usize) -> Result<StartOutcome, ProjectError> {
         let action = self.action(place);
         let is_first_attempt = !self.attempts.contains_key(&place);
-        if !action.kind.starts_a_process() || (is_first_attempt && self.stays_alone(place)) {
+        // The shards of a check run side by side with each other, and with no other step.
+        if action.shards.is_some() && !self.open.is_empty() {
+            return Ok(StartOutcome::Later(LONG_SLICE));
+        }
+        if !action.kind.starts_a_process() || action.shards.is_some() || (is_first_attempt && self.stays_alone(place)) {
             self.take_idle_launcher().into_iter().for_each(|launcher| self.steps.performer.give_back_launcher(launcher));
             let one = self.steps.performer.perform(action)?;
             self.finish(place, one);

@@ -11,6 +11,8 @@ mod dropping;
 mod early_start;
 mod file_or_request;
 mod helper_death;
+mod joined_shards;
+mod judging;
 mod keeping;
 mod listing;
 mod process;
@@ -19,6 +21,7 @@ mod reusing;
 mod reviewing;
 mod running_service;
 mod services;
+mod shards;
 mod turns;
 
 use std::collections::BTreeSet;
@@ -42,8 +45,8 @@ use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirect
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
-    StopReason, TreePath, World,
+    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, Shards,
+    SpawnFailure, StopReason, TreePath, TriggerKind, World,
 };
 use proctor_plan::verdict;
 use proctor_project::{
@@ -279,7 +282,10 @@ impl<'w, 'c> Performer<'w, 'c> {
         }
         let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let performed = match turn {
-            QueueTurn::Given(slot) => self.run_attempt(slot, action, attempts)?,
+            QueueTurn::Given(slot) => match self.shards_of(action) {
+                Some(count) => self.run_shards(slot, action, count, attempts)?,
+                None => with_note_of_undivided(self.run_attempt(slot, action, attempts)?),
+            },
             QueueTurn::Stopped => skipped(action, skip_reason(self.context.request.control)),
         };
         Ok(ActionResult { waited, ..performed })
@@ -418,7 +424,13 @@ impl<'w, 'c> Performer<'w, 'c> {
             manifests: &self.manifests,
             missing: MissingDirectories::Create,
         };
-        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
+        let made = isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation);
+        let mut isolation = made.map_err(ProjectError::Sandbox)?;
+        isolation.resources.nice = match request.trigger.kind {
+            TriggerKind::Save | TriggerKind::Moved => request.settings.nice,
+            TriggerKind::Request | TriggerKind::Start | TriggerKind::Wait => 0,
+        };
+        Ok(isolation)
     }
 
     fn classify(
@@ -444,6 +456,15 @@ impl<'w, 'c> Performer<'w, 'c> {
             history: &history,
         })
     }
+}
+
+/// Adds a note to the result of a check with `shards` whose tests one process ran all the same.
+fn with_note_of_undivided(mut one: ActionResult) -> ActionResult {
+    if one.action.shards.is_some_and(|shards| shards != Shards::Cores) {
+        let message = "its tests ran in one process: shards need a snapshot, and a home that is no overlay".to_owned();
+        one.notes.push(PlanNote { subject: one.action.name.clone(), message });
+    }
+    one
 }
 
 /// Returns the names of a tree's files that select toolchains.

@@ -70,7 +70,7 @@ pub fn refuse(
             reason: verdict.completion_reason,
         },
     };
-    let run_id = RunId::new(started, held.ledger.next_sequence().0);
+    let run_id = RunId::new(started, held.ledger.next_run_number()?);
     let mut directory = RunDirectory::create(&held.lock, task, &run_id)?;
     directory.start_record(&refused_start(&facts))?;
     workspace.evidence.observer()(DurableStep::RunRecordWritten);

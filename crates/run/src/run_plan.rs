@@ -199,7 +199,7 @@ fn context_of_run<'a>(
     let started = clock::now();
     Ok(RunContext {
         request,
-        run_id: RunId::new(started, ledger.next_sequence().0),
+        run_id: RunId::new(started, ledger.next_run_number()?),
         looked: look.looked,
         started,
         begun: clock::monotonic(),

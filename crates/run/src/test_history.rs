@@ -104,6 +104,17 @@ pub(crate) fn test_history(
     history
 }
 
+/// Returns how long each test of an action took, in milliseconds, in the last run that has a record of them. A test's name is relative
+/// to the action's directory.
+pub(crate) fn last_test_times(store: &Store, request: &RunRequest<'_>, action: &Action) -> Vec<(String, u64)> {
+    let ledger = LedgerLookup::open(store, &request.scope.project);
+    let last = look_back(store, request, &ledger, &action.name, |_| true).find_map(Result::ok);
+    let directory = format!("{}/", action.directory.display());
+    let tests = last.into_iter().flat_map(|(_, tests)| tests);
+    let named = |name: String| name.strip_prefix(&directory).map(str::to_owned).unwrap_or(name);
+    tests.filter_map(|test| Some((named(test.full_name), test.duration?))).collect()
+}
+
 /// Iterates over those of the task's runs with a record of the action's tests that `is_wanted` names, newest first. The files of a run are read only when the iteration reaches it.
 fn look_back<'a>(
     store: &'a Store,

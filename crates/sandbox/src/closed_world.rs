@@ -31,8 +31,8 @@ const MOST_INSPECTED: usize = 4_000;
 /// The owner of files of a user that the namespace does not know, such as the machine's root in a container without one.
 const OVERFLOW_USER: u32 = 65_534;
 
-/// Who may write files beside root. If proctor itself runs as root, owners tell nothing, and the list of directories
-/// decides.
+/// Who may write files beside root. If proctor itself runs as root, owners and modes tell only of others: the list of directories decides
+/// which of root's own files are of the system.
 pub(super) struct Writers {
     user: Uid,
     groups: Vec<Gid>,
@@ -65,10 +65,8 @@ pub(super) fn closed_places(project: &Path, home: Option<&Path>) -> io::Result<V
     closed.extend(home.map(Path::to_owned));
     // What lies beside the project is not of the project, in a directory of the system either.
     closed.extend(project.ancestors().skip(1).filter(|around| is_inside_system(around)).map(Path::to_owned));
-    if !writers.are_root() {
-        for (directory, levels) in INSPECTED {
-            close_written(Path::new(directory), *levels, &writers, &mut closed);
-        }
+    for (directory, levels) in INSPECTED {
+        close_written(Path::new(directory), *levels, &writers, &mut closed);
     }
     Ok(closed)
 }
@@ -127,6 +125,17 @@ mod tests {
         for path in ["/usr/bin", "/etc/passwd", "/proc/self", "/dev/null", "/srv", "/bin"] {
             assert!(!is_closed(path), "{path}: {closed:?}");
         }
+    }
+
+    /// Only root can make the entry, and for root it was not closed.
+    #[test]
+    fn what_others_may_write_is_closed_for_root_too() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let Ok(open) = tempfile::tempdir_in("/srv").or_else(|_| tempfile::tempdir_in("/opt")) else { return };
+        let closed = || closed_places(Path::new("/nowhere/shop"), None).expect("a root").contains(&open.path().to_owned());
+        assert!(!closed(), "only its owner writes it");
+        fs::set_permissions(open.path(), fs::Permissions::from_mode(0o777)).expect("ours");
+        assert!(closed());
     }
 
     #[test]

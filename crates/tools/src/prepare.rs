@@ -1,6 +1,6 @@
 //! Makes the command that is really run: adds arguments so that the tool writes the report by which the action is judged
-//! (E5, E6). This module also says how a tool is stopped (E10). No plugin is added, nor anything else that changes a
-//! tool's result.
+//! (E5, E6). This module also says how a tool is stopped (E10). No plugin is added (but `shards` adds one to pytest),
+//! nor anything else that changes a tool's result.
 
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,12 @@
 //! and which function judges its result. Every other file uses these rows and names no tool.
 
 use crate::discover::{Finder, WrittenFinder};
+use crate::expectations::Expectations;
 use crate::interpret::{Exited, Input, Stopped};
 use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
 use crate::project_files::ProjectFiles;
+use crate::shards::Sharding;
 use crate::strictness::StrictnessReader;
 use crate::{
     asked, cargo_test, compile, counting, eslint, generic, go_test, linter, node_test, node_tests, pytest, reports, triggers, tsc,
@@ -35,6 +37,8 @@ pub(super) struct ToolRow {
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
     /// The signals that stop the tool, in order. SIGKILL follows after them.
     pub(super) stops: &'static [StopStage],
+    /// How the tests are divided among several processes; `None` if they cannot be.
+    pub(super) shards: Option<&'static Sharding>,
     /// Judges a run that ended by itself.
     pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
     /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the
@@ -58,6 +62,8 @@ pub(super) struct ToolRow {
     /// Globs of the files whose change most likely changes the tool's result. `proctor init` proposes them as `paths`. Empty if
     /// any change may matter.
     pub(super) triggers: &'static [&'static str],
+    /// How the tool's messages are read to tell a failed expectation of a test from another error; `None` if they are not.
+    pub(super) expectations: Option<Expectations>,
 }
 
 const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
@@ -71,6 +77,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         no_colour: None,
         ask: |_, _| {},
         stops: &[StopStage::Sigterm],
+        shards: None,
         interpret,
         before_the_stop: |_| None,
         hung: |_| None,
@@ -81,6 +88,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         remark: |_, _, _| None,
         strictness: None,
         triggers: &[],
+        expectations: None,
     }
 }
 
@@ -107,10 +115,12 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         // tested code.
         stops: &[StopStage::Sigint, StopStage::Sigabrt],
         before_the_stop: pytest::before_the_stop,
+        shards: Some(&pytest::SHARDING),
         hung: pytest::hung,
         find: Some(pytest::find),
         written: pytest::written,
         triggers: triggers::PYTHON_TESTS,
+        expectations: Some(pytest::EXPECTATIONS),
         ..row(Tool::Pytest, &["pytest", "py.test"], pytest::interpret)
     },
     ToolRow {
@@ -120,6 +130,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
         triggers: triggers::SCRIPT_TESTS,
+        expectations: Some(node_tests::EXPECTATIONS_OF_JEST),
         ..row(Tool::Jest, &["jest", "jest.js"], node_tests::interpret)
     },
     ToolRow {
@@ -130,6 +141,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
         triggers: triggers::SCRIPT_TESTS,
+        expectations: Some(node_tests::EXPECTATIONS_OF_VITEST),
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], node_tests::interpret)
     },
     ToolRow {
@@ -138,6 +150,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_test::ask,
         find: Some(node_test::find),
         triggers: triggers::SCRIPT_TESTS,
+        expectations: Some(node_test::EXPECTATIONS),
         ..row(Tool::NodeTest, &["node", "nodejs", "tsx"], node_test::interpret)
     },
     ToolRow {
@@ -145,6 +158,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: cargo_test::NO_WORK,
         find: Some(cargo_test::find),
         triggers: triggers::RUST_TESTS,
+        expectations: Some(cargo_test::EXPECTATIONS),
         ..row(Tool::CargoTest, &["cargo", "cargo-nextest"], |exited, _| cargo_test::interpret(exited))
     },
     ToolRow {
@@ -154,6 +168,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         is_asked_by_argument_only: true,
         find: Some(go_test::find),
         triggers: triggers::GO_TESTS,
+        expectations: Some(go_test::EXPECTATIONS),
         ..row(Tool::GoTest, &["go"], |exited, _| go_test::interpret(exited))
     },
     ToolRow {
@@ -280,6 +295,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: NoWork { options: &["--help", "-h", "--list"], names_the_tool: false, ..no_work::NONE },
         is_asked_by_argument_only: false,
         find: Some(|files, package, findings| asked::find(Tool::Playwright, files, package, findings)),
+        expectations: Some(asked::EXPECTATIONS_OF_PLAYWRIGHT),
         ..asked_row(Tool::Playwright, &["playwright"])
     },
     ToolRow {

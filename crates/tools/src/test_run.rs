@@ -163,116 +163,76 @@ pub(super) struct RunFacts {
     pub(super) warnings: Vec<String>,
 }
 
-struct Rule {
-    applies: fn(&RunFacts) -> bool,
-    category: CategoryCode,
-    says: fn(&RunFacts) -> String,
-}
+/// A rule: the category, and what is said if the rule applies to the facts.
+type Rule = (CategoryCode, fn(&RunFacts) -> Option<String>);
 
 const RULES: &[Rule] = &[
-    Rule {
-        applies: |facts| facts.refusal.is_some() && facts.code != 0 && facts.run.total() == 0 && facts.unloaded.is_empty(),
-        category: CategoryCode::UsageError,
-        says: |facts| {
-            let words = facts.refusal.as_deref().unwrap_or_default().trim_end_matches('.');
-            format!("{} refused its command line or configuration: {words}; correct it", facts.name)
-        },
-    },
-    Rule {
-        applies: |facts| facts.contradiction.is_some(),
-        category: CategoryCode::Inconsistent,
-        says: |facts| {
-            let contradiction = facts.contradiction.as_deref().unwrap_or_default();
-            format!("{} contradicts itself: {contradiction}; see the log", facts.name)
-        },
-    },
-    Rule {
-        applies: |facts| facts.code == 0 && (facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some()),
-        category: CategoryCode::Inconsistent,
-        says: |facts| {
-            format!(
-                "Exit code 0 and what {} said contradict each other: {}; look for `|| true`",
-                name_within(facts),
-                counted(facts)
-            )
-        },
-    },
-    Rule {
-        applies: |facts| facts.run.counts.failed == 0 && !facts.unloaded.is_empty(),
-        category: CategoryCode::CollectionError,
-        says: |facts| {
-            let ran = match facts.run.counts.passed {
-                0 => String::new(),
-                passed => format!("; {passed} other test(s) passed"),
-            };
-            let headlines = facts.unloaded.iter().map(unloaded_headline);
-            format!("The tests could not be loaded: {}{ran}", listed(headlines, facts.unloaded.len() as u64))
-        },
-    },
-    Rule {
-        applies: |facts| facts.run.counts.failed > 0,
-        category: CategoryCode::TestsFailed,
-        says: |facts| {
-            let failed = facts.run.counts.failed + facts.unloaded.len() as u64;
-            let headlines = facts.run.failures.iter().map(headline).chain(facts.unloaded.iter().map(unloaded_headline));
-            let executed = facts.run.counts.passed + failed;
-            let signal = facts.signal.as_ref().map_or_else(String::new, |signal| format!("; {signal}"));
-            format!("{failed} of {executed} tests failed: {}{signal}", listed(headlines, failed))
-        },
-    },
-    Rule {
-        applies: |facts| facts.signal.is_some(),
-        category: CategoryCode::Signalled,
-        says: |facts| {
-            let signal = facts.signal.as_deref().unwrap_or_default();
-            format!("A program of tests was ended by a signal: {signal}; {}; see the end of its log", counted(facts))
-        },
-    },
-    Rule {
-        applies: |facts| facts.unfinished.is_some(),
-        category: CategoryCode::ReportIncomplete,
-        says: |facts| {
-            let why = facts.unfinished.as_deref().unwrap_or_default();
-            format!("Exit code {}, but the tests did not run to their end: {why} ({})", facts.code, counted(facts))
-        },
-    },
-    Rule {
-        applies: |facts| facts.code != 0 && facts.code != facts.failing_code,
-        category: CategoryCode::UnknownExit,
-        says: |facts| {
-            let outside = facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"));
-            format!(
-                "{} ended with exit code {}, which says nothing of tests{outside}; see the end of its log",
-                facts.name, facts.code
-            )
-        },
-    },
-    Rule {
-        applies: |facts| facts.run.total() == 0 && facts.unproved.is_none() && (facts.code == 0 || facts.outside.is_none()),
-        category: CategoryCode::NoTestsCollected,
-        says: |facts| format!("{} found no test; {}", facts.name, facts.advice),
-    },
-    Rule {
-        applies: |facts| facts.code == 0 && facts.run.counts.passed == 0,
-        category: CategoryCode::NoTestsExecuted,
-        says: |facts| match &facts.unproved {
-            Some(unproved) => format!("No test passed: {unproved}; a run that proves nothing is no success"),
-            None => {
-                let skipped = facts.run.counts.skipped;
-                format!("No test passed: {skipped} skipped or still to be written; a run that proves nothing is no success")
-            }
-        },
-    },
-    Rule {
-        applies: |facts| facts.code != 0,
-        category: CategoryCode::FailedOutsideTests,
-        says: |facts| {
-            let outside = facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"));
-            format!("Exit code {}, but no test failed ({}){outside}; see the end of its log", facts.code, counted(facts))
-        },
-    },
-    Rule { applies: |facts| facts.code == 0 && facts.run.counts.passed > 0, category: CategoryCode::TestsPassed, says: counted },
+    (CategoryCode::UsageError, |facts| {
+        let ran_nothing = facts.code != 0 && facts.run.total() == 0 && facts.unloaded.is_empty();
+        let words = facts.refusal.as_deref().filter(|_| ran_nothing)?.trim_end_matches('.');
+        Some(format!("{} refused its command line or configuration: {words}; correct it", facts.name))
+    }),
+    (CategoryCode::Inconsistent, |facts| {
+        Some(format!("{} contradicts itself: {}; see the log", facts.name, facts.contradiction.as_deref()?))
+    }),
+    (CategoryCode::Inconsistent, |facts| {
+        let failed = facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some();
+        (facts.code == 0 && failed).then(|| {
+            let (name, counted) = (name_within(facts), counted(facts));
+            format!("Exit code 0 and what {name} said contradict each other: {counted}; look for `|| true`")
+        })
+    }),
+    (CategoryCode::CollectionError, |facts| {
+        let ran = match facts.run.counts.passed {
+            0 => String::new(),
+            passed => format!("; {passed} other test(s) passed"),
+        };
+        let headlines = facts.unloaded.iter().map(unloaded_headline);
+        (facts.run.counts.failed == 0 && !facts.unloaded.is_empty())
+            .then(|| format!("The tests could not be loaded: {}{ran}", listed(headlines, facts.unloaded.len() as u64)))
+    }),
+    (CategoryCode::TestsFailed, |facts| {
+        let failed = facts.run.counts.failed + facts.unloaded.len() as u64;
+        let headlines = facts.run.failures.iter().map(headline).chain(facts.unloaded.iter().map(unloaded_headline));
+        let executed = facts.run.counts.passed + failed;
+        let signal = facts.signal.as_ref().map_or_else(String::new, |signal| format!("; {signal}"));
+        (facts.run.counts.failed > 0)
+            .then(|| format!("{failed} of {executed} tests failed: {}{signal}", listed(headlines, failed)))
+    }),
+    (CategoryCode::Signalled, |facts| {
+        let (signal, counted) = (facts.signal.as_deref()?, counted(facts));
+        Some(format!("A program of tests was ended by a signal: {signal}; {counted}; see the end of its log"))
+    }),
+    (CategoryCode::ReportIncomplete, |facts| {
+        let (why, counted) = (facts.unfinished.as_deref()?, counted(facts));
+        Some(format!("Exit code {}, but the tests did not run to their end: {why} ({counted})", facts.code))
+    }),
+    (CategoryCode::UnknownExit, |facts| {
+        let (name, code, outside) = (&facts.name, facts.code, outside(facts));
+        (code != 0 && code != facts.failing_code)
+            .then(|| format!("{name} ended with exit code {code}, which says nothing of tests{outside}; see the end of its log"))
+    }),
+    (CategoryCode::NoTestsCollected, |facts| {
+        let is_explained = facts.unproved.is_some() || (facts.code != 0 && facts.outside.is_some());
+        (facts.run.total() == 0 && !is_explained).then(|| format!("{} found no test; {}", facts.name, facts.advice))
+    }),
+    (CategoryCode::NoTestsExecuted, |facts| {
+        let skipped = || format!("{} skipped or still to be written", facts.run.counts.skipped);
+        let unproved = facts.unproved.clone().unwrap_or_else(skipped);
+        (facts.code == 0 && facts.run.counts.passed == 0)
+            .then(|| format!("No test passed: {unproved}; a run that proves nothing is no success"))
+    }),
+    (CategoryCode::FailedOutsideTests, |facts| {
+        let (code, counted, outside) = (facts.code, counted(facts), outside(facts));
+        (code != 0).then(|| format!("Exit code {code}, but no test failed ({counted}){outside}; see the end of its log"))
+    }),
+    (CategoryCode::TestsPassed, |facts| (facts.code == 0 && facts.run.counts.passed > 0).then(|| counted(facts))),
 ];
+
+/// Returns the runner's words about a failure that belongs to no test, as the end of a sentence.
+fn outside(facts: &RunFacts) -> String {
+    facts.outside.as_ref().map_or_else(String::new, |line| format!(": {line}"))
+}
 
 // Returns the runner's name inside of a sentence.
 fn name_within(facts: &RunFacts) -> String {
@@ -284,12 +244,10 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     if let Some((category, reason)) = facts.unread {
         return Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     }
-    let (category, reason) = match RULES.iter().find(|rule| (rule.applies)(&facts)) {
-        Some(rule) => (rule.category, (rule.says)(&facts)),
-        None => {
-            (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, name_within(&facts)))
-        }
-    };
+    let found = RULES.iter().find_map(|(category, says)| Some((*category, says(&facts)?)));
+    let (category, reason) = found.unwrap_or_else(|| {
+        (CategoryCode::Inconsistent, format!("Exit code {} does not fit to what {} said", facts.code, name_within(&facts)))
+    });
     let total = facts.run.total();
     let mut interpretation = Interpretation { warnings: facts.warnings, ..Interpretation::plain(category, reason) };
     interpretation.examined = Some(Examined { what: ExaminedUnit::Tests, count: Some(total) });

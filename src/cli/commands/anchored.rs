@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use proctor_wire::wire;
 
 use crate::cli::commands::key::from_evidence_error;
 use crate::cli::evidence_arguments::VerifyOptions;
@@ -16,8 +16,7 @@ use proctor_model::{CommandExit, Digest, ProjectId};
 const MOST_LINES: usize = 4;
 
 /// An anchor whose lines are still the first lines of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open, written)]
 pub(super) struct HeldAnchorV1 {
     pub(super) place: String,
     pub(super) project: ProjectId,

@@ -121,6 +121,19 @@ pub(super) fn ask_in_place(
     Ok(true)
 }
 
+/// Asks the person at the terminal to approve the rules that a project has now, before a run asks. Returns whether the run needs no further
+/// answer.
+pub(super) fn ask_beforehand(root: &Path, environment: &Environment) -> Result<bool, CommandError> {
+    let launcher = opening::start_launcher(environment)?;
+    let loaded = specification_files::load_for_approval(environment, root)?;
+    let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    let found = workspace.approval_question(&scope, &settings, &loaded.plan).map_err(|error| super::from_run_error(&error))?;
+    if found.is_none() {
+        return Ok(true);
+    }
+    ask_in_place(&mut workspace, &scope, &settings, &loaded.plan, environment, &uninterrupted()?)
+}
+
 /// Asks once, and returns whether the person typed the name of what is approved. Whatever was typed before the question was
 /// shown is no answer, and neither is a pasted text of several lines: a person who expects no question approves nothing by
 /// accident.

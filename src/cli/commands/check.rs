@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use proctor_wire::wire;
 use serde::Serialize;
 
 use crate::cli::render;
@@ -75,8 +76,7 @@ struct SpecificationProblemV1 {
     text: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, written)]
 enum FileKind {
     Specification,
     Configuration,

@@ -1,4 +1,4 @@
-//! `proctor daemon`: watches all added projects until it is stopped.
+//! `proctor service daemon`: watches all added projects until it is stopped.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -57,9 +57,9 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             // The lock on the store ends here, and the new program takes it again.
             drop(serves);
             let path = program.path();
-            let Err(error) = replace_program(&program.executable(), path, &["daemon"], passed);
+            let Err(error) = replace_program(&program.executable(), path, &["service", "daemon"], passed);
             render::note(&format!("`{}` cannot be started: {error}; the old program goes on", path.display()));
-            let Err(error) = replace_program(environment.executable(), path, &["daemon"], passed);
+            let Err(error) = replace_program(environment.executable(), path, &["service", "daemon"], passed);
             // A service manager starts the service again after this exit code.
             Err(CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be started", path.display()), &error)
                 .hint("put a program that runs there, then start the service again"))

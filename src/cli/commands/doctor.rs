@@ -99,9 +99,9 @@ fn look_around(
         }
         projects.push(found);
     }
-    let store = environment.state_root().to_owned();
+    let (store, asked) = (environment.state_root().to_owned(), asked.to_owned());
     let evidence = EvidenceSize { bytes: evidence_bytes(&store), projects_without_limit };
-    Ok(MachineFacts { machine: Machine::read(&store), snapshots: snapshot_usage(&store), evidence, store, projects })
+    Ok(MachineFacts { machine: Machine::read(&store), snapshots: snapshot_usage(&store), evidence, store, projects, asked })
 }
 
 /// Returns the path of this program with all links resolved. AppArmor profiles need such a path.

@@ -25,6 +25,7 @@ pub(crate) fn execute(options: &GenerateOptions, environment: &Environment) -> R
                 ShellName::Bash => Shell::Bash,
                 ShellName::Zsh => Shell::Zsh,
                 ShellName::Fish => Shell::Fish,
+                ShellName::Elvish => Shell::Elvish,
             };
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "proctor", &mut script);

@@ -5,7 +5,9 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use crate::cli::arguments::InitOptions;
+use crate::cli::commands::approve;
 use crate::cli::commands::init_agents::{self, Asking};
+use crate::cli::commands::tasks;
 use crate::cli::environment;
 use crate::cli::render;
 use crate::cli::terminal;
@@ -20,6 +22,9 @@ pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Resul
     if options.print {
         render::text(default_text());
         return Ok(CommandExit::Proceed);
+    }
+    if options.tasks {
+        return tasks::keep(&setup::project_root(environment, options.place.path())?, &options.file, environment);
     }
     let root = setup::named_root(environment, options.place.path())?;
     if options.agents {
@@ -68,13 +73,22 @@ impl InitFile {
 }
 
 /// Asks the person whether the project's packages shall be installed before its checks, in a project without `proctor.toml` whose lock
-/// file names some that are not there. Writes `proctor.toml` at a yes.
+/// file names some that are not there. Writes `proctor.toml` at a yes. Where the project has approved rules, the one question is whether
+/// those of the new file are approved; without that the file goes again.
 pub(super) fn offer_installs(root: &Path, environment: &Environment) -> Result<(), CommandError> {
     if root.join(CONFIGURATION_FILE).exists() || !environment::is_person_present(environment) || !terminal::is_output_terminal() {
         return Ok(());
     }
     let Some(made) = InitFile::make(root).ok().filter(|made| !made.installs.is_empty()) else { return Ok(()) };
     render::note(&format!("the project's packages are not installed yet: {}", quoted(&made.installs)));
+    if opening::open_registered(environment, root).is_ok() {
+        made.write(root)?;
+        if !approve::ask_beforehand(root, environment)? {
+            let removed = std::fs::remove_file(root.join(CONFIGURATION_FILE));
+            render::note(&format!("{CONFIGURATION_FILE} is {}", if removed.is_ok() { "removed again" } else { "left there" }));
+        }
+        return Ok(());
+    }
     terminal::forget_input();
     render::prompt(&format!(
         "Write {CONFIGURATION_FILE}, so that this runs before the checks when a lock file has changed? [y/N] "

@@ -31,8 +31,7 @@ pub(super) fn take_known(
             show(options, environment, loaded, &known);
             Ok(Some(known.exit))
         }
-        // An attestation has no report that a document could be.
-        KnownOutcome::Attested { source, tree } if takes && output == RunOutput::Screen => {
+        KnownOutcome::Attested { source, tree, .. } if takes && output == RunOutput::Screen => {
             let style = environment::style(environment);
             if let Some(tree) = &tree {
                 render::line(&screen::header(&loaded.plan.project_name, tree, style));
@@ -41,6 +40,14 @@ pub(super) fn take_known(
                 render::line(&screen::attested_check(&check.name, &source, style));
             }
             render::line(&screen::attested_verdict(&source, style));
+            Ok(Some(CommandExit::Proceed))
+        }
+        // The report of an attested run is in another store.
+        KnownOutcome::Attested { source, answer, .. } if options.known && output == RunOutput::Report => {
+            render::document(&*answer);
+            render::note(&format!(
+                "note: nothing was run; these files are {source}, and the answer is that of `proctor wait --json`"
+            ));
             Ok(Some(CommandExit::Proceed))
         }
         KnownOutcome::Attested { source, .. } if takes => {

@@ -63,7 +63,8 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
     let claims = oldest.map(|oldest| archive.refuted_claims(&project, oldest).unwrap_or_default()).unwrap_or_default();
     let here = LocalTime::of_now();
     for (run, logged) in &runs {
-        render::line(&screen::log_line(run, Some(logged), &here));
+        let name = if options.ids { run.run_id.to_string() } else { run.run_id.number().to_string() };
+        render::line(&screen::log_line(&name, run, Some(logged), &here));
         logged.person.iter().for_each(|asked| render::line(&format!("  {}", asked.sentence())));
         let of_run = claims.iter().filter(|(_, claim)| claim.run_id == run.run_id && claim.task == run.task);
         of_run.for_each(|(time, claim)| render::line(&format!("  {}", screen::claim_line(*time, claim))));

@@ -6,7 +6,7 @@ use crate::cli::specification_arguments::PlanOptions;
 use proctor_app::plan::PlanV1;
 use proctor_app::project::specification_files;
 use proctor_app::{CommandError, Environment};
-use proctor_model::{Action, CommandExit, JudgedBy, Plan, PlanOrigin};
+use proctor_model::{Action, CommandExit, JudgedBy, Plan, PlanOrigin, Shards};
 use proctor_plan::config::duration_text;
 
 pub(crate) fn execute(options: &PlanOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -46,6 +46,11 @@ fn details(action: &Action) -> Vec<String> {
     match &action.service {
         Some(service) => details.push(format!("goes on; ready within {}", duration_text(service.timeout))),
         None => details.push(format!("at most {}", duration_text(action.timeout))),
+    }
+    match action.shards {
+        Some(Shards::Number(number)) => details.push(format!("{number} shards")),
+        Some(Shards::Cores) => details.push("a shard for each processor".to_owned()),
+        None => {}
     }
     if !action.when.is_save() {
         details.push("only with `proctor run --all` or `proctor gate --run`".to_owned());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cli::commands::{add, list, remove};
+use crate::cli::commands::{add, daemon, list, remove};
 use crate::cli::environment;
 use crate::cli::installation::advice::{
     AnsweringService, Finding, InstallationFacts, ManagerFacts, findings, missing_directories,
@@ -92,6 +92,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
         ServiceVerb::Add(options) => add::execute(options, environment),
         ServiceVerb::Remove(options) => remove::execute(options, environment),
         ServiceVerb::List(options) => list::execute(options, environment),
+        ServiceVerb::Daemon(options) => daemon::execute(options, environment),
         verb @ (ServiceVerb::Install { .. } | ServiceVerb::Uninstall { .. } | ServiceVerb::Status { .. }) => {
             manage(verb, environment)
         }
@@ -104,7 +105,11 @@ fn manage(verb: &ServiceVerb, environment: &Environment) -> Result<CommandExit, 
     let changed = match verb {
         ServiceVerb::Install { force, .. } => install(&before, *force, environment)?,
         ServiceVerb::Uninstall { force, .. } => uninstall(&before, *force)?,
-        ServiceVerb::Status { .. } | ServiceVerb::Add(_) | ServiceVerb::Remove(_) | ServiceVerb::List(_) => Vec::new(),
+        ServiceVerb::Status { .. }
+        | ServiceVerb::Add(_)
+        | ServiceVerb::Remove(_)
+        | ServiceVerb::List(_)
+        | ServiceVerb::Daemon(_) => Vec::new(),
     };
     let now = if changed.is_empty() { before } else { look(environment)? };
     let is_removed = matches!(verb, ServiceVerb::Uninstall { .. });
@@ -232,7 +237,9 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
     {
         let message =
             format!("a service that was started by hand is running, with {}", screen::counted(projects.len() as u64, "project"));
-        return Err(CommandError::new(CommandExit::Usage, message).hint("end that `proctor daemon`, then install the service"));
+        return Err(
+            CommandError::new(CommandExit::Usage, message).hint("end that `proctor service daemon`, then install the service")
+        );
     }
     let mut changed = Vec::new();
     for placed in before.placed.iter().filter(|placed| placed.ownership != Ownership::Current) {
@@ -295,7 +302,7 @@ fn reachable(before: &Installation) -> Result<&UnitStates, CommandError> {
         let finding = finding.expect("a manager that cannot be reached is the first row of the table");
         CommandError::new(CommandExit::Usage, finding.problem)
             .hint(finding.advice)
-            .hint("without systemd, start `proctor daemon` by whatever starts your programs")
+            .hint("without systemd, start `proctor service daemon` by whatever starts your programs")
     })
 }
 

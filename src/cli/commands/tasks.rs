@@ -1,11 +1,10 @@
-//! `proctor tasks init`: makes proctor keep a task list in the project.
+//! `proctor init --tasks`: makes proctor keep a task list in the project.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
 use crate::cli::render;
-use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use proctor_app::project::setup::CONFIGURATION_FILE;
 use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment};
@@ -13,26 +12,24 @@ use proctor_model::CommandExit;
 use proctor_plan::config;
 use proctor_project::{ProjectScope, keep_task_list, read_text};
 
-pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let TasksVerb::Init { place, file } = &options.verb;
-    let root = setup::project_root(environment, place.path())?;
-    let (configuration, _) = setup::configuration(environment, &root)?;
+pub(super) fn keep(root: &Path, file: &str, environment: &Environment) -> Result<CommandExit, CommandError> {
+    let (configuration, _) = setup::configuration(environment, root)?;
     let file = match &configuration.tasks.file {
         Some(file) => file.clone(),
         None => {
-            append_setting(&root, file)?;
+            append_setting(root, file)?;
             render::line(&format!("{CONFIGURATION_FILE}: `[tasks]` says that `{file}` is the task list"));
-            file.clone()
+            file.to_owned()
         }
     };
-    let loaded = specification_files::load_project(environment, &root)?;
+    let loaded = specification_files::load_project(environment, root)?;
     let settings = opening::settings(environment, &loaded)?;
     let mut archive = opening::open_archive(environment)?;
-    let Some(project) = archive.find_project(&root).map_err(|error| super::from_run_error(&error))? else {
+    let Some(project) = archive.find_project(root).map_err(|error| super::from_run_error(&error))? else {
         render::line(&format!("{file}: the first run registers the project and writes the blocks (`proctor run`)"));
         return Ok(CommandExit::Proceed);
     };
-    let scope = ProjectScope { project, root, asker: environment.asker() };
+    let scope = ProjectScope { project, root: root.to_owned(), asker: environment.asker() };
     let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::from_run_error(&error))?;
     said.iter().for_each(render::note);
     render::line(&format!("{file}: the blocks are as the last verdicts have them"));

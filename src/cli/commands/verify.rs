@@ -9,7 +9,7 @@ use crate::cli::commands::key::from_evidence_error;
 use crate::cli::evidence_arguments::VerifyOptions;
 use crate::cli::render;
 use crate::cli::screen;
-use proctor_app::project::setup;
+use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     AcceptedKeys, Anchor, EvidenceFault, FaultKind, KeyRing, LedgerLog, MANIFEST_NAME, Store, VerificationResult,
@@ -224,10 +224,7 @@ fn project(
         Ok(by_ledger) => by_ledger.or_else(by_index),
         Err(error) => Some(by_index().ok_or_else(|| from_evidence_error(&error))?),
     };
-    found.ok_or_else(|| {
-        CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
-            .hint("`proctor verify --all` verifies everything there is")
-    })
+    found.ok_or_else(|| opening::not_registered(environment, &root, "`proctor verify --all` verifies everything there is"))
 }
 
 /// Interprets the argument WHAT of the command line: a run by its id or number, or else a task.

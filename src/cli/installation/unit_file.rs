@@ -67,7 +67,7 @@ impl UnitFile {
                 variables
                     .iter()
                     .for_each(|(name, value)| body.push_str(&format!("Environment={}\n", quoted(&format!("{name}={value}")))));
-                body.push_str(&format!("ExecStart={} daemon\n", quoted(path)));
+                body.push_str(&format!("ExecStart={} service daemon\n", quoted(path)));
             } else {
                 body.push_str(line);
                 body.push('\n');
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_program_and_its_variables_are_written_as_systemd_reads_them() {
         let text = text("/home/a b/50%/$HOME", &[("LANG", "C.UTF-8"), ("PATH", "/bin:/a\\\"b%")]);
-        assert!(text.contains("\nExecStart=\"/home/a b/50%%/$HOME\" daemon\n"), "{text}");
+        assert!(text.contains("\nExecStart=\"/home/a b/50%%/$HOME\" service daemon\n"), "{text}");
         assert!(text.contains("\nEnvironment=\"LANG=C.UTF-8\"\nEnvironment=\"PATH=/bin:/a\\\\\\\"b%%\"\nExecStart="), "{text}");
         assert_eq!(text.matches("ExecStart=").count(), 1);
     }

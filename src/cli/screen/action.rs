@@ -186,7 +186,8 @@ fn summary(result: &ActionResultV2) -> String {
         let code = result.classification.as_ref().map(|classification| classification.code);
         let explained = matches!(code, Some(CategoryCode::TestsPassed | CategoryCode::TestsFailed));
         if explained && !words.is_empty() {
-            return words.join(", ");
+            let shards = outcome.and_then(|outcome| outcome.shards).map(|shards| format!(" · {shards} shards"));
+            return words.join(", ") + &shards.unwrap_or_default();
         }
     }
     if let Some(summary) = outcome.and_then(|outcome| outcome.summary) {

@@ -21,11 +21,11 @@ pub(crate) fn claim_line(time: Timestamp, claim: &ClaimRecord) -> String {
     format!("claim refuted: {} said “{}” · {time}", claim.agent, claim.phrase)
 }
 
-/// Returns the line about a run in `proctor log`. `logged` is what the index of tests adds to it.
-pub(crate) fn log_line(run: &RecordedRun, logged: Option<&LoggedRun>, here: &LocalTime) -> String {
+/// Returns the line about a run in `proctor log`, which begins with the run's number or id. `logged` is what the index of tests adds to it.
+pub(crate) fn log_line(name: &str, run: &RecordedRun, logged: Option<&LoggedRun>, here: &LocalTime) -> String {
     let tree = run.tree_digest.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = result_word(run.status, run.result, run.checks);
-    let mut parts = vec![format!("{}  {result:<11}  tree {tree:<9}", run.run_id)];
+    let mut parts = vec![format!("{name:>4}  {result:<11}  tree {tree:<9}")];
     if run.blocking > 0 && run.status.counts() && run.task != TaskId::default_task() {
         parts.push(format!("{} blocking", run.blocking));
     }
@@ -133,14 +133,14 @@ pub(crate) fn past_lines(past: &TestPast, style: Style) -> Vec<Line> {
     if let Some(change) = &past.last_change {
         let tree = change.tree.map(|tree| format!(" on tree {}…", tree.0.short())).unwrap_or_default();
         let (from, to) = (outcome_word(change.from), outcome_word(change.to));
-        lines.push(format!("  last changed from {from} to {to} in run {}{tree}", change.run_id).into());
+        lines.push(format!("  last changed from {from} to {to} in run {}{tree}", change.run_id.number()).into());
     }
     if past.runs_without_it > 0 {
-        let last = past.last_seen.as_ref().map(|run| format!("in run {run}")).unwrap_or_default();
+        let last = past.last_seen.as_ref().map(|run| format!("in run {}", run.number())).unwrap_or_default();
         lines.push(format!("  last seen {last}; {} since did not have it", counted(past.runs_without_it, "run")).into());
     }
     for name in &past.former_names {
-        let run = name.renamed_in.as_ref().map(|run| format!(" until run {run}")).unwrap_or_default();
+        let run = name.renamed_in.as_ref().map(|run| format!(" until run {}", run.number())).unwrap_or_default();
         lines.push(format!("  was named {}{run}", name.id).into());
     }
     lines.extend(past.results.iter().map(|result| past_result(result, style)));
@@ -160,7 +160,10 @@ fn past_result(result: &PastTestResult, style: Style) -> Line {
         ProofState::Pruned => Some("no longer provable: pruned".to_owned()),
         ProofState::Missing => Some("no longer provable: evidence missing".to_owned()),
     });
-    Line::from(format!("  {}  ", result.run_id)).and(style.paint(tone, &word)).and(format!("  {}", parts.join("  "))).trim_end()
+    Line::from(format!("  {:>4}  ", result.run_id.number()))
+        .and(style.paint(tone, &word))
+        .and(format!("  {}", parts.join("  ")))
+        .trim_end()
 }
 
 /// Returns the lines about a test in `proctor history flaky`.
@@ -173,7 +176,7 @@ pub(crate) fn flaky_lines(flaky: &FlakyTest) -> Vec<String> {
             "  {} failed, {} passed on {trees}; last failed in run {} on tree {}…",
             flaky.failed,
             flaky.passed,
-            flaky.last_failed,
+            flaky.last_failed.number(),
             flaky.last_tree.0.short()
         ),
     ];
@@ -198,7 +201,7 @@ pub(crate) fn slow_lines(tests: &SlowTests) -> Vec<String> {
 
 fn slower_line(slower: &SlowerTest) -> String {
     let (before, now) = (duration_words(slower.before_us), duration_words(slower.now_us));
-    format!("  {}  {before} → {now} since run {}", slower.test.id, slower.before_run)
+    format!("  {}  {before} → {now} since run {}", slower.test.id, slower.before_run.number())
 }
 
 /// Returns the lines of `proctor history diff`.

@@ -129,7 +129,10 @@ pub(crate) fn logs(report: &ExecutionReportV2, shown_path: Option<&str>, run: Op
     let lines = blocking.filter_map(|result| {
         let in_run = |name: &str| directory.map(|directory| directory.join(name).display().to_string());
         let log = result.evidence.as_deref().and_then(in_run);
-        let tool_report = result.evidence_files.iter().find(|name| name.ends_with(JUNIT_END)).and_then(|name| in_run(name));
+        // Each shard has a report of its own, and the log has what all of them said.
+        let is_divided = result.result.as_ref().is_some_and(|outcome| outcome.shards.is_some());
+        let is_report = |name: &&String| name.ends_with(JUNIT_END) && !is_divided;
+        let tool_report = result.evidence_files.iter().find(is_report).and_then(|name| in_run(name));
         let reused = result.reused.as_ref().and_then(|reused| reused.evidence.as_ref());
         // The files of an archive, and those of a reused result, do not lie beside the report.
         let by_command = (result.evidence.is_some() || reused.is_some()).then(|| format!("`{}`", show_log_command(result, look)));
@@ -359,7 +362,7 @@ fn result_word(status: OverallStatus, result: Option<OverallResult>, checks: Opt
 pub(crate) fn pruned(run: &RecordedRun, why: PruneReason, here: &LocalTime) -> [String; 3] {
     let manifest = run.sealed.map(|hashes| hashes.manifest.hex()).unwrap_or_default();
     [
-        log_line(run, None, here),
+        log_line(&run.run_id.number().to_string(), run, None, here),
         format!("  {}, and its files were removed; the ledger keeps its verdict", why.because()),
         format!("  a copy of it is genuine if the SHA-256 of its SHA256SUMS is {manifest}"),
     ]

@@ -194,7 +194,7 @@ impl GateAnswer {
                  project itself need its caches and outputs removed first"
             }
             GateReason::ToolchainNotHashed { .. } | GateReason::ToolchainChanged { .. } => {
-                "`proctor run --fresh-caches` waits until they are hashed, and compares every file; `proctor gate --run` does that too"
+                "`proctor run --fresh-caches` waits until they are hashed, and compares every file"
             }
             GateReason::OtherProgram { .. } => {
                 "run the checks with the search path that leads to the approved programs; or let a person approve the others: `proctor approve`"

@@ -15,6 +15,7 @@ use crate::caller::RunControl;
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::gate::answer::{GateAnswer, NotRun};
+use crate::gate::flips::plan_alone;
 use crate::gate::{no_repository, open_repository, plans, policy};
 use crate::project::opening::{self, RunResources};
 use crate::project::setup::LoadedProject;
@@ -45,6 +46,8 @@ pub struct MissingRun {
     pub checks: Vec<String>,
     /// How often it is run, until something fails.
     pub times: u32,
+    /// The tests that are run alone; empty means all of the checks.
+    pub tests: Vec<String>,
 }
 
 /// Runs a project's checks in this process, shows the result, and returns the exit code.
@@ -91,10 +94,10 @@ pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
         }
         let new = match &judged.subject {
             // All of its checks: the plan of the checkout may be another one than that of the run which left some out.
-            GateSubject::Task(task) => MissingRun { task: task.clone(), checks: Vec::new(), times: 1 },
+            GateSubject::Task(task) => MissingRun { task: task.clone(), checks: Vec::new(), times: 1, tests: Vec::new() },
             GateSubject::Check(name) => {
                 let task = answer.policy.tasks.first().cloned().unwrap_or_else(TaskId::default_task);
-                MissingRun { task, checks: vec![name.clone()], times: 1 }
+                MissingRun { task, checks: vec![name.clone()], times: 1, tests: Vec::new() }
             }
         };
         match missing.iter_mut().find(|known| known.task == new.task) {
@@ -105,14 +108,14 @@ pub fn missing_runs(answer: &GateAnswer) -> Vec<MissingRun> {
     missing
 }
 
-/// Returns the runs that are missing of the checks that failed and passed: those of a check with tests are of this check alone, and those of
-/// one without tests are of everything, because what made it fail can be anything.
+/// Returns the runs that are missing of the checks that failed and passed: those of a check with tests are of the tests that failed alone, and
+/// those of one without tests are of everything, because what made it fail can be anything.
 fn flaky_runs(answer: &GateAnswer, judged: &GateJudgement) -> Vec<MissingRun> {
     let task_of = |check: &str| answer.flipped.iter().find(|flipped| flipped.check == check).map(|flipped| flipped.task.clone());
     let missing = judged.reasons.iter().filter_map(|reason| {
         let GateReason::Flaky { check, flip, .. } = reason.on_any_platform() else { return None };
         let checks = if flip.tests.is_empty() { Vec::new() } else { vec![check.clone()] };
-        Some(MissingRun { task: task_of(check)?, checks, times: flip.missing() })
+        Some(MissingRun { task: task_of(check)?, checks, times: flip.missing(), tests: flip.tests.clone() })
     });
     missing.collect()
 }
@@ -158,17 +161,34 @@ pub fn run_missing(
     if let Some(why) = other_environment(root, &configuration) {
         return Ok(RunOfCommit::NotRun(why));
     }
-    let checkout = Checkout::make(answer, &configuration, (environment, (root, repository)))?;
     // The programs of the project's own environment are those of another tree.
-    let environment = environment.without_directories_below(root);
-    let ended = checkout.run((answer, root), missing, launcher, &environment, run);
-    let removed = remove_directory(&checkout.directory);
-    let ended = ended?;
-    removed.map_err(|error| {
-        CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be removed", checkout.directory.display()), &error)
-            .hint("remove it yourself")
-    })?;
-    Ok(ended)
+    let without = environment.without_directories_below(root);
+    let mut workspace = opening::open_store(&without, launcher)?;
+    if let [MissingRun { times: 1, .. }] = missing {
+        workspace.expect_one_run();
+    }
+    let mut workspace = Some(workspace);
+    let mut made = Vec::new();
+    let mut ended = Ok(RunOfCommit::Made);
+    // Tests that are run alone have a project of their own, which approves this plan at first.
+    for together in missing.chunk_by(|one, other| one.tests.is_empty() && other.tests.is_empty()) {
+        let checkout = Checkout::make(answer, (&configuration, &together[0].tests), (environment, (root, repository)))?;
+        ended = checkout.run((answer, root), together, (&mut workspace, &mut made), &without, run);
+        let removed = remove_directory(&checkout.directory);
+        if !matches!(ended, Ok(RunOfCommit::Made)) {
+            break;
+        }
+        removed.map_err(|error| {
+            CommandError::caused(CommandExit::OwnFault, format!("`{}` cannot be removed", checkout.directory.display()), &error)
+                .hint("remove it yourself")
+        })?;
+    }
+    drop(workspace);
+    for (scope, wait) in made {
+        // The copy of the tree is as large as the checkout, and the next one has other files.
+        discard_snapshots(environment.state_root(), &scope.project, wait).map_err(|error| from_run_error(&error))?;
+    }
+    ended
 }
 
 /// Returns why a checkout would lack what the project has: packages are installed in the project, and no prerequisite of the commit
@@ -220,7 +240,7 @@ struct Checkout {
 impl Checkout {
     fn make(
         answer: &GateAnswer,
-        configuration: &Configuration,
+        (configuration, tests): (&Configuration, &[String]),
         (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
     ) -> Result<Self, CommandError> {
         let location = find_git_location(root).ok_or_else(|| no_repository(root))?;
@@ -229,8 +249,9 @@ impl Checkout {
         make_private_directory(&place)?;
         // The project of a checkout has approvals and caches like any other, so commits with the same plans share one.
         let plans = plans::plans_digest(repository, answer.commit, configuration)?;
-        let identity =
-            [location.common_directory.as_os_str().as_bytes(), repository.below.as_bytes(), plans.as_bytes().as_slice()];
+        let mut identity =
+            vec![location.common_directory.as_os_str().as_bytes(), repository.below.as_bytes(), plans.as_bytes().as_slice()];
+        identity.extend(tests.iter().map(String::as_bytes));
         let key: String = Digest::of(&identity.join(&0)).hex().chars().take(16).collect();
         let lock = lock(&place.join(format!("{key}.lock")))?;
         let directory = place.join(key);
@@ -291,16 +312,11 @@ impl Checkout {
         &self,
         (answer, root): (&GateAnswer, &Path),
         missing: &[MissingRun],
-        launcher: LauncherHandle,
+        (held, made): (&mut Option<Workspace>, &mut Vec<(ProjectScope, Duration)>),
         environment: &Environment,
         run: RunShown<'_>,
     ) -> Result<RunOfCommit, CommandError> {
         let control = RunControl::begin(environment.caller())?;
-        let mut workspace = opening::open_store(environment, launcher)?;
-        let mut last: Option<(ProjectScope, Duration)> = None;
-        if let [MissingRun { times: 1, .. }] = missing {
-            workspace.expect_one_run();
-        }
         let mut failed: Option<&MissingRun> = None;
         for one in missing.iter().flat_map(|one| iter::repeat_n(one, one.times as usize)) {
             // One that failed again is asked for from the beginning.
@@ -324,12 +340,19 @@ impl Checkout {
             if let Some(message) = rules_not_approved(environment, root, &loaded, answer)? {
                 return Ok(RunOfCommit::NotRun(NotRun { word: "changed-rules", message }));
             }
+            if let ([check], false) = (&wish.checks[..], one.tests.is_empty())
+                && let Some(alone) = plan_alone(&loaded.plan, check, &one.tests)
+            {
+                loaded.plan = alone;
+            }
             let settings = opening::settings(environment, &loaded)?;
+            let Some(mut workspace) = held.take() else { break };
             let scope = self.register(&mut workspace, &loaded, &settings, environment)?;
             let mut opened = RunResources { workspace, scope, settings };
             let end = run(environment, &wish, &loaded, &mut opened, &control.control);
-            workspace = opened.workspace;
-            last = Some((opened.scope, opened.settings.lock_wait));
+            let workspace = held.insert(opened.workspace);
+            made.retain(|(scope, _)| scope.project != opened.scope.project);
+            made.push((opened.scope, opened.settings.lock_wait));
             let exit = match end {
                 // Nobody can approve anything for a directory that is removed.
                 Err(error) if error.exit() == CommandExit::PersonNeeded => {
@@ -343,11 +366,6 @@ impl Checkout {
             if matches!(exit, CommandExit::Interrupted | CommandExit::Terminated) {
                 return Err(CommandError::new(exit, "the run was stopped").hint("`proctor gate --run` begins anew"));
             }
-        }
-        drop(workspace);
-        if let Some((scope, wait)) = last {
-            // The copy of the tree is as large as the checkout, and the next one has other files.
-            discard_snapshots(environment.state_root(), &scope.project, wait).map_err(|error| from_run_error(&error))?;
         }
         Ok(RunOfCommit::Made)
     }

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::error::{CommandError, from_run_error};
 use crate::gate::answer::AcceptedBy;
 use proctor_evidence::AcceptedChanges;
-use proctor_model::{FlakyTests, GatePolicy, RunId, TaskId, TreeDigest};
+use proctor_evidence::report::command_of_tests;
+use proctor_model::{Digest, FlakyTests, GatePolicy, Plan, RunId, TaskId, TreeDigest, split_words};
 use proctor_plan::verdict::{Flip, GateJudgement, GateReason, GateState, GateSubject, find_flip};
 use proctor_project::StoreReader;
 
@@ -43,17 +44,47 @@ impl FlippedCheck {
     }
 }
 
-/// Returns the checks that are taken for proved, and that failed and passed on a tree, by the same plan and in an equal environment.
+/// Returns the checks that are taken for proved, and that failed and passed on a tree, by the same plan and in an equal environment. `plans`
+/// returns the commit's plans of a task.
 pub(super) fn flipped_checks(
     archive: &mut StoreReader,
     (root, tree): (&Path, TreeDigest),
     (policy, judgements): (&GatePolicy, &[GateJudgement]),
+    plans: &dyn Fn(&TaskId) -> Result<Vec<Plan>, CommandError>,
 ) -> Result<Vec<FlippedCheck>, CommandError> {
     let proved = judgements.iter().filter(|judged| judged.state == GateState::Proved);
     let deciding: Vec<&RunId> = proved.flat_map(|judged| &judged.runs).collect();
     let ends = archive.check_ends(root, tree, (policy, &deciding)).map_err(|error| from_run_error(&error))?;
-    let ends = ends.into_iter();
-    Ok(ends.filter_map(|((task, check), ends)| find_flip(&ends).map(|flip| FlippedCheck { task, check, flip })).collect())
+    let mut flipped = Vec::new();
+    for ((task, check), mut ends) in ends {
+        let Some(mut flip) = find_flip(&ends) else { continue };
+        if !flip.tests.is_empty() {
+            for alone in plans(&task)?.iter().filter_map(|plan| plan_alone(plan, &check, &flip.tests)) {
+                let more = archive.ends_alone(root, tree, (&alone, &deciding), &check).map_err(|error| from_run_error(&error))?;
+                ends.extend(more);
+            }
+            ends.sort_by(|one, other| one.run.as_str().cmp(other.run.as_str()));
+            ends.dedup_by(|one, other| one.run == other.run);
+            flip = find_flip(&ends).unwrap_or(flip);
+        }
+        flipped.push(FlippedCheck { task, check, flip });
+    }
+    Ok(flipped)
+}
+
+/// Returns the plan that runs these tests of a check and no others. It is the plan of a task of its own, whose name follows from the tests, so
+/// no run of it is a result of the check. `None` where the command cannot be asked for them.
+pub(super) fn plan_alone(plan: &Plan, check: &str, tests: &[String]) -> Option<Plan> {
+    let mut alone = plan.clone();
+    let action = alone.steps.iter_mut().find(|action| action.name == check)?;
+    let is_plain = split_words(&action.command.display).as_ref() == Some(&action.command.argv);
+    if plan.specification.is_some() || action.command.shell || !is_plain {
+        return None;
+    }
+    action.command = command_of_tests(&action.command.display, &action.directory.to_string_lossy(), tests)?;
+    let key: String = Digest::of([&[check.to_owned()], tests].concat().join("\n").as_bytes()).hex().chars().take(16).collect();
+    alone.task = TaskId::try_from(format!("flaky-{key}")).ok()?;
+    Some(alone)
 }
 
 /// Returns the flips that nobody accepted, and adds to `taken` who accepted the others.

@@ -19,7 +19,7 @@ use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
     AcceptedCommit, GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commits, committed_digests,
-    keep_accepted_commit,
+    keep_accepted_commit, plans_of_commit,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
@@ -169,7 +169,8 @@ pub(crate) fn look(
                     opening::open_archive(environment)?.gate_signers(allowed.clone()).map_err(|error| from_run_error(&error))?
                 }
             };
-            let read = notes::read(repository, &signers, (git_tree, tree, files), (source, &bundles), clock::now());
+            let read =
+                notes::read((environment, repository), &signers, (git_tree, tree, files), (source, &bundles), clock::now());
             read.map(|read| Attested { refused: [read.refused, refused].concat(), ..read })
         };
         if let Some(notes) = &question.notes {
@@ -206,7 +207,12 @@ pub(crate) fn look(
                 beside.changes = with_recorded_tests(beside.changes, &before, &now);
             }
         }
-        flipped = flips::flipped_checks(&mut archive, (root, tree.digest), (&compared.policy, &judged.judgements))?;
+        let plans_of = |task: &TaskId| {
+            let plans = plans_of_commit((repository, root), commit, &own, std::slice::from_ref(task));
+            plans.map(|mut plans| plans.remove(task).unwrap_or_default()).map_err(|error| from_git_read_error(storage, &error))
+        };
+        let by_policy = (&compared.policy, judged.judgements.as_slice());
+        flipped = flips::flipped_checks(&mut archive, (root, tree.digest), by_policy, &plans_of)?;
         let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
         compared.lowered.extend(asked.clone().map(ToString::to_string));
         if !compared.lowered.is_empty() || !flipped.is_empty() {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
+use crate::fetched_notes::fetched_notes;
 use crate::gate::errors::from_git_read_error;
 use crate::gate::policy::is_in_own_repository;
 use crate::share;
@@ -160,7 +161,7 @@ pub(super) fn shared_bundles(
 /// Reads the attestations about the content of a commit, and checks their signatures. `files` are the objects of changed files, to which
 /// acceptances of their changes belong.
 pub(super) fn read(
-    repository: &ProjectRepository,
+    (environment, repository): (&Environment, &ProjectRepository),
     signers: &GateSigners,
     (git_tree, tree, files): (ObjectId, TreeDigest, &BTreeSet<ObjectId>),
     (source, bundles): (AttestedWhere, &[Vec<u8>]),
@@ -232,6 +233,10 @@ pub(super) fn read(
         };
         for object in iter::once(&git_tree).chain(files) {
             read_attestation_notes(storage, *object, &mut judge_note).map_err(|error| from_git_read_error(storage, &error))?;
+        }
+        // proctor's own repository only adds: what cannot be read there is fetched again.
+        if let Some(fetched) = fetched_notes(environment, repository) {
+            let _read = read_attestation_notes(&fetched, git_tree, &mut judge_note);
         }
     }
     Ok(found)

@@ -6,14 +6,13 @@
 
 use std::sync::OnceLock;
 
+use proctor_wire::wire;
 use regex::Regex;
-use serde::{Deserialize, Serialize};
 
 use proctor_model::Digest;
 
 /// A sentence that says that the tests pass.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct Claim {
     /// The words of the claim.
     pub phrase: String,

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::Timestamp;
 
 /// How an event of an agent was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum HookOutcome {
     Silent,
     /// The agent was given a line of context.
@@ -46,8 +46,7 @@ pub enum HookLine {
 }
 
 /// What hooks did, counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, written)]
 pub struct HookFigures {
     /// How many turns ended, or were kept from ending.
     pub turns: u64,

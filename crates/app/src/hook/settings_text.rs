@@ -9,7 +9,7 @@ use jsonc_parser::ast::{Array, Object, Value};
 use jsonc_parser::common::Range;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::hook::AgentRow;
 use crate::hook::contract::EntryShape;
@@ -35,8 +35,7 @@ pub enum SettingsProblem {
 }
 
 /// A part of the settings that was added, and that is removed again when it has become empty.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(PartialOrd, Ord)]
 pub enum AddedPart {
     /// The whole file.
     File,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::{Claim, FailingItem, HookStanding};
@@ -17,8 +18,7 @@ pub struct SessionState {
 }
 
 /// A text that the agent was given, by its hash. Some agents send the text back as the next prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, open)]
 pub struct SaidText {
     digest: Digest,
     /// How many bytes the text has.
@@ -123,8 +123,7 @@ impl BlockedFor {
 }
 
 /// How a project stood when a turn began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct TurnStart {
     pub at: Timestamp,
     /// What failed before this time is older than the turn; `None` if that is the time at which the turn began.
@@ -142,8 +141,7 @@ pub struct TurnStart {
 }
 
 /// What failed by the verdict that was the last one when a turn began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct FailuresBefore {
     pub verdict: VerdictBefore,
     /// The names of the checks that there were; empty if they are not known.
@@ -158,8 +156,7 @@ pub struct FailuresBefore {
 }
 
 /// Of which tree the last verdict before a turn was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Hash)]
 pub enum VerdictBefore {
     /// Of the tree with which the turn began.
     OfThisTree,
@@ -168,8 +165,7 @@ pub enum VerdictBefore {
 }
 
 /// By what a failure is recognised in another run. Line numbers are not in it, because an edit above moves them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct FailureIdentity {
     pub check: String,
     /// The check's command; `None` if it is not known as a whole.
@@ -178,8 +174,7 @@ pub struct FailureIdentity {
 }
 
 /// What of a check failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire]
 pub enum FailurePlace {
     /// The test with this id.
     Test(String),

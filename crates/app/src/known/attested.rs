@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
+use crate::fetched_notes::fetched_notes;
 use crate::gate::{AskedFor, AttestedWhere, GateAnswer, GateQuestion, NotesQuestion, look};
 use crate::share::{self, Share, approved_share};
 use proctor_evidence::read_attestation_notes;
@@ -99,13 +100,16 @@ pub(crate) fn may_be_attested(environment: &Environment, archive: &mut StoreRead
     let commit = repository.storage.resolve(CHECKED_OUT).ok();
     let Some(git_tree) = commit.and_then(|commit| repository.storage.tree_of(commit).ok()) else { return false };
     let mut has_directory = || approved_share(environment, archive, root).is_ok_and(|share| share.directory.is_some());
-    has_note(&repository, git_tree) || has_directory()
+    has_note(environment, &repository, git_tree) || has_directory()
 }
 
-fn has_note(repository: &ProjectRepository, git_tree: ObjectId) -> bool {
+fn has_note(environment: &Environment, repository: &ProjectRepository, git_tree: ObjectId) -> bool {
     let mut is_there = false;
     // What cannot be read says nothing.
     let _read = read_attestation_notes(&repository.storage, git_tree, &mut |_| is_there = true);
+    if let Some(fetched) = fetched_notes(environment, repository).filter(|_| !is_there) {
+        let _read = read_attestation_notes(&fetched, git_tree, &mut |_| is_there = true);
+    }
     is_there
 }
 
@@ -124,7 +128,7 @@ fn is_attested(
             .and_then(|directory| share::read_or_say(environment, directory, move |directory| directory.list_by_tree(tree)));
         listed.is_some_and(|listed| !listed.is_empty())
     };
-    has_note(repository, git_tree) || in_directory()
+    has_note(environment, repository, git_tree) || in_directory()
 }
 
 /// Returns the attested runs on which the gate's answer rests, if it rests on such alone and is about the present tree.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::environment::{self, Environment};
 use crate::error::{CommandError, from_run_error};
 use crate::logging;
-use crate::project::setup::LoadedProject;
+use crate::project::setup::{self, LoadedProject};
 use crate::project::{env_file, inputs};
 use proctor_evidence::evidence_directory;
 use proctor_model::{CommandExit, HealthProblem, ProjectId, ServiceTrouble, TreePath};
@@ -120,11 +120,37 @@ pub fn read_despite_full_disk<T>(
 pub fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
     let found = archive.find_project(root).map_err(|error| from_run_error(&error))?;
-    let project = found.ok_or_else(|| {
-        CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
-            .hint("`proctor run` registers a project and makes its first run")
-    })?;
+    let project =
+        found.ok_or_else(|| not_registered(environment, root, "`proctor run` registers a project and makes its first run"))?;
     Ok((archive, project))
+}
+
+/// Returns the error of a command about a project that the store does not know. `hint` is what to do if it never knew it.
+pub fn not_registered(environment: &Environment, root: &Path, hint: &str) -> CommandError {
+    if let Some(lost) = lost_evidence(environment, root) {
+        return CommandError::new(CommandExit::EvidenceWrong, lost).hint(PUT_BACK);
+    }
+    CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display())).hint(hint)
+}
+
+/// What to do where the store was removed.
+const PUT_BACK: &str = "put a copy of the store back there, or `proctor run` begins anew, with what is approved asked again";
+
+/// Says that the store has nothing of a project any more that was run there, if that is so.
+pub(crate) fn note_lost_evidence(environment: &Environment, root: &Path) {
+    if let Some(lost) = lost_evidence(environment, root) {
+        environment.note(&format!("note: {lost}"));
+        environment.note(&format!("hint: {PUT_BACK}"));
+    }
+}
+
+/// Returns in words that the project's link leads to evidence that the store does not have any more, as after its directory was removed.
+fn lost_evidence(environment: &Environment, root: &Path) -> Option<String> {
+    let (configuration, _) = setup::configuration(environment, root).ok()?;
+    let link = &configuration.evidence.link;
+    let evidence = std::fs::read_link(root.join(link)).ok()?;
+    let is_gone = evidence.starts_with(environment.state_root()) && !evidence.exists();
+    is_gone.then(|| format!("the evidence of `{}` was removed: `{link}` leads to `{}`", root.display(), evidence.display()))
 }
 
 /// Resolves the project's settings that are not part of the plan.
@@ -160,6 +186,7 @@ pub fn settings_of(
         engine_socket: configuration.engine_socket.clone(),
         strongest_isolation: environment.strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
+        nice: configuration.service.nice,
         queue: QueueLimits {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::default_turns),
             wait: configuration.queue.wait,

@@ -41,7 +41,8 @@ pub(crate) fn root_above(start: &Path, home: Option<&Path>, state_root: &Path) -
 fn in_linked_work_tree(start: &Path, top: &Path, home: Option<&Path>, state_root: &Path) -> Option<PathBuf> {
     let main = proctor_git::directory_in_main_work_tree(top)?;
     let root = root_above(&main.join(start.strip_prefix(top).ok()?), home, state_root)?;
-    let here = top.join(root.strip_prefix(&main).ok()?);
+    // Joining the empty path of the top itself would leave a slash at the end, and a project is known by the text of its path.
+    let here = top.join(root.strip_prefix(&main).ok()?).components().collect::<PathBuf>();
     here.is_dir().then_some(here)
 }
 

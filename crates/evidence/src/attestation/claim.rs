@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proctor_wire::wire;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -69,8 +70,7 @@ pub struct ClaimedEnvironment {
 }
 
 /// How often a check failed on one content, and how often it passed since.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct ClaimedFlip {
     pub check: String,
     pub failed_runs: u32,

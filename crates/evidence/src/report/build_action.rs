@@ -193,6 +193,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
         diagnostics: DiagnosticsV2::Findings(diagnostics),
         summary: executed.judgement.summary,
         coverage: finite(interpretation.coverage),
+        shards: interpretation.shards,
         report_channel: interpretation.report_channel.map(str::to_owned),
         examined: interpretation.examined,
         control: interpretation.control.clone(),

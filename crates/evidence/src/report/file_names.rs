@@ -19,6 +19,11 @@ const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 /// The slug of the log and frames of a call that lists the files which an action checks.
 const LISTING: &str = "file-list";
 
+/// The text between an action's id and its slug in the file names of a part of its tests, and the end of the name of the list of tests
+/// that the part collected.
+const SHARD: &str = "shard-";
+const COLLECTED: &str = "collected.json";
+
 /// The text between an action's id and its slug in the file names of a repeated attempt.
 const ATTEMPT: &str = "attempt-";
 
@@ -147,6 +152,24 @@ impl ActionFiles {
 }
 
 impl ActionFiles {
+    /// Returns the names of the files of a part of an attempt's tests, counted from 1, and the name of the part's list of tests.
+    pub fn for_shard(action: &Action, attempt: u32, shard: u32) -> (Self, NamedFile) {
+        let (whole, part) = (stem(&action.id, attempt), format!("{}-{SHARD}{shard}", stem(&action.id, attempt)));
+        let of_part = |file: NamedFile| NamedFile { name: file.name.replacen(&whole, &part, 1), ..file };
+        let Self { log, frames, record, findings: _, tool_report, coverage_report } = Self::for_attempt(action, attempt);
+        let list = NamedFile { name: format!("{part}-{COLLECTED}"), kind: EvidenceKind::ToolReport };
+        let files = Self {
+            log: of_part(log),
+            frames: of_part(frames),
+            record: of_part(record),
+            // The tests of all parts are in one record.
+            findings: None,
+            tool_report: tool_report.map(of_part),
+            coverage_report: coverage_report.map(of_part),
+        };
+        (files, list)
+    }
+
     /// Returns the names of the files of an attempt's control, which is a test that must fail.
     pub fn for_control(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
@@ -182,14 +205,14 @@ pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFi
         None if name == DEBT_FILE => EvidenceKind::TechnicalDebt,
         None if ExportFormat::ALL.into_iter().any(|format| format.file_name() == name) => EvidenceKind::Export,
         None => EvidenceKind::ErrorLogs,
-        Some((_, rest)) => kind_of_slug(without_attempt(rest)),
+        Some((_, rest)) => kind_of_slug(without_number(without_number(rest, ATTEMPT), SHARD)),
     };
     let action_id = known.map(|(id, _)| id.to_owned());
     EvidenceFile { name: name.to_owned(), kind, action_id, bytes, sha256 }
 }
 
-fn without_attempt(rest: &str) -> &str {
-    let numbered = rest.strip_prefix(ATTEMPT).and_then(|rest| rest.split_once('-'));
+fn without_number<'a>(rest: &'a str, word: &str) -> &'a str {
+    let numbered = rest.strip_prefix(word).and_then(|rest| rest.split_once('-'));
     numbered.filter(|(number, _)| number.parse::<u32>().is_ok()).map_or(rest, |(_, rest)| rest)
 }
 
@@ -221,7 +244,7 @@ fn kind_of_slug(rest: &str) -> EvidenceKind {
         if row.findings == Some(rest) {
             return if is_test { EvidenceKind::TestExecutionLog } else { EvidenceKind::Diagnostics };
         }
-        if row.tool_report == Some(rest) || rest == COVERAGE_REPORT {
+        if row.tool_report == Some(rest) || [COVERAGE_REPORT, COLLECTED].contains(&rest) {
             return EvidenceKind::ToolReport;
         }
         match rest.strip_prefix(row.log) {

@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::signing::{PublicKey, Signer};
@@ -10,8 +11,7 @@ use crate::signing::{PublicKey, Signer};
 const STATEMENT_PAYLOAD: &str = "application/vnd.in-toto+json";
 
 /// An envelope: one line of `<run>.intoto.jsonl`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub(crate) struct Envelope {
     payload: String,
     payload_type: String,

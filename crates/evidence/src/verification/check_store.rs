@@ -18,11 +18,12 @@ const DIRECTORY_MODE: u32 = 0o700;
 const OTHERS_WRITE: u32 = 0o022;
 
 /// Other entries that proctor makes in the store: caches, work under way, states of agents' sessions, its log.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 16] = [
     "agents",
     "log",
     "trees",
     "approved-trees",
+    "fetched-notes",
     "environments",
     "toolchains",
     "hooks",

@@ -1,11 +1,10 @@
 //! The gates (questions that only a person can answer), and the choices at each gate. No choice is a default, and no
 //! other word is an answer.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 /// A point of the workflow at which only a person can decide how it continues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming)]
 pub enum WorkflowGate {
     /// N0: the slug is taken. The person resumes the workflow that has it, types another slug, or aborts.
     Collision,
@@ -24,8 +23,7 @@ pub enum WorkflowGate {
 }
 
 /// A person's decision at a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, Hash, screaming)]
 pub enum GateChoice {
     /// Resume the workflow that has the slug.
     Resume,

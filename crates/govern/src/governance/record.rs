@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use crate::governance::gate::{GateChoice, WorkflowGate};
@@ -36,8 +37,7 @@ pub(super) struct GateV1<'a> {
 pub(super) const GATE_SCHEMA: &str = "proctor-gate-v1";
 
 /// `consultation.json`: the command that asked a model, and how it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ConsultationRecord {
     /// Which of the two models was asked: `drafter` or `reviewer`.
     pub role: String,
@@ -70,8 +70,7 @@ pub struct ConsultationRecord {
 }
 
 /// An issue that the tracker has accepted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct FiledIssue {
     /// The issue's number, which is never 0.
     pub number: u64,
@@ -116,8 +115,7 @@ pub(super) fn to_text(record: &impl Serialize) -> String {
 // `fix-123-now` is mistaken for a number, and the thousandth file simply gets four digits.
 
 /// The kinds of files in a trail. The kind of a file decides how its name ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, kebab)]
 pub enum TrailKind {
     /// The brief, as it was when the workflow began.
     Brief,

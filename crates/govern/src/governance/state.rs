@@ -1,15 +1,14 @@
 //! The state of a workflow. The state holds everything that is needed to resume the workflow, including the texts that
 //! models and people wrote.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::governance::name::{Slug, WorkflowId};
 use crate::governance::record::{FiledIssue, TrailEntry, TrailKind, file_name};
 use crate::governance::verdict::{IssueFields, IssueVerdict, parse_verdict};
 
 /// The state of a workflow between two events. A checkpoint stores it as JSON, so the JSON keys never change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct WorkflowState {
     /// The text of the issue has a marker with this id. Before an issue is filed, the tracker is searched for the marker.
     pub id: WorkflowId,
@@ -22,7 +21,6 @@ pub struct WorkflowState {
     pub model_names: ModelNames,
     /// The repository in which the issue is filed, fixed when the workflow begins; `None` if the tracker's command line
     /// chooses the repository.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
     /// The configured limits. A person who chooses `continue` at a reached limit gets this many further iterations or
     /// attempts.
@@ -33,6 +31,7 @@ pub struct WorkflowState {
     pub raised_limits: WorkflowLimits,
     pub counters: WorkflowCounters,
     /// The names and digests of the trail's files, in the order in which they were first written.
+    #[kept]
     pub trail: Vec<TrailEntry>,
     pub node: WorkflowNode,
 }
@@ -53,16 +52,14 @@ pub struct WorkflowStart {
 }
 
 /// The names of the two models in questions and lists for people, from the configuration.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct ModelNames {
     pub drafter: String,
     pub reviewer: String,
 }
 
 /// How often something may happen before a person is asked whether to continue (B9).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy)]
 pub struct WorkflowLimits {
     /// After this number of drafts, the person is asked whether to go on.
     pub iterations: u32,
@@ -71,8 +68,7 @@ pub struct WorkflowLimits {
 }
 
 /// Counts over the whole life of a workflow (N0 step 6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, Default)]
 pub struct WorkflowCounters {
     /// The highest file number in the trail. The next file gets the number after it.
     pub files: u32,
@@ -88,8 +84,7 @@ pub struct WorkflowCounters {
 
 /// The step that a workflow is at, with the data that this step needs. N0 to N6 are the names of the steps in the
 /// workflow's specification (seed document 002).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(closed)]
 pub enum WorkflowNode {
     /// N0: proctor reads the brief and claims the slug. No file of the trail has been written yet.
     LoadBrief(LoadingStep),
@@ -121,8 +116,7 @@ pub enum WorkflowNode {
 }
 
 /// The steps of N0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy)]
 pub enum LoadingStep {
     /// proctor reads the brief.
     Reading,
@@ -140,8 +134,7 @@ pub enum LoadingStep {
 }
 
 /// The texts that the drafter is given in addition to the issue template.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(closed)]
 pub enum DraftBasis {
     /// The brief, for the first draft.
     Brief,
@@ -156,8 +149,7 @@ pub enum DraftBasis {
 }
 
 /// The draft that a person decides about, and its review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct DecisionSubject {
     /// The name of the trail's file with the draft as the drafter wrote it.
     pub draft_file: String,
@@ -168,8 +160,7 @@ pub struct DecisionSubject {
 }
 
 /// The reviewer's judgement of a draft, with the texts that were its input and its result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct DraftReview {
     /// The name of the trail's file with the review as the reviewer wrote it.
     pub file: String,
@@ -184,8 +175,7 @@ pub struct DraftReview {
 }
 
 /// The steps of a person's decision at N3 and N5.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy)]
 pub enum DecisionPhase {
     /// The editor is open.
     Editing,
@@ -201,8 +191,7 @@ pub enum DecisionPhase {
 }
 
 /// The steps of N6.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(closed)]
 pub enum FilingStep {
     /// proctor creates the labels that the tracker does not have.
     Labels(IssueToFile),
@@ -227,8 +216,7 @@ pub enum FilingStep {
 }
 
 /// An issue that a person has approved and that is not filed yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct IssueToFile {
     pub title: String,
     pub labels: Vec<String>,
@@ -237,8 +225,7 @@ pub struct IssueToFile {
 }
 
 /// Where filing begins again when a person chooses to retry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(closed)]
 pub enum FilingRetry {
     /// Read title and labels from the draft again.
     Fields,

@@ -2,11 +2,10 @@
 //! is also recognised in other forms, so that a doubtful review never counts as an approval.
 
 use proctor_model::words;
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 /// The verdict of an issue's review, from the mildest to the severest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming)]
 pub enum IssueVerdict {
     /// A line is exactly `APPROVE`, and no line is `BLOCK`.
     Approve,

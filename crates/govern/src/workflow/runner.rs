@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use crate::governance::{
     EventContext, ModelNames, Slug, TrailFile, WorkflowEffect, WorkflowEnding, WorkflowId, WorkflowStart, WorkflowState,
@@ -276,8 +276,7 @@ pub fn list_waiting_workflows(store: &Store, project: &ProjectId) -> Result<Vec<
 const SCHEMA: &str = "proctor-checkpoint-v1";
 
 /// The JSON form of a checkpoint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 struct WorkflowCheckpoint {
     schema: String,
     state: WorkflowState,

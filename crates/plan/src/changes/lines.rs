@@ -13,16 +13,21 @@ use proctor_model::{TestBody, has_word};
 const SUPPRESSIONS: &str = "\
     noqa|type: ignore|mypy: ignore-errors|mypy: disable-error-code|pyright: ignore|pyright: basic|pylint: disable|\
     eslint-disable|@ts-ignore|@ts-nocheck|@ts-expect-error|nolint|[allow(|pragma: no cover|istanbul ignore|\
-    c8 ignore|v8 ignore|biome-ignore|nosec|shellcheck disable|rubocop:disable";
+    c8 ignore|v8 ignore|biome-ignore|nosec|shellcheck disable|rubocop:disable|rubocop:todo|stylelint-disable|tslint:disable|\
+    swiftlint:disable|prettier-ignore|rustfmt::skip|fmt: off|fmt: skip|NOSONAR|NOLINT|SuppressWarnings|noinspection|\
+    phpstan-ignore|codespell:ignore";
 /// What leaves a test out, or leaves out all others.
 const SKIPS: &str = "\
     mark.skip|mark.xfail|pytest.skip(|pytest.xfail(|pytest.importorskip(|unittest.skip|expectedFailure|skipTest(|\
-    collect_ignore|__test__ = False|pytest_collection_modifyitems|it.skip(|test.skip(|describe.skip(|it.todo(|\
+    collect_ignore|__test__ = False|__test__=False|pytest_collection_modifyitems|it.skip(|test.skip(|describe.skip(|it.todo(|\
     test.todo(|it.fails(|test.fails(|xit(|xtest(|xdescribe(|it.only(|test.only(|describe.only(|fit(|fdescribe(|\
-    #[ignore|t.Skip";
+    #[ignore|#[cfg(any())|#[cfg(false)|#[cfg(not(test))|t.Skip|b.Skip|xit \"|xit '|xdescribe \"|xcontext \"|xspecify \"|\
+    pending \"|pending '|skip \"|skip '|@Disabled|@Ignore|(Skip = |(Skip=|markTestSkipped(|@tag :skip|XCTSkip";
+/// The beginnings of the line by which Go builds a file only under a condition, and else leaves its tests out.
+const GO_BUILDS: [&str; 2] = ["//go:build", "// +build"];
 /// The endings of source files.
 const SOURCES: &str = "\
-    py pyi js jsx mjs cjs ts tsx mts cts rs go sh rb vue svelte";
+    py pyi js jsx mjs cjs ts tsx mts cts rs go sh rb vue svelte java kt kts scala groovy php cs swift ex exs css scss c cc cpp h hpp";
 
 /// Returns the lines that silence a finding and were not there before.
 pub(super) fn find_suppressions(file: &ChangedFile<'_>) -> Vec<String> {
@@ -31,7 +36,9 @@ pub(super) fn find_suppressions(file: &ChangedFile<'_>) -> Vec<String> {
 
 /// Returns the lines that leave a test out and were not there before.
 pub(super) fn find_skips(file: &ChangedFile<'_>) -> Vec<String> {
-    let skips = |line: &&str| SKIPS.split('|').any(|mark| is_word_at(line, mark));
+    let is_test_of_go = file.path.ends_with("_test.go");
+    let is_left_out_of_build = |line: &str| is_test_of_go && GO_BUILDS.iter().any(|mark| line.starts_with(mark));
+    let skips = |line: &&str| is_left_out_of_build(line) || SKIPS.split('|').any(|mark| is_word_at(line, mark));
     added_lines(file).into_iter().filter(skips).map(shortened).collect()
 }
 

@@ -175,7 +175,8 @@ fn is_program_of_settings(name: &str) -> bool {
     const PROGRAMS: [&str; 7] = ["js", "cjs", "mjs", "ts", "cts", "mts", "py"];
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     let is_usual = stem.ends_with(".config") || stem.ends_with(".conf") || (stem.starts_with('.') && stem.ends_with("rc"));
-    (PROGRAMS.contains(&ending) && (is_usual || is_configuration(name))) || ["setup.py", "build.rs"].contains(&name)
+    (PROGRAMS.contains(&ending) && (is_usual || is_configuration(name)))
+        || has_word("setup.py build.rs sitecustomize.py usercustomize.py", name)
 }
 
 /// Returns a text as one line of bounded length.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::changes::{ChangeKind, ChangedFile, shortened};
+use crate::changes::{ChangeKind, ChangedFile, is_program_of_settings, shortened};
 use proctor_model::{Tool, has_word};
 use proctor_tools::parse_jsonc;
 
@@ -25,22 +25,43 @@ const CHECKED: &str = "\
 const LENIENT: &str = "\
     ignore_errors ignore_missing_imports skipLibCheck allow_untyped_defs allow_redefinition skip_covered \
     passWithNoTests exit-zero allowJs silent";
+/// The last parts of keys that are on where nothing is said.
+const USUALLY_ON: &str = "\
+    harness autotests doctest test";
 /// The last parts of keys whose number is a bar: a lower one is passed more easily.
 const BARS: &str = "\
     fail_under fail-under branches functions lines statements minimum";
 /// Words of a tool's options that leave tests or rules out.
-const OPTIONS: [&str; 10] =
-    ["-k", "-m", "--deselect", "--ignore", "--ignore-glob", "-p", "--exit-zero", "--no-cov", "--maxfail", "--lf"];
+const OPTIONS: [&str; 12] = [
+    "-k",
+    "-m",
+    "--deselect",
+    "--ignore",
+    "--ignore-glob",
+    "-p",
+    "--exit-zero",
+    "--no-cov",
+    "--maxfail",
+    "--lf",
+    "-A",
+    "--cap-lints",
+];
+/// Words of a line by which a file in a form that is not read leaves something out.
+const LESS: [&str; 8] = ["skip", "ignore", "exclude", "disable", "enabled: false", "allow", "--tag ~", ": null"];
 /// The levels of a rule that report nothing.
 const OFF: [&str; 4] = ["off", "0", "allow", "none"];
 
 /// Returns the settings of a changed file that are others now.
 pub(super) fn find_changed_settings(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
-    let Some(read) = reader_of(file.path) else { return Vec::new() };
+    let Some(read) = reader_of(file.path) else { return changed_lines(file) };
     let settings = |text: Option<&str>| text.map_or(Some(Settings::new()), read);
     let (Some(before), Some(after)) = (settings(file.before), settings(file.after)) else {
         return vec![(ChangeKind::SwitchedOff, "changed, and it cannot be read".to_owned())];
     };
+    // Also a file that says nothing can take the place of another one: pytest reads no `pyproject.toml` beside a `pytest.ini`.
+    if file.is_there == (false, true) && after.is_empty() {
+        return vec![(ChangeKind::Setting, "added, and it says nothing: it may take the place of another file".to_owned())];
+    }
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     keys.into_iter()
         .filter(|key| before.get(*key) != after.get(*key))
@@ -48,11 +69,36 @@ pub(super) fn find_changed_settings(file: &ChangedFile<'_>) -> Vec<(ChangeKind, 
         .collect()
 }
 
+/// Returns the lines that a file of settings in a form that is not read has and had not, and those that it has not any more.
+fn changed_lines(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
+    let name = file.path.rsplit('/').next().unwrap_or(file.path);
+    let is_compared = has_word(UNREAD, name) || is_configuration(name) && !is_program_of_settings(name);
+    if !is_compared {
+        return Vec::new();
+    }
+    let lines = |text: Option<&'_ str>| -> BTreeSet<String> {
+        let lines = text.unwrap_or_default().lines().map(str::trim);
+        lines.filter(|line| !line.is_empty() && !line.starts_with(['#', '!'])).map(str::to_owned).collect()
+    };
+    let (before, after) = (lines(file.before), lines(file.after));
+    let is_less = |line: &&&String| LESS.iter().any(|word| line.to_ascii_lowercase().contains(word));
+    let (less, more): (Vec<&String>, Vec<&String>) = after.difference(&before).partition(|line| is_less(&line));
+    let gone: Vec<&String> = before.difference(&after).collect();
+    let named = |kind, how, lines: Vec<&String>| {
+        let lines: Vec<&str> = lines.into_iter().map(String::as_str).collect();
+        (!lines.is_empty()).then(|| (kind, format!("{how}: {}", shortened(&lines.join("; ")))))
+    };
+    let (less, more) = (named(ChangeKind::SwitchedOff, "added", less), named(ChangeKind::Setting, "added", more));
+    [less, more, named(ChangeKind::Setting, "removed", gone)].into_iter().flatten().collect()
+}
+
 fn describe(key: &str, before: Option<&Value>, after: Option<&Value>) -> (ChangeKind, String) {
     let shown = |value: Option<&Value>| value.map_or_else(|| "not set".to_owned(), |value| shortened(&value.to_string()));
     let what = format!("{key}: {} → {}", shown(before), shown(after));
     let is_script = key.starts_with("scripts.") || key.starts_with("tool.pdm.scripts.") || key.starts_with("tool.poe.tasks.");
     let kind = match () {
+        // What starts the tests, whatever the command of the check is.
+        () if key.ends_with(".runner") => ChangeKind::Command,
         () if is_script && before.is_some() => ChangeKind::Command,
         () if switches_off(key, before, after) => ChangeKind::SwitchedOff,
         () => ChangeKind::Setting,
@@ -73,7 +119,7 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
         // Where nothing is named, the tool's default is checked: naming something narrows it, and no longer naming it may.
         return has_more(&old, &new) || (old.is_empty() && !new.is_empty() && ["testpaths", "files", "include"].contains(&leaf));
     }
-    if leaf == "addopts" || leaf == "args" {
+    if has_word("addopts args rustflags", leaf) {
         let is_option =
             |word: &&String| OPTIONS.iter().any(|option| word.as_str() == *option || word.starts_with(&format!("{option}=")));
         return new.difference(&old).any(|word| is_option(&word))
@@ -85,6 +131,9 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
     }
     if has_word(BARS, leaf) || parent(&["coverageThreshold", "thresholds"]) {
         return number(before).is_some_and(|bar| number(after).is_none_or(|now| now < bar));
+    }
+    if has_word(USUALLY_ON, leaf) && truth(after) == Some(false) {
+        return true;
     }
     if has_word(LENIENT, leaf) {
         return truth(after) == Some(true) && truth(before) != Some(true);
@@ -138,7 +187,12 @@ fn truth(value: Option<&Value>) -> Option<bool> {
 /// Configuration files of several tools, and of tools that proctor does not read.
 const FURTHER: &str = "\
     setup.cfg tox.ini .coveragerc .bandit .clippy.toml clippy.toml deny.toml rustfmt.toml biome.json biome.jsonc pyrightconfig.json \
-    .c8rc.json .nycrc .nycrc.json .mocharc.json deno.json deno.jsonc .gitattributes";
+    .c8rc.json .nycrc .nycrc.json .mocharc.json deno.json deno.jsonc .gitattributes .stylelintrc .stylelintrc.json tslint.json \
+    turbo.json nx.json angular.json bunfig.toml vitest.workspace.json .golangci.toml .npmrc gradle.properties";
+/// Configuration files in forms that are compared line by line.
+const UNREAD: &str = "\
+    .rspec .rubocop.yml .rubocop_todo.yml .golangci.yml .golangci.yaml pom.xml build.gradle build.gradle.kts phpunit.xml phpunit.xml.dist \
+    phpstan.neon .shellcheckrc .swiftlint.yml .pre-commit-config.yaml codecov.yml .codecov.yml .yarnrc.yml";
 /// The keys of a package in `package.json` that are no settings.
 const OF_PACKAGE: &str = "\
     name version description keywords license author contributors repository homepage bugs private main module types exports files bin \
@@ -149,7 +203,10 @@ fn reader_of(path: &str) -> Option<fn(&str) -> Option<Settings>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name {
         "pyproject.toml" => return Some(|text| toml_settings(text, |key| key == "tool")),
-        "Cargo.toml" => return Some(|text| toml_settings(text, |key| ["lints", "profile", "workspace"].contains(&key))),
+        "Cargo.toml" => return Some(settings_of_cargo),
+        "config.toml" | "config" if path.trim_end_matches(name).ends_with(".cargo/") => {
+            return Some(|text| toml_settings(text, |_| true));
+        }
         "package.json" => return Some(|text| Some(flattened(&parse_jsonc(text)?, |key| !has_word(OF_PACKAGE, key)))),
         _ if !is_configuration(name) && !has_word(FURTHER, name) => return None,
         _ => {}
@@ -157,7 +214,7 @@ fn reader_of(path: &str) -> Option<fn(&str) -> Option<Settings>> {
     Some(match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
         "toml" => |text| toml_settings(text, |_| true),
         "json" | "jsonc" => |text| Some(flattened(&parse_jsonc(text)?, |_| true)),
-        "ini" | "cfg" => |text| Some(ini_settings(text)),
+        "ini" | "cfg" | "properties" | "npmrc" => |text| Some(ini_settings(text)),
         "gitattributes" => |text| Some(patterns(text)),
         ending if ending.ends_with("ignore") => |text| Some(patterns(text)),
         // A file of settings without an ending is in one of two forms.
@@ -177,6 +234,13 @@ pub(super) fn is_configuration(name: &str) -> bool {
     Tool::ALL.into_iter().any(|tool| tool.configuration().iter().any(&is_named))
 }
 
+/// Returns the settings of a package of Cargo. Its name, version and dependencies are none.
+fn settings_of_cargo(text: &str) -> Option<Settings> {
+    let mut settings = toml_settings(text, |key| has_word("lints profile workspace package lib test", key))?;
+    settings.retain(|key, _| !key.starts_with("package.") || key.starts_with("package.auto"));
+    Some(settings)
+}
+
 fn toml_settings(text: &str, is_wanted: fn(&str) -> bool) -> Option<Settings> {
     let document: toml::Table = text.parse().ok()?;
     Some(flattened(&serde_json::to_value(document).ok()?, is_wanted))
@@ -185,6 +249,10 @@ fn toml_settings(text: &str, is_wanted: fn(&str) -> bool) -> Option<Settings> {
 /// Returns the values below the wanted keys, by their dotted keys.
 fn flattened(value: &Value, is_wanted: fn(&str) -> bool) -> Settings {
     let mut settings = Settings::new();
+    // A file that is a list names what is checked.
+    if value.is_array() {
+        flatten("files", value, &mut settings);
+    }
     for (key, value) in value.as_object().into_iter().flatten().filter(|(key, _)| is_wanted(key)) {
         flatten(key, value, &mut settings);
     }

@@ -1,8 +1,12 @@
 //! Reads `[[check]]`, `[[prerequisite]]`, `[[cleanup]]`, and the defaults of all actions.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::DeValue;
 
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_glob, inner_path};
@@ -11,12 +15,12 @@ use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
 use crate::config::values::{
-    WrongValue, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables,
+    WrongValue, basis_points, boolean, choice, count, duration, filled_text, list, number, or_off, size, variables,
 };
 use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ByteSize, CheckOrder, CheckStart, CoverageTarget, JudgedBy, NetworkAccess, OnSurvivors, ParallelChecks,
-    ReportFile, ReportFormat, Reuse, SkipWhileUnchanged, Tool,
+    ReportFile, ReportFormat, Reuse, Shards, SkipWhileUnchanged, Tool,
 };
 
 /// The tools that `tool` can name.
@@ -149,6 +153,7 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let report = read_report(section, document);
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
+    let shards = section.optional(document, "shards", shards);
     let policy = read_override(&section.table(document, "policy"), document);
     let network = section.optional(document, "network", choice(&NetworkAccess::WORDS)).map(|network| network.value);
     let action = ActionSettings { network, ..action? };
@@ -170,9 +175,19 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
         coverage,
         report,
         control,
+        shards,
         in_place,
         policy,
     })
+}
+
+/// Reads a number of shards, or the word `cores`.
+fn shards(value: &Spanned<DeValue<'_>>) -> Result<Shards, WrongValue> {
+    if value.get_ref().as_str() == Some(Shards::CORES) {
+        return Ok(Shards::Cores);
+    }
+    let number = count(1..=Shards::MOST, "4")(value).map_err(|wrong| wrong.hint("or \"cores\": one for each processor"))?;
+    Ok(Shards::Number(NonZeroU32::new(number).expect("the range begins with 1")))
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {

@@ -64,7 +64,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "check",
         "name tool command shell directory environment timeout idle_timeout max_output grace paths writes after retries reuse when prompt \
-         accept_split_emphasis coverage report expected_exit_codes on_survivors control snapshot network policy",
+         accept_split_emphasis coverage report expected_exit_codes on_survivors control shards snapshot network policy",
         // Another name is another check. `grace` limits how long stopping an action takes, after it has failed. With another order of the
         // checks, what each of them must reach stays the same. After a save that `paths` does not name, the verdict is stale.
         "name grace after paths",
@@ -98,8 +98,8 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     // A file that leaves the tree is named, whichever setting takes it out.
     ("tasks", "file", "file"),
     ("queue", "max_parallel wait", "max_parallel wait"),
-    // A command that is started early is a cold start that was made before.
-    ("service", "started", "started"),
+    // A command that is started early is a cold start that was made before; the priority changes when a check is done.
+    ("service", "nice started", "nice started"),
     ("environment", "pass_environment env_file", ""),
     (
         "sandbox",

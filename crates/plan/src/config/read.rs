@@ -20,8 +20,8 @@ use crate::config::policy::read_policy;
 use crate::config::sandbox::{fixed_place, place, read_sandbox};
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
-    ApprovalSettings, Configuration, EarlyStartSettings, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings,
-    ModelSettings, QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
+    ApprovalSettings, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings, ModelSettings,
+    QueueSettings, RunServiceSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{
@@ -229,8 +229,12 @@ fn read_queue(section: &Section<'_>, document: &mut Document<'_>) -> QueueSettin
     }
 }
 
-fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> EarlyStartSettings {
-    EarlyStartSettings { started: section.setting(document, "started", count(0..=64, "4")).value }
+fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> RunServiceSettings {
+    let nice = section.setting(document, "nice", count(0..=19, "5")).value;
+    RunServiceSettings {
+        nice: u8::try_from(nice).unwrap_or(u8::MAX),
+        started: section.setting(document, "started", count(0..=64, "4")).value,
+    }
 }
 
 fn read_environment(section: &Section<'_>, document: &mut Document<'_>) -> EnvironmentSettings {

@@ -11,7 +11,7 @@ use crate::config::written_value::WrittenValue;
 use proctor_model::{
     ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CheckStart, CommandLine, CoverageTarget, Digest, ExportFormat,
     GatePolicy, JudgedSettings, NetworkAccess, OnChange, OnSurvivors, ParallelChecks, PolicyCategory, ReportFile,
-    RetentionLimits, Reuse, RoutingSettings, SandboxSettings, Service, SkipWhileUnchanged, TaskId, Tool,
+    RetentionLimits, Reuse, RoutingSettings, SandboxSettings, Service, Shards, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
@@ -35,7 +35,7 @@ pub struct Configuration {
     pub evidence: EvidenceSettings,
     pub tasks: TaskSettings,
     pub queue: QueueSettings,
-    pub service: EarlyStartSettings,
+    pub service: RunServiceSettings,
     pub environment: EnvironmentSettings,
     pub sandbox: SandboxSettings,
     pub routing: RoutingSettings,
@@ -144,6 +144,8 @@ pub struct Check {
     pub report: Option<WrittenValue<ReportFile>>,
     /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
+    /// Into how many parts the tests are divided; `None` if it is not written.
+    pub shards: Option<WrittenValue<Shards>>,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     pub in_place: bool,
     /// The policy settings of this check. They replace the same settings of its tool.
@@ -287,9 +289,11 @@ pub struct QueueSettings {
     pub wait: Duration,
 }
 
-/// `[service]`: what a service keeps for the next run.
+/// `[service]`: how a service runs checks, and what it keeps for the next run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EarlyStartSettings {
+pub struct RunServiceSettings {
+    /// How much later than other programs the actions of runs that saves start get a processor, as nice(1) counts.
+    pub nice: u8,
     /// The most commands that are started before their run is requested, over all projects of the service.
     pub started: u32,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::config::{Configuration, duration_text};
 use proctor_model::{
     Action, ActionId, ActionPhase, CheckOrder, CommandLine, CoverageTarget, OnSurvivors, PROPOSED_MAX_BYTES, Plan, PlanNote,
-    PolicySource, ReadyCheck, ReportFile, Reuse, Service, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
+    PolicySource, ReadyCheck, ReportFile, Reuse, Service, Shards, SkipWhileUnchanged, Tool, ToolPolicy, quoted_text, shown_line,
 };
 use proctor_tools::{ProjectFiles, written_files};
 
@@ -133,6 +133,11 @@ fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
     }
     if !action.network.is_open() && action.phase != ActionPhase::Cleanup {
         line(text, "network", quoted_text(action.network.word()));
+    }
+    match action.shards {
+        None => {}
+        Some(Shards::Number(number)) => line(text, "shards", number.to_string()),
+        Some(Shards::Cores) => line(text, "shards", quoted_text(Shards::CORES)),
     }
     if action.in_place {
         line(text, "snapshot", quoted_text("off"));

@@ -10,6 +10,9 @@ use proctor_tools::{ProjectFiles, ProposedCheck, propose};
 const EXAMPLE: &str =
     "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
 
+/// The files by which a directory is a project of Python. Its tests are found by their own names.
+const PYTHON: &[&str] = &["requirements.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile"];
+
 /// The name of what is missing, in the problem of a project without checks.
 const MISSING: &str = "check";
 
@@ -31,7 +34,16 @@ pub fn plan_without_checks(configuration: &Configuration, project_name: &str) ->
 pub(super) fn without_checks(configuration: &Configuration, files: &dyn ProjectFiles, notes: &[PlanNote]) -> Problem {
     let problem = Problem::new(MISSING, "the project has no checks, and none were found in its files");
     let proposals = propose(files);
-    let advice = if proposals.is_empty() { EXAMPLE.to_owned() } else { advice(&proposals) };
+    let python = PYTHON.iter().find(|file| files.exists(file)).filter(|_| notes.is_empty());
+    let advice = match (proposals.is_empty(), python) {
+        (false, _) => advice(&proposals),
+        (true, Some(file)) => {
+            format!(
+                "`{file}` is there, but no tests: in `tests/test_*.py` they are found by themselves; for another command, {EXAMPLE}"
+            )
+        }
+        (true, None) => EXAMPLE.to_owned(),
+    };
     let missing: String =
         notes.iter().map(|note| format!("\n  {}: {}", shown_line(&note.subject), shown_line(&note.message))).collect();
     problem.within(&configuration.file, None).hint(format!("{advice}{missing}"))

@@ -1,5 +1,7 @@
 //! Turns settings into a plan: every action gets its id, tool, command and policy (E2).
 
+mod refused;
+
 use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
@@ -275,6 +277,7 @@ impl<'c> Resolver<'c> {
             let hint = "let the command be pytest itself (`pytest`, `python -m pytest`, `uv run pytest`), or remove `control`";
             self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
         }
+        self.refuse_shards(check, &action);
         if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Auto {
             let note = "it runs in the project itself and reads what is saved while it runs, because of its `snapshot = \"off\"`";
             self.note(&check.action.name.value, Some(note.to_owned()));
@@ -289,6 +292,7 @@ impl<'c> Resolver<'c> {
             report: check.report.as_ref().map(|report| report.value.clone()),
             after,
             control: check.control,
+            shards: check.shards.as_ref().map(|shards| shards.value).filter(|shards| shards.at_most() > 1),
             in_place: check.in_place,
             retry_attempts: check.retries,
             ..action
@@ -301,31 +305,6 @@ impl<'c> Resolver<'c> {
         let kind = review(check.prompt.as_ref().map(|prompt| prompt.value.clone()), accept_split_emphasis);
         // A review's verdict is never reused, because it is about the code as it was when the review was made.
         Action { kind, reuse: Reuse::Off, ..action }
-    }
-
-    /// Reports settings that only a review may have on other checks. On a review, reports settings that would ask the
-    /// reviewer more often or turn a failure into a verdict.
-    fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
-        let word = tool.word();
-        if tool.judged_by() == JudgedBy::Grammar {
-            if check.retries > 0 {
-                let hint =
-                    "remove it: the reviewer is asked again by itself where its output has no verdict, and never otherwise";
-                self.problem(check, "retries", "a review is asked once more at most".to_owned(), hint);
-            }
-            if check.action.expected_exit_codes.is_some() {
-                let hint = "remove it: a reviewer that ends with another code than 0 has given no verdict";
-                self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
-            }
-            return;
-        }
-        let hint = "remove it, or say `tool = \"review\"`";
-        if check.prompt.is_some() {
-            self.problem(check, "prompt", format!("{word} has no prompt"), hint);
-        }
-        if check.accept_split_emphasis.is_some() {
-            self.problem(check, "accept_split_emphasis", format!("{word} has no verdict in words"), hint);
-        }
     }
 
     /// Returns the ids of the checks that must end before a check. Checks are numbered in the order of the file.

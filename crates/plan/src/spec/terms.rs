@@ -96,6 +96,7 @@ fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
             does(&found, naming)
         }),
         phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
+        shards: action.shards,
         in_place: action.in_place,
         network: action.network,
         words: Some(words(action, naming)),
@@ -195,7 +196,7 @@ fn what_it_does(action: &Action, naming: Naming) -> Action {
     rest.continue_on_failure &= rest.phase != ActionPhase::Step;
     rest.after.clear();
     (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
-    rest.network = NetworkAccess::Open;
+    (rest.network, rest.shards) = (NetworkAccess::Open, None);
     rest.capture = EvidenceCapture::default();
     rest
 }

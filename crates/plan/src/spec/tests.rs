@@ -429,6 +429,14 @@ fn a_configuration_without_checks_is_no_plan_by_itself() {
 }
 
 #[test]
+fn a_project_of_python_without_tests_is_told_where_tests_are_found() {
+    assert_snapshot!(refused("", &FakeFiles::of(&[("requirements.txt", "requests\n"), ("app.py", "")])), @r#"
+    proctor.toml: check: the project has no checks, and none were found in its files
+      `requirements.txt` is there, but no tests: in `tests/test_*.py` they are found by themselves; for another command, write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+    "#);
+}
+
+#[test]
 fn a_command_of_the_command_line_is_a_plan_of_one_step() {
     let argv = ["npx", "eslint", ".", "--max-warnings", "3"].map(str::to_owned);
     let plan = plan_command(&argv, &Configuration::default(), &quotes(), "quotes").expect("a plan");
@@ -547,6 +555,7 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
         ("name = \"a\"", "name = \"a\"\nafter = [\"b\"]"),
         ("name = \"a\"", "name = \"a\"\nretries = 1"),
         ("name = \"a\"", "name = \"a\"\ncontrol = true"),
+        ("name = \"a\"", "name = \"a\"\nshards = 2"),
     ] {
         assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
     }
@@ -708,11 +717,13 @@ proptest! {
         let command = serde_json::to_string(&command).expect("texts").replace('\u{7f}', "\\u007f");
         let text = format!(
             "[[check]]\nname = \"a\"\ntool = \"generic\"\ncommand = {command}\n{settings}\n[[check]]\nname = \"b\"\nshell = true\ncommand = \"make a | tee 'x y'\"\n{settings}\n\
+             [[check]]\nname = \"v\"\ncommand = \"pytest\"\nshards = {}\n\
              [[check]]\nname = \"c\"\ncommand = \"pytest\"\ncoverage = {{ minimum = 85.05, report = \"c.json\" }}\n\
              [[check]]\nname = \"d\"\ncommand = \"eslint .\"\npolicy = {{ max_warnings = {limit}, ignored_rules = [\"x\"], enabled = {} }}\n\
              [[prerequisite]]\nname = \"p\"\ncommand = \"npm ci\"\ncreates = [\"x\"]\n\
              [[prerequisite]]\nname = \"s\"\ncommand = \"serve\"\nservice = true\ngrace = \"9s\"\nready = {{ url = \"http://localhost:1/\", timeout = \"8s\" }}\n\
              [[prerequisite]]\nname = \"t\"\ncommand = \"serve\"\nservice = true\nready = {{ command = [\"is\", \"it\"], interval = 1 }}\n[[cleanup]]\nname = \"q\"\ncommand = \"true\"\n",
+            if limit % 3 == 0 { "\"cores\"".to_owned() } else { (limit % 32 + 1).to_string() },
             limit % 2 == 0
         );
         let plan = resolved(&text, &quotes());

@@ -38,7 +38,7 @@ const MOST_SAVES: usize = 1_000;
 /// Which stamps a look at a hashed directory compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LookDepth {
-    /// Those of the directories.
+    /// Those of the directories, and of the files in a directory that holds no other directory.
     Listings,
     /// Those of the directories and of every file.
     EveryStamp,
@@ -162,9 +162,11 @@ impl DirectoryLook<'_> {
             return self.single_file();
         }
         let stamp = EntryStamp::of(&stat);
+        // A directory that holds files alone, such as `~/bin`, has programs, and few: each stamp is compared.
+        let is_small = |known: &KnownListing| is_top && known.directories.is_empty();
+        let holds = |known: &KnownListing| known.stamp == Some(stamp) && known.digest.is_some() && !is_small(known);
         if self.depth == LookDepth::Listings
-            && let Some(known) =
-                self.known.0.remove(inside.as_os_str()).filter(|known| known.stamp == Some(stamp) && known.digest.is_some())
+            && let Some(known) = self.known.0.remove(inside.as_os_str()).filter(holds)
         {
             self.entries += known.directories.len() + 1;
             return Some(known);
@@ -342,6 +344,16 @@ mod tests {
         let changed = scene.look(LookDepth::EveryStamp, MUCH);
         assert!(changed.digest().is_some() && changed != hashed, "{changed:?}");
         assert_eq!(scene.look(LookDepth::Listings, 0), changed, "it is remembered");
+    }
+
+    #[test]
+    fn a_program_changed_in_place_is_seen_where_a_directory_holds_files_alone() {
+        let scene = Scene::new();
+        let programs = SavedDirectory { directory: scene.toolchain.join("lib/deep"), ..scene.saved.clone() };
+        let hashed = programs.hash();
+        assert_eq!(programs.look(LookDepth::Listings, 0), hashed, "it is known");
+        fs::write(scene.toolchain.join("lib/deep/a.py"), "eno").expect("it is ours");
+        assert!(![LookedDirectory::NotHashed, hashed].contains(&programs.look(LookDepth::Listings, MUCH)));
     }
 
     #[test]

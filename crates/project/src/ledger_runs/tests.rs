@@ -88,7 +88,7 @@ impl Lines {
 }
 
 #[test]
-fn a_run_is_found_by_its_number_at_the_first_line_about_a_run_from_there_on() {
+fn a_run_of_an_older_store_is_found_by_its_number_at_the_first_line_about_a_run_from_there_on() {
     // The third run was superseded by nothing; its process died, so that its line came late.
     let lines = Lines::of([other(), run(2), other(), other(), run(3), run(6), other()]);
     let found: Vec<_> = (0..9).map(|number| lines.numbered(number)).collect();
@@ -97,6 +97,26 @@ fn a_run_is_found_by_its_number_at_the_first_line_about_a_run_from_there_on() {
     assert_eq!(run_of_ledger(&lines.store, &lines.project, &id(3)).unwrap().map(|run| run.sequence.0), Some(5));
     let elsewhere = RunId::new(Timestamp::from_millis(9), 3);
     assert_eq!(run_of_ledger(&lines.store, &lines.project, &elsewhere).unwrap(), None);
+}
+
+#[test]
+fn runs_that_are_counted_are_found_by_their_number_and_follow_those_of_an_older_store() {
+    let lines = Lines::of([other(), run(1), other(), other(), run(2), run(3), other(), run(4), other()]);
+    assert_eq!(lines.lookup().next_run_number(), 5);
+    let found: Vec<_> = (0..7).map(|number| lines.numbered(number)).collect();
+    assert_eq!(found, [None, Some(2), Some(5), Some(6), Some(8), None, None]);
+    // The lines between the beginning of the run 2 and its own let the first jump go too far.
+    let lines = Lines::of([other(), other(), other(), run(2), run(5), run(6), other(), run(7)]);
+    let found: Vec<_> = (2..9).map(|number| lines.numbered(number)).collect();
+    assert_eq!(found, [Some(4), None, None, Some(5), Some(6), Some(8), None]);
+    assert_eq!(Lines::of([other(), other()]).lookup().next_run_number(), 1, "a registration is no run");
+}
+
+#[test]
+fn where_the_last_run_cannot_be_read_the_next_has_the_number_of_its_line() {
+    let lines = Lines::of([other(), run(1), run(2)]);
+    lines.damage(3);
+    assert_eq!(lines.lookup().next_run_number(), 4);
 }
 
 #[test]

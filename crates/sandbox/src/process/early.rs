@@ -18,6 +18,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, ControlMessage, MsgFlags, SockFlag, SockType, recv, sendmsg, socketpair};
+use nix::unistd::Pid;
 
 use crate::process::child::spawn_confined;
 use crate::process::clock::{Monotonic, monotonic};
@@ -250,6 +251,10 @@ impl EarlyStart {
 pub(super) struct ReadyCommand(Started);
 
 impl ReadyCommand {
+    pub(super) fn process(&self) -> Pid {
+        self.0.group.id()
+    }
+
     /// Gives the action to the command. The error says why the command does not go on as the action; it has ended then.
     pub(super) fn hand_over(self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<HandedOver, EarlyUse> {
         let started = self.0;

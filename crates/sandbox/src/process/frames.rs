@@ -4,10 +4,10 @@
 
 use std::io::{self, Read, Write};
 
+use proctor_wire::wire;
 use serde::Serialize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[wire(Copy, lower, written)]
 pub(super) enum Stream {
     Stdout,
     Stderr,

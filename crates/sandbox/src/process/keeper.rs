@@ -36,7 +36,7 @@ use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendant
 use crate::process::process_table::{find_descendants, has_children, hold_more_than};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
-use crate::process::system_calls::{Reaping, close_all_but, join_own_session_keyring, wait_child};
+use crate::process::system_calls::{Reaping, close_all_but, join_own_session_keyring, lower_priority, wait_child};
 use proctor_model::{
     Access, DurationMs, EarlyUse, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, SystemCallFilter,
 };
@@ -313,6 +313,12 @@ impl Keeper {
 
     /// Starts the leader, the action's main process, with the restrictions of the isolation level.
     fn spawn(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(ProcessGroup, EarlyUse), SpawnFailure> {
+        // The action inherits it from this process, which does little. A command that was started early gets it too.
+        let nice = start.child.isolation.resources.nice;
+        if nice > 0 {
+            let early = self.ready.as_ref().ok().map(ReadyCommand::process);
+            early.into_iter().chain([Pid::this()]).for_each(|process| lower_priority(process, nice));
+        }
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         let ready = std::mem::replace(&mut self.ready, Err(EarlyUse::NotTried));
         if let Some(staged) = &self.staged {

@@ -101,4 +101,5 @@ pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};
 pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
 pub use system_call_filter::filter_obstacle;
+pub use system_calls::output_columns;
 pub use system_calls::take_passed_socket;

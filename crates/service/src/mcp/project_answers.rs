@@ -11,12 +11,13 @@ use crate::mcp::tool::{RunWord, ToolCall};
 use proctor_app::gate::{CommitGateV1, judge_commit};
 use proctor_app::history::ComparedRuns;
 use proctor_app::plan::PlanV1;
-use proctor_app::project::opening::open_registered;
+use proctor_app::project::opening::{open_registered, start_launcher};
 use proctor_app::project::{setup, specification_files};
 use proctor_app::wait::{Patience, Waited, wait};
 use proctor_app::{Caller, CommandError, Environment, Stop, answers, history, register_linked_work_tree, request, why};
 use proctor_evidence::report::{cut_line, plain_text, redact_text};
 use proctor_model::{CommandExit, TaskId, has_hidden_characters, shown_line, shown_lines};
+use proctor_prove::ChangeProofV1;
 
 /// A text in an answer is cut after this many characters.
 const LONGEST_TEXT: usize = 8000;
@@ -106,6 +107,12 @@ impl ProjectAnswers {
         why::why(environment, &root, &self.root.join(path)).map(|why| json!(why.document()))
     }
 
+    fn prove(&self, environment: &Environment, range: Option<&str>) -> Result<Value, ToolRefusal> {
+        let root = self.registered(environment, None)?;
+        let proof = start_launcher(environment).and_then(|launcher| proctor_prove::prove(environment, launcher, &root, range));
+        proof.map(|proof| json!(ChangeProofV1::of(&proof))).map_err(|error| refusal(&error))
+    }
+
     fn gate(&self, environment: &Environment, revision: &str) -> Result<Value, CommandError> {
         let root = self.root_of(environment, None)?;
         judge_commit(environment, &root, revision).map(|answer| json!(CommitGateV1::of(&answer)))
@@ -142,6 +149,7 @@ impl ToolAnswers for ProjectAnswers {
             })),
             ToolCall::Why(asked) => document(self.why(environment, &asked.path)),
             ToolCall::Plan(asked) => document(self.plan(environment, asked.task.as_deref())),
+            ToolCall::Prove(asked) => self.prove(environment, asked.range.as_deref()),
             ToolCall::Gate(asked) => document(self.gate(environment, asked.commit.as_deref().unwrap_or("HEAD"))),
         };
         answer.map(made_safe)

@@ -71,6 +71,13 @@ pub(super) fn schemas(tool: &str) -> (Map<String, Value>, Map<String, Value>) {
         ),
         "why" => (arguments(json!({"path": text("The path, relative to the project.")}), &["path"]), object(json!({}), &[])),
         "gate" => (arguments(json!({"commit": text("The commit, as git names it. Without it, HEAD.")}), &[]), gate()),
+        "prove" => (
+            arguments(
+                json!({"range": text("BASE..REV, or BASE for the working tree. Without it, the working tree since the branch left its upstream.")}),
+                &[],
+            ),
+            proof(),
+        ),
         _ => (arguments(json!({"task": text("The task.")}), &[]), object(json!({}), &[])),
     };
     (into_map(arguments), into_map(answer))
@@ -140,6 +147,24 @@ fn verdict() -> Value {
             "project": object(json!({"root": {"type": "string"}, "tasks": {"type": "array", "items": task}}), &["root", "tasks"]),
         }),
         &["inTime", "exitCode", "project"],
+    )
+}
+
+fn proof() -> Value {
+    let test = object(
+        json!({
+            "file": {"type": "string"}, "test": {"type": "string"}, "added": {"type": "boolean"}, "word": {"type": "string"},
+            "seen": {"type": "string"}, "meaning": {"type": "string"}, "counts": {"type": "boolean"},
+        }),
+        &["file", "test", "added", "word"],
+    );
+    object(
+        json!({
+            "state": {"type": "string", "enum": ["PROVED", "NOT PROVED", "WEAK", "NO SOURCE"]},
+            "exitCode": {"type": "integer"}, "summary": {"type": "string"},
+            "tests": {"type": "array", "items": test}, "notes": {"type": "array", "items": {"type": "string"}},
+        }),
+        &["state", "exitCode", "summary", "tests"],
     )
 }
 

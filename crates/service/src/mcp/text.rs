@@ -28,7 +28,8 @@ pub(super) fn text(call: &ToolCall, answer: &Value) -> String {
         | ToolCall::RequestFix(_)
         | ToolCall::Why(_)
         | ToolCall::Plan(_)
-        | ToolCall::Gate(_) => None,
+        | ToolCall::Gate(_)
+        | ToolCall::Prove(_) => None,
     };
     bounded(told.unwrap_or_else(|| {
         let mut lines = String::new();

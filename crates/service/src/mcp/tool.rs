@@ -17,6 +17,7 @@ pub enum ToolCall {
     Why(WhyArguments),
     Plan(TaskArguments),
     Gate(GateArguments),
+    Prove(ProveArguments),
 }
 
 /// A row of the table of tools.
@@ -118,6 +119,15 @@ pub struct GateArguments {
     pub commit: Option<String>,
 }
 
+/// The arguments of `prove`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProveArguments {
+    /// `BASE..REV`, or `BASE` for the working tree; without it, the working tree since the branch left its upstream.
+    #[serde(default)]
+    pub range: Option<String>,
+}
+
 /// A run's id or number, as a text or as a number.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
@@ -200,6 +210,14 @@ pub(super) const TOOLS: &[ToolRow] = &[
         is_read_only: true,
         parse: |value| parse(value, ToolCall::Gate),
     },
+    ToolRow {
+        name: "prove",
+        description: "Whether the tests of a change test the change: runs the tests that it adds or changes with it, and with its source \
+                      taken back. `proves it` says that an assertion failed without the change; `passes either way` that the test tests \
+                      nothing of it. Call it after you wrote a test for what you changed. Takes as long as these tests do, up to six times.",
+        is_read_only: false,
+        parse: |value| parse(value, ToolCall::Prove),
+    },
 ];
 
 impl ToolRow {
@@ -243,7 +261,7 @@ impl ToolCall {
     /// Returns whether the call may wait until checks have run.
     pub(super) fn waits_for_checks(&self) -> bool {
         match self {
-            Self::Verdict(_) | Self::Retest(_) => true,
+            Self::Verdict(_) | Self::Retest(_) | Self::Prove(_) => true,
             Self::Failures(_)
             | Self::Output(_)
             | Self::History(_)
@@ -267,7 +285,8 @@ impl ToolCall {
             | Self::RequestFix(_)
             | Self::Why(_)
             | Self::Plan(_)
-            | Self::Gate(_) => None,
+            | Self::Gate(_)
+            | Self::Prove(_) => None,
         }
     }
 }
@@ -323,7 +342,7 @@ mod tests {
         let names: Vec<&str> = TOOLS.iter().map(|row| row.name).collect();
         assert_eq!(
             names,
-            ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan", "gate"]
+            ["verdict", "failures", "output", "history", "compare", "retest", "request_fix", "why", "plan", "gate", "prove"]
         );
     }
 

@@ -24,6 +24,7 @@ use crate::notify_desktop::{notify_person_on_desktop, notify_problem_on_desktop}
 use crate::os_signals::{HangUp, Signals};
 use crate::service::announce::ServiceManager;
 use crate::service::call::{Call, Reply, from_open_failure};
+use crate::service::fetched_notes::FetchedNotes;
 use crate::service::host::calls::stopping;
 use crate::service::host::moves::{RootNews, SeatSuccessor};
 use crate::service::ledger_news::LedgerNews;
@@ -118,6 +119,8 @@ pub struct ServiceHost {
     fed_at: Moment,
     /// When the service closes its index, unless something happens before. `None` while the index is closed.
     rests_at: Option<Moment>,
+    /// Fetches what others attested.
+    notes: FetchedNotes,
     step: ServiceStep,
 }
 
@@ -150,6 +153,7 @@ impl EventHost for ServiceHost {
     fn before_wait(&mut self, now: Moment) -> Option<Moment> {
         self.feed(now);
         self.rest(now);
+        self.notes.fetch(now, self.seats.values().map(|served| &served.root), &self.environment);
         self.say_status();
         self.next_moment()
     }
@@ -237,6 +241,7 @@ impl ServiceHost {
             send_call,
             fed_at: Moment(0),
             rests_at: Some(Moment(0).plus(RESTS_AFTER)),
+            notes: FetchedNotes::default(),
             step: ServiceStep::GoingOn,
         };
         (service.say)(&format!("listening on {shown}"));
@@ -436,6 +441,7 @@ impl ServiceHost {
             .chain(fed)
             .chain(program)
             .chain(turn)
+            .chain(self.notes.next_moment())
             .chain(self.rests_at)
             .chain(self.vanished.values().copied())
             .min()

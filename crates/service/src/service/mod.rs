@@ -14,6 +14,7 @@
 mod announce;
 mod announcement;
 mod call;
+mod fetched_notes;
 mod followed_run;
 mod health;
 mod host;

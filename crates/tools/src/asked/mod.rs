@@ -6,6 +6,7 @@
 
 mod discover;
 
+use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::launchers::hand_on;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
@@ -112,6 +113,15 @@ const RUNNERS: &[AskedRunner] = &[
     },
     AskedRunner { tool: Tool::Ava, name: "AVA", options: &["--tap"], report: None, format: ReportFormat::Tap, ..NONE },
 ];
+
+/// Where an expectation failed, Playwright's message begins with its call: `expect(received).toBe(expected)`. A test that exceeded its
+/// time limit has a message of another form.
+pub(super) const EXPECTATIONS_OF_PLAYWRIGHT: Expectations = Expectations {
+    begins: &["expect(", "Error: expect(", "AssertionError"],
+    except: &["Matcher error", "matcher error"],
+    place: first_frame,
+    ..expectations::NONE
+};
 
 fn runner_of(tool: Tool) -> &'static AskedRunner {
     RUNNERS.iter().find(|runner| runner.tool == tool).unwrap_or(&NONE)

@@ -9,6 +9,7 @@ mod libtest;
 mod nextest;
 mod panics;
 
+use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
 use crate::subcommands::subcommand;
@@ -23,6 +24,13 @@ pub(super) const NO_WORK: NoWork = NoWork {
     after_separator: &["--list", "--help", "-h"],
     names_the_tool: false,
     ..no_work::NONE
+};
+
+pub(super) const EXPECTATIONS: Expectations = Expectations {
+    begins: &["assertion ", "test did not panic", "panic did not contain expected string", "Test failed: assertion "],
+    code: &["assert", "debug_assert", "prop_assert", "panic!"],
+    place: panics::raised_at,
+    ..expectations::NONE
 };
 
 /// The beginnings of messages by which Cargo refuses its command line, or a manifest.

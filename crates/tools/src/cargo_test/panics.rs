@@ -1,5 +1,6 @@
 //! Reads what a failed test of Rust printed: where it panicked, and with which words.
 
+use crate::expectations::{RaisedAt, place_of};
 use crate::places::Place;
 use crate::test_run::first_line;
 
@@ -31,6 +32,14 @@ pub(super) fn read(text: &str, place: Place<'_>) -> Panic {
     };
     let position = position(spot, place);
     Panic { line: position.as_ref().map(|(_, line)| *line), file: position.map(|(file, _)| file), error: words }
+}
+
+/// Returns where a failed test of Rust panicked, or where the test is that should have.
+pub(super) fn raised_at(text: &str) -> Option<RaisedAt> {
+    text.lines().find_map(|line| match line.split_once(" panicked at ") {
+        Some((_, rest)) => place_of(rest.rsplit_once("', ").map_or(rest, |(_, place)| place)),
+        None => place_of(line.split_once("test did not panic as expected at ")?.1),
+    })
 }
 
 // `assert_eq!` prints its two values in the lines after its own.

@@ -16,7 +16,7 @@ use crate::project_files::{ProjectFiles, within};
 use crate::shell::simple_commands;
 use asked::{Asked, Certain, Member};
 pub(super) use checks::RunByChecks;
-use proctor_model::{Tool, ToolClass};
+use proctor_model::{Tool, ToolClass, has_word};
 
 /// Programs that run tests and have no row in the table of tools, with the word that makes it a run of tests.
 const OTHER_TEST_RUNNERS: &[&[&str]] = &[
@@ -42,29 +42,8 @@ const WORKSPACE_RUNNERS: &[&str] = &["turbo", "nx", "lerna"];
 const CONTAINERS: &[&str] = &["docker", "podman", "docker-compose", "podman-compose"];
 
 /// Options of `run` and `exec` of these that take the next word as their value.
-const VALUED_OF_CONTAINERS: &[&str] = &[
-    "-e",
-    "--env",
-    "--env-file",
-    "--entrypoint",
-    "-h",
-    "--hostname",
-    "--index",
-    "-l",
-    "--label",
-    "--mount",
-    "--name",
-    "--network",
-    "-p",
-    "--platform",
-    "--publish",
-    "-u",
-    "--user",
-    "-v",
-    "--volume",
-    "-w",
-    "--workdir",
-];
+const VALUED_OF_CONTAINERS: &str = "-e --env --env-file --entrypoint -h --hostname --index -l --label --mount --name --network -p --platform --publish -u \
+     --user -v --volume -w --workdir";
 
 /// Programs that start another one in the directory that is the value of an option.
 const LAUNCHERS_WITH_DIRECTORY: &[(&str, &[&str])] = &[
@@ -381,7 +360,7 @@ fn in_container(program: &str, words: &[String]) -> Option<Vec<Vec<String>>> {
     let verb = words.iter().position(|word| matches!(word.as_str(), "run" | "exec")).filter(|_| CONTAINERS.contains(&program))?;
     let mut at = verb + 1;
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at += if VALUED_OF_CONTAINERS.contains(&word.as_str()) { 2 } else { 1 };
+        at += if has_word(VALUED_OF_CONTAINERS, word) { 2 } else { 1 };
     }
     let mut calls = Vec::new();
     visit_programs(words.get(at + 1..)?, &mut |call| {

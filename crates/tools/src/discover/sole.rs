@@ -11,32 +11,14 @@ use crate::project_files::ProjectFiles;
 use crate::recognise::CommandForm;
 use crate::shell::{Joint, command_row};
 use crate::table::row_of;
-use proctor_model::{Tool, ToolClass, is_assignment};
+use proctor_model::{Tool, ToolClass, has_word, is_assignment};
 use texts::{Text, text_of_call};
 
 /// At most so many texts are followed, one from the other.
 const DEEPEST: usize = 8;
 
 /// Programs that start another one exactly once, and hand on all variables.
-const ONCE: &[&str] = &[
-    "bundle",
-    "bunx",
-    "c8",
-    "coverage",
-    "cross-env",
-    "env",
-    "nice",
-    "nohup",
-    "npx",
-    "nyc",
-    "pipenv",
-    "poetry",
-    "rye",
-    "time",
-    "timeout",
-    "uv",
-    "uvx",
-];
+const ONCE: &str = "bundle bunx c8 coverage cross-env env nice nohup npx nyc pipenv poetry rye time timeout uv uvx";
 
 /// Package managers that start a program or a script. With an option before its name they may start it in several packages.
 const ONCE_WITHOUT_OPTION: &[&str] = &["npm", "pdm", "pnpm", "yarn"];
@@ -110,7 +92,7 @@ fn starts_once(program: &str, own: &[String]) -> bool {
     let is_known = match program {
         "env" => !has_option,
         _ if ONCE_WITHOUT_OPTION.contains(&program) => !has_option,
-        _ => ONCE.contains(&program) || is_python(program) || NODES.contains(&program),
+        _ => has_word(ONCE, program) || is_python(program) || NODES.contains(&program),
     };
     is_known && !sets_variables
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::discover::{FoundCheck, FoundChecks, Looked, named, words};
+use crate::expectations::RaisedAt;
 use crate::interpret::Exited;
 use crate::located::located;
 use crate::project_files::{ProjectFiles, within};
@@ -172,6 +173,9 @@ fn add(name: &str, package: Package, builds: &mut BTreeMap<String, String>, exit
     }
 }
 
+/// What is said of a test that was running when its process ended: by `os.Exit`, `log.Fatal`, a panic or the time limit.
+pub(super) const PROCESS_ENDED: &str = "it has no result; its process ended";
+
 fn of_test(package: &str, name: &str, test: &Test, outcome: TestOutcome, of_package: &str) -> ReadTest {
     let mut parts: Vec<String> = std::iter::once(package).chain(name.split('/')).map(str::to_owned).collect();
     let title = parts.pop().unwrap_or_default();
@@ -186,9 +190,23 @@ fn of_test(package: &str, name: &str, test: &Test, outcome: TestOutcome, of_pack
         let own: Vec<&str> = test.output.lines().filter(|line| !is_frame(line)).collect();
         read.message = own.join("\n");
         let line = telling_line(&read.message).or_else(|| telling_line(of_package).filter(|line| line.starts_with("panic: ")));
-        line.unwrap_or("it has no result; its process ended").clone_into(&mut read.error);
+        line.unwrap_or(PROCESS_ENDED).clone_into(&mut read.error);
+        if test.outcome.is_none() {
+            // What it printed before says nothing of why it ended.
+            read.message = format!("{}\n{PROCESS_ENDED}", read.message).trim_start().to_owned();
+        }
     }
     read
+}
+
+/// Returns where a test called `t.Error` or the like, by the name of the file of tests. A call elsewhere has no place.
+pub(super) fn raised_at(text: &str) -> Option<RaisedAt> {
+    text.lines().find_map(|line| {
+        let (file, rest) = line.strip_prefix("    ")?.trim_start().split_once(".go:")?;
+        let line = rest.split(':').next()?.parse().ok()?;
+        let is_name = file.ends_with("_test") && !file.contains(' ');
+        is_name.then(|| RaisedAt { path: format!("{file}.go"), line, column: 1 })
+    })
 }
 
 /// Returns whether a line only says that a test begins or ends.

@@ -4,6 +4,7 @@
 
 mod events;
 
+use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
 use crate::prepare::{Preparation, ReportTask};
@@ -17,6 +18,15 @@ use proctor_model::{CategoryCode, Interpretation};
 /// The options with which `go test` runs no test.
 pub(super) const NO_WORK: NoWork =
     NoWork { options: &["-c", "-n", "-list", "--list", "-h", "-help", "--help"], names_the_tool: false, ..no_work::NONE };
+
+/// A test of Go says that it failed by a message with the place of the call, and in no certain words.
+pub(super) const EXPECTATIONS: Expectations = Expectations {
+    begins: &[""],
+    except: &["panic: ", events::PROCESS_ENDED, "race detected during execution of test"],
+    place: events::raised_at,
+    needs_place: true,
+    ..expectations::NONE
+};
 
 /// Go's exit code for a wrong command line.
 const USAGE: i32 = 2;

@@ -13,6 +13,7 @@ mod tap;
 
 use std::path::Path;
 
+use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
 use crate::test_run::{RunFacts, judge};
@@ -35,6 +36,10 @@ const TEST_FUNCTIONS: &[&str] = &["test", "it", "describe", "suite", "test.only"
 
 /// The beginnings of options that leave out tests by their names.
 const NAME_SELECTIONS: &[&str] = &["--test-name-pattern", "--test-skip-pattern", "--test-only"];
+
+/// Node says `AssertionError` in the text behind the error alone.
+pub(super) const EXPECTATIONS: Expectations =
+    Expectations { begins: &["AssertionError"], place: first_frame, ..expectations::NONE };
 
 /// What was read of a run.
 #[derive(Debug, Default)]

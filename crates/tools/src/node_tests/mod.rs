@@ -20,6 +20,7 @@ mod written;
 #[cfg(test)]
 mod rule_tests;
 
+use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::places::Place;
 use crate::retried::Retried;
@@ -29,6 +30,19 @@ pub(super) use prepare::{ask, find_jest, find_vitest, vitest_tests};
 use proctor_model::{CategoryCode, FurtherTestCounts, Interpretation, TestResults, ToolReport};
 use tally::Tally;
 pub(super) use written::{written_by_jest, written_by_vitest};
+
+pub(super) const EXPECTATIONS_OF_JEST: Expectations = Expectations {
+    begins: &["expect(", "expect.", "Error: expect(", "Error: expect.", "AssertionError", "assert.", "assert("],
+    except: &["Matcher error"],
+    place: first_frame,
+    ..expectations::NONE
+};
+
+pub(super) const EXPECTATIONS_OF_VITEST: Expectations = Expectations {
+    begins: &["AssertionError", "Snapshot `", "Error: Snapshot `", "expect(", "Error: expect("],
+    place: first_frame,
+    ..expectations::NONE
+};
 
 /// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq)]

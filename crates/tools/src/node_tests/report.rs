@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
+use proctor_wire::wire;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -47,8 +48,7 @@ pub(super) struct ReportTotals {
 }
 
 /// How the stored snapshots stand after the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(Copy, Default, open, read)]
 pub(super) struct Snapshots {
     /// How many were stored by this run, so that nothing was compared with them.
     #[serde(default)]
@@ -59,8 +59,7 @@ pub(super) struct Snapshots {
 }
 
 /// One test file, with the results of its tests.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(inexact, open, read)]
 pub(super) struct File {
     /// The file's absolute path.
     pub(super) name: String,
@@ -91,8 +90,7 @@ pub(super) struct Assertions {
 }
 
 /// One test; the report calls a test an assertion.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(inexact, open, read)]
 pub(super) struct Assertion {
     /// The titles of the enclosing `describe` blocks.
     pub(super) ancestor_titles: Vec<String>,

@@ -8,191 +8,107 @@ use crate::node_tests::{ReportState, Seen, failures, words};
 use crate::test_run::listed;
 use proctor_model::{CategoryCode, Tool};
 
-struct Rule {
-    fits: fn(&Seen<'_>) -> bool,
-    category: CategoryCode,
-    reason: fn(&Seen<'_>) -> String,
-}
+/// A rule: the category, and its reason if the rule applies to what was seen.
+type Rule = (CategoryCode, fn(&Seen<'_>) -> Option<String>);
 
 const RULES: &[Rule] = &[
-    Rule {
-        fits: |seen| !matches!(seen.exited.code, 0 | 1),
-        category: CategoryCode::UnknownExit,
-        reason: |seen| format!("{} has no exit code {}; see the end of its log", name(seen), seen.exited.code),
-    },
-    Rule {
-        fits: |seen| is_missing(seen) && words::says_no_tests(seen.exited),
-        category: CategoryCode::NoTestsCollected,
-        reason: nothing_found,
-    },
-    Rule {
-        fits: |seen| is_missing(seen) && seen.exited.code == 1 && words::denied_write(seen.exited).is_some(),
-        category: CategoryCode::NotStarted,
-        reason: |seen| {
-            let words = words::denied_write(seen.exited).unwrap_or_default();
-            format!("{} could not write what it needs before the first test: {words}; let it write there", name(seen))
-        },
-    },
-    Rule {
-        fits: |seen| is_missing(seen) && seen.exited.code == 1 && words::refusal(seen.exited).is_some(),
-        category: CategoryCode::UsageError,
-        reason: |seen| {
-            let words = words::refusal(seen.exited).unwrap_or_default().trim_end_matches('.');
-            format!("{} refused its command line or configuration: {words}; correct it", name(seen))
-        },
-    },
-    Rule {
-        fits: |seen| {
-            let ended_by_jest = is_missing(seen) && seen.exited.code == 1 && !words::says_exit_called(seen.exited);
-            ended_by_jest && words::bailed(seen.exited).is_some()
-        },
-        category: CategoryCode::TestsFailed,
-        reason: |seen| {
-            format!(
-                "Tests failed, and Jest ended at the first failure (`bail`), where it writes no report: {}; see the log, or run it \
-                 without `bail`",
-                words::bailed(seen.exited).unwrap_or_default()
-            )
-        },
-    },
-    Rule { fits: is_missing, category: CategoryCode::ReportMissing, reason: missing_reason },
-    Rule {
-        fits: |seen| seen.report == ReportState::TooLarge,
-        category: CategoryCode::OutputTooLarge,
-        reason: |seen| {
-            format!("Exit code {}, but the test report is larger than 64 MiB and was not read; test in parts", seen.exited.code)
-        },
-    },
-    Rule {
-        fits: |seen| matches!(seen.report, ReportState::Unreadable(_) | ReportState::Refused(_)),
-        category: CategoryCode::ReportUnreadable,
-        reason: |seen| {
-            let why = match &seen.report {
-                ReportState::Unreadable(why) | ReportState::Refused(why) => why.as_str(),
-                ReportState::Missing | ReportState::TooLarge | ReportState::Read(_) => "",
-            };
-            format!("Exit code {}, but the test report cannot be read: {why}; find what else writes to it", seen.exited.code)
-        },
-    },
-    Rule {
-        fits: |seen| said(seen, |tally| !tally.agrees),
-        category: CategoryCode::Inconsistent,
-        reason: |seen| format!("The test report counts other tests than it lists ({}); find what changes it", counted(seen)),
-    },
-    Rule {
-        fits: |seen| seen.exited.code == 0 && said(seen, |tally| tally.counts.failed > 0 || !tally.success),
-        category: CategoryCode::Inconsistent,
-        reason: |seen| format!("Exit code 0 and the test report contradict each other: {}; look for `|| true`", counted(seen)),
-    },
-    Rule {
-        fits: |seen| seen.exited.code == 0 && words::unhandled_count(seen.exited).is_some(),
-        category: CategoryCode::Inconsistent,
-        reason: |seen| {
-            let line = words::unhandled_count(seen.exited).unwrap_or_default();
-            format!(
-                "Exit code 0 and a report without failures ({}), but the log says: {line} Remove `dangerouslyIgnoreUnhandledErrors` \
-                 and mend the errors",
-                counted(seen)
-            )
-        },
-    },
-    Rule {
-        fits: |seen| said(seen, Tally::has_only_unloaded_files),
-        category: CategoryCode::CollectionError,
-        reason: |seen| {
-            let files = seen.tally().into_iter().flat_map(|tally| &tally.broken).map(failures::file_headline);
-            let count = seen.tally().map_or(0, Tally::broken_files);
-            let ran = match seen.tally().map_or(0, |tally| tally.counts.passed) {
-                0 => String::new(),
-                passed => format!("; {passed} other test(s) passed"),
-            };
-            format!("{count} file(s) of tests could not be loaded: {}{ran}", listed(files, count))
-        },
-    },
-    Rule { fits: |seen| said(seen, |tally| tally.counts.failed > 0), category: CategoryCode::TestsFailed, reason: failed_reason },
-    Rule {
-        fits: |seen| said(seen, |tally| tally.interrupted),
-        category: CategoryCode::ReportIncomplete,
-        reason: |seen| {
-            format!(
-                "Exit code {}, but the report says that the run was cut short: {}; run it again",
-                seen.exited.code,
-                counted(seen)
-            )
-        },
-    },
-    Rule {
-        fits: |seen| seen.exited.code == 1 && words::unhandled(seen.exited).is_some(),
-        category: CategoryCode::FailedOutsideTests,
-        reason: |seen| {
-            let words = words::unhandled(seen.exited).unwrap_or_default();
-            format!("Exit code 1, but no test failed ({}): an error that no test handles: {words}", counted(seen))
-        },
-    },
-    Rule { fits: |seen| said(seen, |tally| tally.total() == 0), category: CategoryCode::NoTestsCollected, reason: nothing_found },
-    Rule {
-        fits: |seen| {
-            let explained = seen.exited.code == 0 || words::coverage_below(seen.exited).is_some();
-            explained && said(seen, |tally| tally.counts.passed == 0)
-        },
-        category: CategoryCode::NoTestsExecuted,
-        reason: |seen| {
-            let skipped = seen.tally().map_or(0, |tally| tally.counts.skipped);
-            format!("No test passed: {skipped} skipped or still to be written; a run that proves nothing is no success")
-        },
-    },
-    Rule {
-        fits: |seen| seen.exited.code == 1 && words::coverage_below(seen.exited).is_some(),
-        category: CategoryCode::CoverageBelowTarget,
-        reason: |seen| {
-            let line = words::coverage_below(seen.exited).unwrap_or_default();
-            format!("All tests passed ({}), but {line}; add tests", counted(seen))
-        },
-    },
-    Rule {
-        fits: |seen| seen.exited.code == 1,
-        category: CategoryCode::FailedOutsideTests,
-        reason: |seen| {
-            let unchecked = seen.tally().map_or(0, |tally| tally.snapshots.unchecked);
-            if unchecked > 0 && words::fails_for_obsolete(seen.exited) {
-                return format!(
-                    "Exit code 1, but no test failed ({}): {unchecked} stored snapshot(s) belong to no test any more (obsolete); remove \
-                     them with `-u`",
-                    counted(seen)
-                );
-            }
-            let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));
-            format!(
-                "Exit code 1, but no test failed ({}){words}; look for a reporter or a global tear-down that failed in the log",
-                counted(seen)
-            )
-        },
-    },
-    Rule {
-        fits: |seen| {
-            let proved = |tally: &Tally| {
-                tally.agrees && tally.success && !tally.interrupted && tally.counts.passed > 0 && tally.counts.failed == 0
-            };
-            seen.exited.code == 0 && said(seen, proved)
-        },
-        category: CategoryCode::TestsPassed,
-        reason: |seen| {
-            let added = seen.tally().map_or(0, |tally| tally.snapshots.added);
-            let written = if added > 0 { format!("; {added} snapshot(s) written and not compared") } else { String::new() };
-            format!("{}{written}", counted(seen))
-        },
-    },
+    (CategoryCode::UnknownExit, |seen| {
+        let is_known = matches!(seen.exited.code, 0 | 1);
+        (!is_known).then(|| format!("{} has no exit code {}; see the end of its log", name(seen), seen.exited.code))
+    }),
+    (CategoryCode::NoTestsCollected, |seen| (is_missing(seen) && words::says_no_tests(seen.exited)).then(|| nothing_found(seen))),
+    (CategoryCode::NotStarted, |seen| {
+        let words = words::denied_write(seen.exited).filter(|_| is_missing(seen) && seen.exited.code == 1)?;
+        Some(format!("{} could not write what it needs before the first test: {words}; let it write there", name(seen)))
+    }),
+    (CategoryCode::UsageError, |seen| {
+        let words = words::refusal(seen.exited).filter(|_| is_missing(seen) && seen.exited.code == 1)?.trim_end_matches('.');
+        Some(format!("{} refused its command line or configuration: {words}; correct it", name(seen)))
+    }),
+    (CategoryCode::TestsFailed, |seen| {
+        let ended_by_jest = is_missing(seen) && seen.exited.code == 1 && !words::says_exit_called(seen.exited);
+        let bailed = words::bailed(seen.exited).filter(|_| ended_by_jest)?;
+        Some(format!(
+            "Tests failed, and Jest ended at the first failure (`bail`), where it writes no report: {bailed}; see the log, or run it \
+             without `bail`"
+        ))
+    }),
+    (CategoryCode::ReportMissing, |seen| is_missing(seen).then(|| missing_reason(seen))),
+    (CategoryCode::OutputTooLarge, |seen| {
+        let code = seen.exited.code;
+        (seen.report == ReportState::TooLarge)
+            .then(|| format!("Exit code {code}, but the test report is larger than 64 MiB and was not read; test in parts"))
+    }),
+    (CategoryCode::ReportUnreadable, |seen| match &seen.report {
+        ReportState::Unreadable(why) | ReportState::Refused(why) => {
+            let code = seen.exited.code;
+            Some(format!("Exit code {code}, but the test report cannot be read: {why}; find what else writes to it"))
+        }
+        ReportState::Missing | ReportState::TooLarge | ReportState::Read(_) => None,
+    }),
+    (CategoryCode::Inconsistent, |seen| {
+        said(seen, |tally| !tally.agrees)
+            .then(|| format!("The test report counts other tests than it lists ({}); find what changes it", counted(seen)))
+    }),
+    (CategoryCode::Inconsistent, |seen| {
+        (seen.exited.code == 0 && said(seen, |tally| tally.counts.failed > 0 || !tally.success))
+            .then(|| format!("Exit code 0 and the test report contradict each other: {}; look for `|| true`", counted(seen)))
+    }),
+    (CategoryCode::Inconsistent, |seen| {
+        let line = words::unhandled_count(seen.exited).filter(|_| seen.exited.code == 0)?;
+        Some(format!(
+            "Exit code 0 and a report without failures ({}), but the log says: {line} Remove `dangerouslyIgnoreUnhandledErrors` \
+             and mend the errors",
+            counted(seen)
+        ))
+    }),
+    (CategoryCode::CollectionError, |seen| {
+        let tally = seen.tally().filter(|tally| tally.has_only_unloaded_files())?;
+        let (count, files) = (tally.broken_files(), tally.broken.iter().map(failures::file_headline));
+        let ran = match tally.counts.passed {
+            0 => String::new(),
+            passed => format!("; {passed} other test(s) passed"),
+        };
+        Some(format!("{count} file(s) of tests could not be loaded: {}{ran}", listed(files, count)))
+    }),
+    (CategoryCode::TestsFailed, |seen| said(seen, |tally| tally.counts.failed > 0).then(|| failed_reason(seen))),
+    (CategoryCode::ReportIncomplete, |seen| {
+        let (code, counted) = (seen.exited.code, counted(seen));
+        said(seen, |tally| tally.interrupted)
+            .then(|| format!("Exit code {code}, but the report says that the run was cut short: {counted}; run it again"))
+    }),
+    (CategoryCode::FailedOutsideTests, |seen| {
+        let words = words::unhandled(seen.exited).filter(|_| seen.exited.code == 1)?;
+        Some(format!("Exit code 1, but no test failed ({}): an error that no test handles: {words}", counted(seen)))
+    }),
+    (CategoryCode::NoTestsCollected, |seen| said(seen, |tally| tally.total() == 0).then(|| nothing_found(seen))),
+    (CategoryCode::NoTestsExecuted, |seen| {
+        let explained = seen.exited.code == 0 || words::coverage_below(seen.exited).is_some();
+        let tally = seen.tally().filter(|tally| explained && tally.counts.passed == 0)?;
+        let skipped = tally.counts.skipped;
+        Some(format!("No test passed: {skipped} skipped or still to be written; a run that proves nothing is no success"))
+    }),
+    (CategoryCode::CoverageBelowTarget, |seen| {
+        let line = words::coverage_below(seen.exited).filter(|_| seen.exited.code == 1)?;
+        Some(format!("All tests passed ({}), but {line}; add tests", counted(seen)))
+    }),
+    (CategoryCode::FailedOutsideTests, |seen| (seen.exited.code == 1).then(|| outside_reason(seen))),
+    (CategoryCode::TestsPassed, |seen| {
+        let proved = |tally: &&Tally| {
+            tally.agrees && tally.success && !tally.interrupted && tally.counts.passed > 0 && tally.counts.failed == 0
+        };
+        let added = seen.tally().filter(proved).filter(|_| seen.exited.code == 0)?.snapshots.added;
+        let written = if added > 0 { format!("; {added} snapshot(s) written and not compared") } else { String::new() };
+        Some(format!("{}{written}", counted(seen)))
+    }),
 ];
 
 /// Judges a run. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
 pub(super) fn decide(seen: &Seen<'_>) -> (CategoryCode, String) {
-    match RULES.iter().find(|rule| (rule.fits)(seen)) {
-        Some(rule) => (rule.category, (rule.reason)(seen)),
-        None => (
-            CategoryCode::Inconsistent,
-            format!("Exit code {} and the report contradict each other: {}", seen.exited.code, counted(seen)),
-        ),
-    }
+    RULES.iter().find_map(|(category, reason)| Some((*category, reason(seen)?))).unwrap_or_else(|| {
+        let reason = format!("Exit code {} and the report contradict each other: {}", seen.exited.code, counted(seen));
+        (CategoryCode::Inconsistent, reason)
+    })
 }
 
 fn name(seen: &Seen<'_>) -> &'static str {
@@ -249,4 +165,20 @@ fn failed_reason(seen: &Seen<'_>) -> String {
     let tests = tally.failed().map(|test| failures::headline(test, seen.exited));
     let headlines = tests.chain(tally.broken.iter().map(failures::file_headline));
     format!("{} of {executed} tests failed: {}", tally.counts.failed, listed(headlines, tally.counts.failed))
+}
+
+fn outside_reason(seen: &Seen<'_>) -> String {
+    let unchecked = seen.tally().map_or(0, |tally| tally.snapshots.unchecked);
+    if unchecked > 0 && words::fails_for_obsolete(seen.exited) {
+        return format!(
+            "Exit code 1, but no test failed ({}): {unchecked} stored snapshot(s) belong to no test any more (obsolete); remove \
+             them with `-u`",
+            counted(seen)
+        );
+    }
+    let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));
+    format!(
+        "Exit code 1, but no test failed ({}){words}; look for a reporter or a global tear-down that failed in the log",
+        counted(seen)
+    )
 }

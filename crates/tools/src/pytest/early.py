@@ -89,8 +89,16 @@ def _start():
                 around = os.path.dirname(around)
         return seen
 
-    def fill_stamps(paths):
+    def presence(path):
+        """What counts of something that was looked at and not read: of a directory, that it is one."""
+        seen = stamp(path)
+        return "directory" if seen and seen[5] & 0o170000 == 0o040000 else seen
+
+    def fill_stamps(paths, looked):
         """Adds to the stamps: these files, and the directories in which modules are found. A file that appears there may be found first."""
+        for path in looked:
+            if path and not path.startswith((here, "/proc/", "/dev/", "/sys/")):
+                present[path] = presence(path)
         for path in paths:
             if not path.startswith((here, "/proc/", "/dev/", "/sys/")) and not is_in_project(path):
                 stamps.setdefault(path, stamp(path))
@@ -100,7 +108,7 @@ def _start():
 
     def basis():
         """A number that stands for all that was read so far. Nothing is loaded to make it."""
-        text = repr((sorted(stamps.items()), looked()))
+        text = repr((sorted(stamps.items()), sorted(present.items()), looked()))
         return str(int.from_bytes(text.encode("utf-8", "surrogateescape"), "little") % (2 ** 521 - 1))
 
     def newest():
@@ -164,32 +172,47 @@ def _start():
             return None
         return path
 
-    def rehearse():
-        opened = []
+    def watch_site():
+        """What `.pth` files execute was executed before anything could watch it, so another interpreter does it again."""
+        ours, theirs = os.pipe()
+        child = os.fork()
+        if not child:
+            os.set_inheritable(theirs, True)
+            words = [sys.executable, "-S", os.path.join(here, "early_watch.py"), str(theirs), root, *environments]
+            os.execv(sys.executable, words)
+        os.close(theirs)
+        with open(ours, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read()
+        os.waitpid(child, 0)
+        why, *lists = text.split(separator) if text else ["what `.pth` files execute cannot be watched", "", "", ""]
+        return why, [[line for line in one.split("\n") if line] for one in lists]
+
+    def rehearse(watch, site):
         patched = []
 
         def end(why=None):
-            if why is not None:
-                os.write(channel, b"cold " + why.encode())
+            watch.end()
+            why = why or site[0] or watch.why
+            if why:
+                os.write(channel, b"cold " + why.encode("utf-8", "surrogateescape"))
                 os._exit(0)
+            opened, looked, missing = ([*own, *of_site] for own, of_site in zip((watch.opened, watch.looked, watch.missing), site[1]))
             rewriter = "AssertionRewritingHook"
-            names = [name + "\t" + ("1" if type(getattr(module, "__loader__", None)).__name__ == rewriter else "0") for name, module in list(sys.modules.items())]
+            listed = [(name, sys.modules[name]) for name in watch.ended or sys.modules if name in sys.modules]
+            names = [name + "\t" + ("1" if type(getattr(module, "__loader__", None)).__name__ == rewriter else "0") for name, module in listed]
             opened.extend(getattr(module, "__file__", None) for module in list(sys.modules.values()))
             files = sorted(set(os.path.abspath(path) for path in opened if isinstance(path, str)))
+            looked = sorted(set(looked) - set(files))
             further = [path for path in sys.path if is_in_project(path)]
-            fill_stamps(files)
+            fill_stamps(files, looked)
             if newest() is not None:
                 end("`%s` is new" % newest())
             version = os.environ.get("PYTEST_VERSION", "")
-            parts = [basis(), version, "\n".join(further), state(), "\n".join(names), "\n".join(files)]
+            parts = [basis(), version, "\n".join(further), state(), "\n".join(names), "\n".join(files), "\n".join(looked), "\n".join(sorted(set(missing)))]
             os.write(channel, b"list " + separator.join(parts).encode("utf-8", "surrogateescape"))
             os._exit(0)
 
         def patch(event, arguments):
-            if event == "open":
-                opened.append(arguments[0])
-            elif event == "import":
-                opened.append(arguments[1])
             configuration = sys.modules.get("_pytest.config")
             manager = getattr(configuration, "PytestPluginManager", None)
             if patched or event != "import" or manager is None or not hasattr(configuration, "Config"):
@@ -313,7 +336,7 @@ def _start():
                 raise
 
     # What the interpreter has read before it came here.
-    stamps = {}
+    stamps, present = {}, {}
     early = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     early += [os.path.join(sys.prefix, "pyvenv.cfg"), os.path.join(os.path.dirname(sys.prefix), "pyvenv.cfg"), sys.executable, "/etc/localtime"]
     for directory in site_directories():
@@ -321,11 +344,18 @@ def _start():
     for path in early:
         if path and not path.startswith(here):
             stamps[path] = stamp(path)
+    is_rehearsal = not os.path.exists(os.path.join(here, "list"))
+    watching = {"__name__": "early_watch", "__file__": os.path.join(here, "early_watch.py")}
+    exec(compile("\n".join(open_text("early_watch.py")), watching["__file__"], "exec"), watching)
+    if is_rehearsal:
+        site = watch_site()
+        watch = watching["Watch"](root, environments, (os.path.join(here, "sitecustomize.py"), watching["__file__"]))
+        watch.begin()
     own_sitecustomize()
     # As it is when `site` has ended.
     sys.modules["site"] = sys.modules.pop("site")
-    if not os.path.exists(os.path.join(here, "list")):
-        rehearse()
+    if is_rehearsal:
+        rehearse(watch, site)
         return
     import _socket
 
@@ -333,20 +363,26 @@ def _start():
     socket = _socket.socket(fileno=channel)
     with open(os.path.join(here, "list"), encoding="utf-8", errors="surrogateescape") as file:
         parts = file.read().split(separator)
-    before_basis, version, further, expected, names, files = parts
+    before_basis, version, further, expected, names, files, looked_at, missing = parts
     names = [(line.split("\t")[0], line.endswith("1")) for line in names.split("\n")]
     if sys.gettrace() or sys.getprofile() or "coverage" in at_start:
         refuse("the interpreter is traced from its start")
     if sys.flags.dev_mode:
         refuse("the interpreter is in its development mode")
-    fill_stamps(files.split("\n"))
+    fill_stamps(files.split("\n"), looked_at.split("\n"))
     if newest() is not None:
         refuse("`%s` is new" % newest())
     if basis() != before_basis:
         socket.send(b"list ")
         os._exit(0)
     settings_before = looked()
+    outside = os.getcwd(), sys.argv[:], dict(os.environ)
     load(names)
+    if outside != (os.getcwd(), sys.argv, dict(os.environ)):
+        refuse("a module changes the directory, the arguments or the variables when it is loaded")
+    kept = "time" in sys.modules and watching["find_kept"](list(sys.modules.items()), begun / 10**9, "/proctor-output")
+    if kept:
+        refuse("%s holds the time at which it was loaded, or a path of the check" % kept)
     open_before = set(os.listdir("/proc/self/fd"))
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -367,6 +403,7 @@ def _start():
     if len(open_before) != 5 + len(held):
         refuse("a module opens a file or a socket when it is loaded and keeps it open")
     changed = [path for path, seen in stamps.items() if seen != stamp(path)]
+    changed += [path for path, seen in present.items() if seen != presence(path)]
     for path, seen in stamps.items():
         if held and is_in_environment(path) and seen and not os.path.isdir(path):
             by_path = os.stat(path) if os.path.exists(path) else None
@@ -382,7 +419,7 @@ def _start():
     if path is None:
         refuse("a `.pth` file with code changes `sys.path`")
     sys.path[:] = path
-    hides = hidden_names([name for name, _ in names])
+    hides = hidden_names([name for name, _ in names] + ["sitecustomize"] + [name for name in missing.split("\n") if name])
     if hides is not None:
         refuse("`%s` has the name of a module that is loaded before" % hides)
     if state() != expected:

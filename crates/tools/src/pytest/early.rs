@@ -13,6 +13,7 @@ use proctor_model::split_words;
 /// has it.
 const PLACE: &str = ".proctor-started";
 const STARTER: &str = include_str!("early.py");
+const WATCH: &str = include_str!("early_watch.py");
 /// The path that stands for the output directory of a check that is not known yet.
 const NO_OUTPUT: &str = "/proctor-output";
 const SEARCHED: &str = "PYTHONPATH";
@@ -106,6 +107,7 @@ pub fn plan_early_start(request: &EarlyStartRequest<'_>) -> Option<EarlyStartPla
         environment: environment.into_iter().collect(),
         files: vec![
             (format!("{PLACE}/sitecustomize.py"), STARTER.to_owned()),
+            (format!("{PLACE}/early_watch.py"), WATCH.to_owned()),
             (format!("{PLACE}/environments"), environments.join("\n")),
             (format!("{PLACE}/named"), named.join("\n")),
         ],

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::expectations::RaisedAt;
 use crate::junit::{Element, Mark, MarkKind};
 use crate::places::Place;
 use crate::pytest::tally::Test;
@@ -213,6 +214,15 @@ fn traceback_place(line: &str) -> Option<(&str, u64)> {
 fn syntax_error_place(line: &str) -> Option<(&str, u64)> {
     let (path, number) = line.strip_prefix("E     File \"")?.split_once("\", line ")?;
     Some((path, number.trim().parse().ok()?))
+}
+
+/// Returns the place in which an error was raised: the last one that a traceback names.
+pub(super) fn raised_at(stack: &str) -> Option<RaisedAt> {
+    stack.lines().rev().find_map(|line| {
+        let (path, rest) = line.trim().split_once(".py:")?;
+        let line = rest.split(':').next()?.parse().ok()?;
+        (!path.is_empty() && !path.contains(' ')).then(|| RaisedAt { path: format!("{path}.py"), line, column: 1 })
+    })
 }
 
 #[cfg(test)]

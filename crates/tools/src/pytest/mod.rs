@@ -21,6 +21,7 @@ mod rewriting;
 mod rules;
 mod seen;
 mod sessions;
+mod shards;
 mod summary;
 mod tally;
 mod written;
@@ -29,6 +30,7 @@ mod written;
 mod rule_tests;
 
 use crate::advise::advise_exit;
+use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, Input, Stopped};
 use crate::launch_failure;
 use crate::places::Place;
@@ -48,12 +50,21 @@ pub use rewriting::{
 };
 use seen::Seen;
 pub use seen::not_found;
+pub(super) use shards::SHARDING;
 pub(super) use summary::{Sessions, is_end_of_session, sessions};
 use tally::Tally;
 pub(super) use written::written;
 
 /// The runner, as people write it.
 pub(super) const PYTEST: &str = "pytest";
+
+pub(super) const EXPECTATIONS: Expectations = Expectations {
+    begins: &["assert ", "assert(", "AssertionError", "DID NOT RAISE", "Failed: "],
+    // pytest-timeout ends a test like `pytest.fail`.
+    except: &["Failed: Timeout"],
+    place: failures::raised_at,
+    ..expectations::NONE
+};
 
 /// Judges a pytest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretation {

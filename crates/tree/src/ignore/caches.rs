@@ -1,6 +1,6 @@
 //! Decides by the name of a cache how its tool finds out that the cache is out of date. Pure.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use CacheKind::{Content, TimeOrder, TimeOrderOfOutputs};
 
@@ -9,8 +9,7 @@ use proctor_model::NameRule::{self, Begins, Ends, Is};
 use proctor_model::{Tool, ToolClass, TreePath};
 
 /// How a tool finds out that its cache is out of date. This decides when proctor must drop a kept cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab)]
 pub enum CacheKind {
     /// The tool compares contents, or it notices every time or size that differs from the recorded one.
     Content,

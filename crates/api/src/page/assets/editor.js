@@ -7,17 +7,25 @@ import { Line } from "./text.js";
 
 const EDITOR_KEY = "proctor-editor";
 const EDITORS = { vscode: "VS Code", cursor: "Cursor", zed: "Zed", idea: "IDEA" };
+const EXAMPLE = "subl://open?url=file://{path}&line={line}";
 
 function keptEditor() {
   try { return localStorage.getItem(EDITOR_KEY) ?? ""; } catch { return ""; }
 }
 
-const chosen = createStore({ editor: Object.hasOwn(EDITORS, keptEditor()) ? keptEditor() : "" });
+// A pattern of an address, such as the example. What the browser would show or run itself is none.
+function isPattern(text) {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^\s]*\{path\}/.test(text) && !/^(javascript|data|blob|file|about|view-source|https?|wss?|ftp):/.test(text);
+}
+
+const isEditor = (text) => Object.hasOwn(EDITORS, text) || isPattern(text);
+const chosen = createStore({ editor: isEditor(keptEditor()) ? keptEditor() : "" });
 
 // The address by which an editor opens a place; null for a file that does not lie in the project.
 export function editorAddress(editor, root, { file, line, column }) {
-  if (!Object.hasOwn(EDITORS, editor) || !root.startsWith("/") || file.startsWith("/") || file.split("/").includes("..")) return null;
+  if (!isEditor(editor) || !root.startsWith("/") || file.startsWith("/") || file.split("/").includes("..")) return null;
   const path = `${root}/${file}`.split("/").map(encodeURIComponent).join("/");
+  if (isPattern(editor)) return editor.replaceAll("{path}", path).replaceAll("{line}", line || 1).replaceAll("{column}", column || 1);
   if (editor === "idea") return `idea://open?file=${path}${line ? `&line=${line}` : ""}`;
   return `${editor}://file${path}${line ? `:${line}:${column || 1}` : ""}`;
 }
@@ -36,8 +44,12 @@ export function EditorChoice() {
   const { editor } = useStore(chosen);
   if (isOffline) return null;
   const choose = (event) => {
-    chosen.set({ editor: event.target.value });
-    try { localStorage.setItem(EDITOR_KEY, event.target.value); } catch { /* A page without storage keeps no choice. */ }
+    const named = event.target.value;
+    const wanted = named === "pattern" ? (prompt("The address that opens a file, with {path}, {line} and {column}", isPattern(editor) ? editor : EXAMPLE) ?? "").trim() : named;
+    const taken = isEditor(wanted) || wanted === "" ? wanted : editor;
+    event.target.value = isPattern(taken) ? "pattern" : taken;
+    chosen.set({ editor: taken });
+    try { localStorage.setItem(EDITOR_KEY, taken); } catch { /* A page without storage keeps no choice. */ }
   };
-  return html`<select class="select" aria-label="Open files in" value=${editor} onChange=${choose}><option value="">Open files in …</option>${Object.entries(EDITORS).map(([name, word]) => html`<option value=${name}>${word}</option>`)}</select>`;
+  return html`<select class="select" aria-label="Open files in" value=${isPattern(editor) ? "pattern" : editor} onChange=${choose}><option value="">Open files in …</option>${Object.entries(EDITORS).map(([name, word]) => html`<option value=${name}>${word}</option>`)}<option value="pattern">another editor …</option></select>`;
 }

@@ -18,7 +18,7 @@ use proctor_model::{Diagnostic, FindingLevel, TestFailure};
 pub use cause::FailureCause;
 pub use excerpt::{cut_line, readable_output, shortened_output};
 pub use output_ends::output_ends;
-pub use rerun::{command_without_tests, rerun_command};
+pub use rerun::{command_of_tests, command_without_tests, rerun_command};
 
 /// A failed test or a finding of an action, whatever tool it is from.
 #[derive(Debug, Clone, PartialEq)]

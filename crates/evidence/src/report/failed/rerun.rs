@@ -3,7 +3,7 @@
 
 use crate::report::ActionResultV2;
 use crate::report::failed::rerun_options::kept_options;
-use proctor_model::{OneTest, TestFailure, Tool, is_hidden_character, split_words};
+use proctor_model::{CommandLine, OneTest, TestFailure, Tool, is_hidden_character, split_words};
 
 /// The characters, in addition to letters and digits, that a shell leaves as they are.
 const PLAIN: &str = "_./:=@%+,-";
@@ -33,6 +33,32 @@ pub fn rerun_command(result: &ActionResultV2, failure: &TestFailure) -> Option<S
 pub fn command_without_tests(command: &str) -> Option<(OneTest, Vec<String>)> {
     let (one_test, program) = program(command)?;
     Some((one_test, split_words(&program)?))
+}
+
+/// Returns the check's command for these tests and no others, by the names of runs' records; `None` where one command
+/// cannot name them all.
+pub fn command_of_tests(command: &str, directory: &str, tests: &[String]) -> Option<CommandLine> {
+    let (one_test, program) = program(command)?;
+    let mut words = split_words(&program)?;
+    let first = words.len();
+    for (place, test) in tests.iter().enumerate() {
+        let failure = TestFailure { test_name: test.clone(), ..TestFailure::default() };
+        let named = arguments(one_test, &program, directory, &failure)?;
+        words.extend(match one_test {
+            // The tests stand one behind the other.
+            OneTest::NodeId => named,
+            OneTest::ExactName if place == 0 => named,
+            OneTest::ExactName => named[named.len() - 1..].to_vec(),
+            OneTest::RunPattern | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::FileAndName { .. } => {
+                [named].into_iter().find(|_| tests.len() == 1)?
+            }
+        });
+    }
+    let is_odd = |word: &String| word.starts_with('-') && !is_option(word) || word.chars().any(is_hidden_character);
+    if words[first..].iter().any(is_odd) {
+        return None;
+    }
+    Some(CommandLine { display: joined(words.iter().map(String::as_str)), argv: words, shell: false })
 }
 
 /// Returns the arguments that name one failed test; `None` if its name is not known.
@@ -305,5 +331,30 @@ mod tests {
             assert_eq!(quoted(text), expected);
         }
         assert_eq!(escaped_pattern("adds (1 + 2)"), r"adds \(1 \+ 2\)");
+    }
+
+    #[test]
+    fn several_tests_are_run_by_one_command_where_the_tool_can_name_them() {
+        let of = |command: &str, tests: &[&str]| {
+            let tests: Vec<String> = tests.iter().map(|test| (*test).to_owned()).collect();
+            command_of_tests(command, "", &tests).map(|command| command.display)
+        };
+        let expected = [
+            (
+                "python -m pytest -q tests",
+                &["tests/test_a.py::test_a", "b.py::T::b[1 2]"][..],
+                Some("python -m pytest tests/test_a.py::test_a 'b.py::T::b[1 2]'"),
+            ),
+            ("cargo test", &["a::adds", "b::sums"], Some("cargo test -- --exact a::adds b::sums")),
+            ("go test ./...", &["shop TestA"], Some("go test -run '^TestA$' shop")),
+            ("go test ./...", &["shop TestA", "shop TestB"], None),
+            ("pytest", &["tests.test_a::test_a"], None),
+            ("pytest", &["--co.py::test_a"], None),
+            ("vitest run", &["a > b"], None),
+            ("make test", &["a.py::b"], None),
+        ];
+        for (command, tests, wanted) in expected {
+            assert_eq!(of(command, tests).as_deref(), wanted, "{command} {tests:?}");
+        }
     }
 }

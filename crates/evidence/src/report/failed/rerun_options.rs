@@ -4,319 +4,108 @@
 //! in parallel or write reports are left out. Where an option is not known, it is not known either whether the word behind it is its
 //! value, so there is no command.
 
-mod asked;
+use proctor_model::{Tool, has_word};
 
-use asked::ASKED;
-use proctor_model::Tool;
-
-/// The options of one test runner.
+/// The options of one test runner, each list as one text with a space between two options.
 struct RunnerOptions {
     tool: Tool,
     /// Options without a value that stay.
-    kept_flags: &'static [&'static str],
+    kept_flags: &'static str,
     /// Options with a value that stay.
-    kept_valued: &'static [&'static str],
+    kept_valued: &'static str,
     /// Options without a value, or with one behind `=` only, that are left out.
-    dropped_flags: &'static [&'static str],
+    dropped_flags: &'static str,
     /// Options with a value that are left out.
-    dropped_valued: &'static [&'static str],
-    /// Whether single letters may be joined, with the last one's value: `-xk name`, `-n4`.
-    joins_letters: bool,
+    dropped_valued: &'static str,
 }
 
 const RUNNERS: &[RunnerOptions] = &[
     RunnerOptions {
         tool: Tool::Pytest,
-        kept_flags: &[
-            "--cache-clear",
-            "--create-db",
-            "--disable-warnings",
-            "--doctest-continue-on-failure",
-            "--doctest-ignore-import-errors",
-            "--doctest-modules",
-            "--forked",
-            "--full-trace",
-            "--keep-duplicates",
-            "--migrations",
-            "--no-migrations",
-            "--no-showlocals",
-            "--noconftest",
-            "--nomigrations",
-            "--reuse-db",
-            "--runxfail",
-            "--showlocals",
-            "--strict",
-            "--strict-config",
-            "--strict-markers",
-            "-l",
-            "-s",
-        ],
-        kept_valued: &[
-            "--assert",
-            "--asyncio-mode",
-            "--basetemp",
-            "--capture",
-            "--color",
-            "--confcutdir",
-            "--config-file",
-            "--dc",
-            "--doctest-glob",
-            "--doctest-report",
-            "--ds",
-            "--hypothesis-profile",
-            "--hypothesis-seed",
-            "--import-mode",
-            "--log-cli-level",
-            "--log-level",
-            "--override-ini",
-            "--pythonwarnings",
-            "--rootdir",
-            "--tb",
-            "--timeout",
-            "--timeout-method",
-            "-W",
-            "-c",
-            "-m",
-            "-o",
-            "-p",
-        ],
-        dropped_flags: &[
-            "--collect-in-virtualenv",
-            "--continue-on-collection-errors",
-            "--cov",
-            "--cov-append",
-            "--cov-branch",
-            "--exitfirst",
-            "--failed-first",
-            "--ff",
-            "--last-failed",
-            "--lf",
-            "--new-first",
-            "--nf",
-            "--no-cov",
-            "--no-cov-on-fail",
-            "--no-header",
-            "--no-summary",
-            "--pyargs",
-            "--quiet",
-            "--stepwise",
-            "--stepwise-skip",
-            "--sw",
-            "--sw-skip",
-            "--verbose",
-            "-q",
-            "-v",
-            "-x",
-        ],
-        dropped_valued: &[
-            "--cov-config",
-            "--cov-context",
-            "--cov-fail-under",
-            "--cov-report",
-            "--deselect",
-            "--dist",
-            "--durations",
-            "--durations-min",
-            "--ignore",
-            "--ignore-glob",
-            "--junit-prefix",
-            "--junit-xml",
-            "--junitprefix",
-            "--junitxml",
-            "--last-failed-no-failures",
-            "--lfnf",
-            "--maxfail",
-            "--maxprocesses",
-            "--numprocesses",
-            "--only-rerun",
-            "--reruns",
-            "--reruns-delay",
-            "--retries",
-            "--retry-delay",
-            "--show-capture",
-            "--verbosity",
-            "-k",
-            "-n",
-            "-r",
-        ],
-        joins_letters: true,
+        kept_flags: "--cache-clear --create-db --disable-warnings --doctest-continue-on-failure --doctest-ignore-import-errors \
+            --doctest-modules --forked --full-trace --keep-duplicates --migrations --no-migrations --no-showlocals --noconftest \
+            --nomigrations --reuse-db --runxfail --showlocals --strict --strict-config --strict-markers -l -s",
+        kept_valued: "--assert --asyncio-mode --basetemp --capture --color --confcutdir --config-file --dc --doctest-glob \
+            --doctest-report --ds --hypothesis-profile --hypothesis-seed --import-mode --log-cli-level --log-level \
+            --override-ini --pythonwarnings --rootdir --tb --timeout --timeout-method -W -c -m -o -p",
+        dropped_flags: "--collect-in-virtualenv --continue-on-collection-errors --cov --cov-append --cov-branch --exitfirst \
+            --failed-first --ff --last-failed --lf --new-first --nf --no-cov --no-cov-on-fail --no-header --no-summary --pyargs \
+            --quiet --stepwise --stepwise-skip --sw --sw-skip --verbose -q -v -x",
+        dropped_valued: "--cov-config --cov-context --cov-fail-under --cov-report --deselect --dist --durations --durations-min \
+            --ignore --ignore-glob --junit-prefix --junit-xml --junitprefix --junitxml --last-failed-no-failures --lfnf \
+            --maxfail --maxprocesses --numprocesses --only-rerun --reruns --reruns-delay --retries --retry-delay --show-capture \
+            --verbosity -k -n -r",
     },
     RunnerOptions {
         tool: Tool::Jest,
-        kept_flags: &[
-            "--automock",
-            "--ci",
-            "--clearMocks",
-            "--detectOpenHandles",
-            "--forceExit",
-            "--injectGlobals",
-            "--no-cache",
-            "--randomize",
-            "--resetMocks",
-            "--resetModules",
-            "--restoreMocks",
-            "--runInBand",
-            "-i",
-        ],
-        kept_valued: &["--config", "--env", "--preset", "--rootDir", "--seed", "--testEnvironment", "--testTimeout", "-c"],
-        dropped_flags: &[
-            "--bail",
-            "--collectCoverage",
-            "--color",
-            "--colors",
-            "--coverage",
-            "--findRelatedTests",
-            "--json",
-            "--lastCommit",
-            "--logHeapUsage",
-            "--no-color",
-            "--no-coverage",
-            "--no-watchman",
-            "--onlyChanged",
-            "--onlyFailures",
-            "--passWithNoTests",
-            "--runTestsByPath",
-            "--silent",
-            "--updateSnapshot",
-            "--verbose",
-            "--watchAll",
-            "-f",
-            "-o",
-            "-u",
-        ],
-        dropped_valued: &[
-            "--changedSince",
-            "--coverageDirectory",
-            "--maxConcurrency",
-            "--maxWorkers",
-            "--outputFile",
-            "--shard",
-            "--testNamePattern",
-            "--workerIdleMemoryLimit",
-            "-t",
-            "-w",
-        ],
-        joins_letters: false,
+        kept_flags: "--automock --ci --clearMocks --detectOpenHandles --forceExit --injectGlobals --no-cache --randomize \
+            --resetMocks --resetModules --restoreMocks --runInBand -i",
+        kept_valued: "--config --env --preset --rootDir --seed --testEnvironment --testTimeout -c",
+        dropped_flags: "--bail --collectCoverage --color --colors --coverage --findRelatedTests --json --lastCommit \
+            --logHeapUsage --no-color --no-coverage --no-watchman --onlyChanged --onlyFailures --passWithNoTests \
+            --runTestsByPath --silent --updateSnapshot --verbose --watchAll -f -o -u",
+        dropped_valued: "--changedSince --coverageDirectory --maxConcurrency --maxWorkers --outputFile --shard \
+            --testNamePattern --workerIdleMemoryLimit -t -w",
     },
     RunnerOptions {
         tool: Tool::Vitest,
-        kept_flags: &["--allowOnly", "--dom", "--globals", "--isolate", "--no-isolate", "--no-file-parallelism", "--typecheck"],
-        kept_valued: &[
-            "--config",
-            "--dir",
-            "--environment",
-            "--exclude",
-            "--hookTimeout",
-            "--mode",
-            "--pool",
-            "--project",
-            "--root",
-            "--testTimeout",
-            "-c",
-            "-r",
-        ],
-        dropped_flags: &[
-            "--clearScreen",
-            "--color",
-            "--coverage",
-            "--hideSkippedTests",
-            "--logHeapUsage",
-            "--no-color",
-            "--passWithNoTests",
-            "--run",
-            "--silent",
-            "--update",
-            "--watch",
-            "-u",
-        ],
-        dropped_valued: &[
-            "--bail",
-            "--changed",
-            "--maxConcurrency",
-            "--maxWorkers",
-            "--minWorkers",
-            "--outputFile",
-            "--reporter",
-            "--retry",
-            "--shard",
-            "--testNamePattern",
-            "-t",
-        ],
-        joins_letters: false,
+        kept_flags: "--allowOnly --dom --globals --isolate --no-isolate --no-file-parallelism --typecheck",
+        kept_valued: "--config --dir --environment --exclude --hookTimeout --mode --pool --project --root --testTimeout -c -r",
+        dropped_flags: "--clearScreen --color --coverage --hideSkippedTests --logHeapUsage --no-color --passWithNoTests --run \
+            --silent --update --watch -u",
+        dropped_valued: "--bail --changed --maxConcurrency --maxWorkers --minWorkers --outputFile --reporter --retry --shard \
+            --testNamePattern -t",
     },
     RunnerOptions {
         tool: Tool::NodeTest,
-        kept_flags: &[
-            "--enable-source-maps",
-            "--experimental-strip-types",
-            "--experimental-test-module-mocks",
-            "--experimental-transform-types",
-            "--experimental-vm-modules",
-            "--experimental-wasm-modules",
-            "--no-warnings",
-            "--preserve-symlinks",
-            "--test-force-exit",
-            "--test-only",
-            "--throw-deprecation",
-        ],
-        kept_valued: &[
-            "--conditions",
-            "--env-file",
-            "--experimental-loader",
-            "--import",
-            "--loader",
-            "--require",
-            "--test-timeout",
-            "-C",
-            "-r",
-        ],
-        dropped_flags: &["--experimental-test-coverage", "--test", "--watch"],
-        dropped_valued: &[
-            "--test-concurrency",
-            "--test-name-pattern",
-            "--test-reporter",
-            "--test-reporter-destination",
-            "--test-shard",
-            "--test-skip-pattern",
-        ],
-        joins_letters: false,
+        kept_flags: "--enable-source-maps --experimental-strip-types --experimental-test-module-mocks \
+            --experimental-transform-types --experimental-vm-modules --experimental-wasm-modules --no-warnings \
+            --preserve-symlinks --test-force-exit --test-only --throw-deprecation",
+        kept_valued: "--conditions --env-file --experimental-loader --import --loader --require --test-timeout -C -r",
+        dropped_flags: "--experimental-test-coverage --test --watch",
+        dropped_valued: "--test-concurrency --test-name-pattern --test-reporter --test-reporter-destination --test-shard \
+            --test-skip-pattern",
     },
     RunnerOptions {
         tool: Tool::GoTest,
-        kept_flags: &["-a", "-asan", "-msan", "-race", "-short", "-trimpath"],
-        kept_valued: &[
-            "-C",
-            "-asmflags",
-            "-buildmode",
-            "-compiler",
-            "-count",
-            "-cpu",
-            "-exec",
-            "-gccgoflags",
-            "-gcflags",
-            "-ldflags",
-            "-mod",
-            "-modfile",
-            "-overlay",
-            "-pkgdir",
-            "-tags",
-            "-timeout",
-            "-toolexec",
-        ],
-        dropped_flags: &["-cover", "-failfast", "-json", "-v", "-x"],
-        dropped_valued: &[
-            "-covermode",
-            "-coverpkg",
-            "-coverprofile",
-            "-outputdir",
-            "-p",
-            "-parallel",
-            "-run",
-            "-shuffle",
-            "-skip",
-            "-vet",
-        ],
-        joins_letters: false,
+        kept_flags: "-a -asan -msan -race -short -trimpath",
+        kept_valued: "-C -asmflags -buildmode -compiler -count -cpu -exec -gccgoflags -gcflags -ldflags -mod -modfile -overlay \
+            -pkgdir -tags -timeout -toolexec",
+        dropped_flags: "-cover -failfast -json -v -x",
+        dropped_valued: "-covermode -coverpkg -coverprofile -outputdir -p -parallel -run -shuffle -skip -vet",
+    },
+    RunnerOptions {
+        tool: Tool::Mocha,
+        kept_flags: "--allow-uncaught --async-only --check-leaks --exit --full-trace --no-config -A",
+        kept_valued: "--config --file --import --loader --package --require --timeout --ui -r -t -u",
+        dropped_flags: "--bail --color --forbid-only --forbid-pending --parallel --recursive -b -p",
+        dropped_valued: "--exclude --extension --fgrep --grep --ignore --jobs --reporter --reporter-option --retries --slow \
+            --spec -R -f -g -j -s",
+    },
+    RunnerOptions {
+        tool: Tool::Playwright,
+        kept_flags: "--ignore-snapshots --no-deps",
+        kept_valued: "--browser --config --project --timeout --tsconfig -c",
+        dropped_flags: "--fail-on-flaky-tests --forbid-only --fully-parallel --pass-with-no-tests --quiet -x",
+        dropped_valued: "--global-timeout --grep --grep-invert --max-failures --output --repeat-each --reporter --retries \
+            --shard --trace --workers -g -j",
+    },
+    RunnerOptions {
+        tool: Tool::BunTest,
+        kept_flags: "--only --smol",
+        kept_valued: "--conditions --config --cwd --env-file --preload --timeout -c -r",
+        dropped_flags: "--concurrent --coverage --pass-with-no-tests --randomize",
+        dropped_valued: "--bail --coverage-dir --coverage-reporter --reporter --reporter-outfile --rerun-each --seed \
+            --test-name-pattern -t",
+    },
+    RunnerOptions {
+        tool: Tool::DenoTest,
+        kept_flags: "--allow-all --allow-env --allow-ffi --allow-import --allow-net --allow-read --allow-run --allow-sys \
+            --allow-write --cached-only --frozen --no-check --no-lock --no-npm --no-prompt --no-remote --trace-leaks -A -E -N \
+            -R -S -W",
+        kept_valued: "--cert --config --env-file --import-map --location --lock --preload -c",
+        dropped_flags: "--clean --coverage --doc --fail-fast --parallel --permit-no-files --quiet -q",
+        dropped_valued: "--filter --ignore --junit-path --reporter --seed --shuffle",
     },
 ];
 
@@ -330,7 +119,7 @@ enum OptionFate {
 /// Returns the options of a test runner's arguments that stay if one test runs alone; `None` if an argument is an option that is not
 /// known.
 pub(super) fn kept_options(tool: Tool, arguments: &[&str]) -> Option<Vec<String>> {
-    let Some(runner) = RUNNERS.iter().chain(ASKED).find(|runner| runner.tool == tool) else { return Some(Vec::new()) };
+    let Some(runner) = RUNNERS.iter().find(|runner| runner.tool == tool) else { return Some(Vec::new()) };
     let mut kept = Vec::new();
     let mut words = arguments.iter().copied().take_while(|word| *word != "--");
     while let Some(word) = words.next() {
@@ -355,7 +144,7 @@ pub(super) fn kept_options(tool: Tool, arguments: &[&str]) -> Option<Vec<String>
                     matches!(parent, Some(OptionFate::Flag { is_kept: false } | OptionFate::Valued { is_kept: false }));
                 kept.extend((!is_dropped).then(|| word.to_owned()));
             }
-            None if runner.joins_letters && !word.starts_with("--") => runner.keep_letters(word, &mut words, &mut kept)?,
+            None if runner.joins_letters() && !word.starts_with("--") => runner.keep_letters(word, &mut words, &mut kept)?,
             None => return None,
         }
     }
@@ -363,17 +152,21 @@ pub(super) fn kept_options(tool: Tool, arguments: &[&str]) -> Option<Vec<String>
 }
 
 impl RunnerOptions {
+    /// Returns whether single letters may be joined, with the last one's value: `-xk name`, `-n4`.
+    fn joins_letters(&self) -> bool {
+        self.tool == Tool::Pytest
+    }
+
     fn fate(&self, name: &str) -> Option<OptionFate> {
         // Go takes one dash or two.
         let name = if self.tool == Tool::GoTest && name.starts_with("--") { &name[1..] } else { name };
-        let is_in = |list: &[&str]| list.contains(&name);
         let lists = [
             (self.kept_flags, OptionFate::Flag { is_kept: true }),
             (self.dropped_flags, OptionFate::Flag { is_kept: false }),
             (self.kept_valued, OptionFate::Valued { is_kept: true }),
             (self.dropped_valued, OptionFate::Valued { is_kept: false }),
         ];
-        lists.into_iter().find(|(list, _)| is_in(list)).map(|(_, fate)| fate)
+        lists.into_iter().find(|(list, _)| has_word(list, name)).map(|(_, fate)| fate)
     }
 
     // Reads a word such as `-svk`, whose last letter may take the rest of the word or the next word as its value.
@@ -437,7 +230,7 @@ mod tests {
     fn no_option_is_listed_twice() {
         for runner in RUNNERS {
             let lists = [runner.kept_flags, runner.kept_valued, runner.dropped_flags, runner.dropped_valued];
-            let mut all: Vec<&str> = lists.into_iter().flatten().copied().collect();
+            let mut all: Vec<&str> = lists.into_iter().flat_map(|list| list.split(' ')).collect();
             let count = all.len();
             all.sort_unstable();
             all.dedup();

@@ -1,6 +1,6 @@
 //! The context of a run in the report: project, tree, isolation, environment, route, TDD state (E15).
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{
     ActionId, Digest, DurationMs, EvidenceFile, ExitCodeSource, FileChangeKind, IsolationLevel, KilledBy, LimitSetting, NextNode,
@@ -8,20 +8,15 @@ use proctor_model::{
 };
 
 /// Which project was tested, and where it lies.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ProjectV2 {
     pub id: ProjectId,
     /// The name for display; absent if the run died and its start record is damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 /// The tree that was tested (S5, S6).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct TreeV2 {
     /// The format of the digests; absent in old reports, which were written when there was only one format.
     #[serde(default, skip_serializing_if = "TreeFormat::is_unnamed")]
@@ -29,64 +24,46 @@ pub struct TreeV2 {
     /// The tree's digest when the run began.
     pub before: TreeDigest,
     /// The tree's digest after the last process had ended; absent if the tree was not read again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<TreeDigest>,
     /// The first 200 paths that changed during the run.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
     /// How many paths changed during the run; absent if the tree was not read again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_count: Option<u64>,
     /// How many files belong to the tree; absent if the tree was not read again.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
     /// In which files the tree differs from the one that the task's last run tested; absent if proctor does not know that tree any more.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub since_last_run: Option<TreeDifference>,
     /// Entries of the tree that could not be digested.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
     /// Whether the checks ran on a snapshot of the tree; absent if nothing was run, and in reports of versions without snapshots.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub snapshot: Option<SnapshotV2>,
 }
 
 /// Where the checks of a run worked, and what they wrote there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct SnapshotV2 {
     /// Whether the checks saw a snapshot or the project itself.
     pub tested: TestedPlace,
     /// Why the checks ran in the project; absent if they ran on a snapshot.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The digest of the ignored files that were copied for the checks, such as `.env`; absent if the checks ran in the project.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inputs: Option<TreeDigest>,
     /// Whether tools had the caches of earlier runs of the same check; absent if the checks ran in the project.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub caches: Option<CachesV2>,
     /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. Entries that were not copied
     /// to the project were dropped after the run.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
     /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub written_count: Option<u64>,
     /// How many of the written files are in the project, because `writes` of their checks names them; absent if no check that
     /// was carried out has a `writes`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kept_count: Option<u64>,
     /// Patterns for `writes` that would keep the files that no `writes` names; at most 5.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub writes_to_keep: Vec<String>,
 }
 
 /// The caches with which tools started in a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, kebab, schema)]
 pub enum CachesV2 {
     /// The caches that earlier runs of the same check left, if there were any.
     Kept,
@@ -95,28 +72,22 @@ pub enum CachesV2 {
 }
 
 /// An entry that a check wrote or removed in its snapshot.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct WrittenV2 {
     pub action_id: ActionId,
     /// The path, relative to the project.
     pub path: String,
     /// The size of the written file in bytes; absent if the entry was removed or is no file.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bytes: Option<u64>,
     /// Whether the project has this file now, because `writes` of the check names it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub kept: bool,
     /// Why the file is not in the project although `writes` of the check names it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub not_kept: Option<String>,
 }
 
 /// An entry of the tree that could not be digested, for example an unreadable file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TreeIssueV2 {
     /// The path, relative to the project.
     pub path: String,
@@ -125,31 +96,26 @@ pub struct TreeIssueV2 {
 }
 
 /// How a run was isolated, and which ways out stayed open (S8).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct IsolationV2 {
     /// The weakest isolation level among the run's actions.
     pub level: IsolationLevel,
     /// How processes that an action left behind were ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub killed_by: Option<KilledBy>,
     /// The processes that were still running when the main process of their action had ended (E14).
+    #[kept]
     pub survivors: Vec<SurvivorV2>,
     /// Why stronger isolation levels were not available.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub obstacles: Vec<String>,
     /// The limits that `[sandbox]` asks for and that were not enforced for at least one action.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unenforced_limits: Vec<UnenforcedLimitV2>,
     /// The ways by which a command could reach outside of the run.
+    #[kept]
     pub open_channels: Vec<String>,
 }
 
 /// A limit on memory or processes that was not enforced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct UnenforcedLimitV2 {
     /// The key of `[sandbox]` that asks for the limit.
     pub setting: LimitSetting,
@@ -166,25 +132,21 @@ impl UnenforcedLimitV2 {
 }
 
 /// A process that was still running when the main process of its action had ended, and was killed (E14).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct SurvivorV2 {
     pub action_id: ActionId,
     /// The process id, as seen from inside the action.
     pub pid: i32,
     /// The argument vector, with invalid UTF-8 replaced.
+    #[kept]
     pub argv: Vec<String>,
     /// How long the process had been running; absent if that could not be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<DurationMs>,
 }
 
 /// The environment of the commands: a digest of the programs and packages that they use, and the names of their
 /// variables.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct EnvironmentV2 {
     /// The digest of the programs, lock files, packages and test plugins that the commands use. The variables in
     /// `names` are not part of it.
@@ -198,9 +160,7 @@ pub struct EnvironmentV2 {
 }
 
 /// A program, a lock file or another part of the environment that the digest covers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct EnvironmentComponentV2 {
     /// The path of the tool or file, in some cases followed by the name of the value that was read from it.
     pub name: String,
@@ -208,9 +168,7 @@ pub struct EnvironmentComponentV2 {
 }
 
 /// A configuration file that was changed, and that can change what the checks mean (S7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ConfigurationChangeV2 {
     /// The path, relative to the project.
     pub path: String,
@@ -218,18 +176,14 @@ pub struct ConfigurationChangeV2 {
 }
 
 /// Who can write and sign evidence (S8).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+#[wire(Copy, Hash, kebab, schema)]
 pub enum CustodyV2 {
     /// The user who runs the tested code can also write and sign the evidence.
     SameUser,
 }
 
 /// Where the task goes next (R1). Without a started cycle the route is only advice (R2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RouteV2 {
     pub next_node: NextNode,
     pub reason: String,
@@ -251,9 +205,7 @@ pub struct RouteV2 {
 }
 
 /// An action that waited because the largest allowed number of actions was already running on the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ContentionV2 {
     pub action_id: ActionId,
     /// The waiting time in milliseconds. The action's own duration and time limit begin after the wait.
@@ -261,9 +213,7 @@ pub struct ContentionV2 {
 }
 
 /// A check whose result is reused from an earlier run with the same inputs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct ReusedVerdictV2 {
     pub action_id: ActionId,
     /// The earlier run, which carried out the check.
@@ -271,16 +221,14 @@ pub struct ReusedVerdictV2 {
     /// The hash of the earlier run's report in the ledger. The report was checked against this hash.
     pub report_hash: Digest,
     /// The isolation level of the earlier run; absent if it is not recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation_level: Option<IsolationLevel>,
     /// The check's files in the earlier run's directory. Their hashes were checked when the result was reused.
+    #[kept]
     pub evidence_files: Vec<EvidenceFile>,
 }
 
 /// The task's TDD state, as far as readers of the report need it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct TddV2 {
     /// Whether a cycle is started. Without a cycle no attempt is counted (R2).
     pub started: bool,
@@ -290,9 +238,7 @@ pub struct TddV2 {
     /// The number of attempts in the phase, including this run.
     pub attempts: u32,
     /// Why and since when the task waits for a person; absent if it does not wait (R9).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<PauseRecord>,
     /// Why and since when a person should look at the task, although nothing waits for it; absent if there is no reason to (R3).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<PauseRecord>,
 }

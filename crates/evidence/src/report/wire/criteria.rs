@@ -1,6 +1,6 @@
 //! The report's sections about the verdict and the completion of the task: conditions, expected output, completion.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{
     CompletionStatus, ConditionValue, EvidenceKind, JudgedExpectation, JudgedFailure, OverallResult, PartialReason, TaskStatus,
@@ -8,63 +8,47 @@ use proctor_model::{
 
 /// The verdict and the conditions behind it. Checks from `proctor.toml` or from discovery have no conditions: only
 /// blocking results count (E7).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct ValidationCriteriaV2 {
     /// The conditions that must be met; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub success_conditions: Option<MetCountsV2<SuccessConditionV2>>,
     /// The conditions that must not be triggered; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_conditions: Option<FailureConditionsV2>,
     /// The expectations on the output (added to the original format); absent if the task has no such expectations.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<MetCountsV2<JudgedExpectation>>,
     /// The evaluation of the declared failure (added to the original format, C06); absent if no test was declared to
     /// fail.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_failure: Option<JudgedFailure>,
     /// PASSED or FAILED; absent if the run has no verdict (E17).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub overall_result: Option<OverallResult>,
     pub reason: String,
 }
 
 /// Whether the task may be marked as done (J5).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct CompletionV2 {
     /// Whether every check must pass; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all_steps_must_pass: Option<bool>,
     /// The smallest share of checks that must pass, in per cent; absent if all must pass or no share is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_pass_rate: Option<f64>,
     /// The share of SUCCESS among all checks of the plan, in per cent, rounded half up to one decimal; null without
     /// checks (C63).
+    #[kept]
     pub actual_pass_rate: Option<f64>,
     /// The evidence that the task requires; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub required_evidence: Option<RequiredEvidenceV2>,
     /// Whether only proctor may set the task's status; absent if the task has no criteria of its own.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status_lock: Option<bool>,
     pub completion_status: CompletionStatus,
     /// The task's status: COMPLETE, PARTIAL or FAILED (added to the original format); absent if the run has no verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status: Option<TaskStatus>,
     /// Why the task's status is PARTIAL (added to the original format); absent for any other status.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_reason: Option<PartialReason>,
     pub reason: String,
 }
 
 /// The entries of `details` (conditions or expectations) with their counts: `met + failed = total` (C65).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct MetCountsV2<D> {
     /// The number of entries in `details`.
     pub total: u64,
@@ -77,9 +61,7 @@ pub struct MetCountsV2<D> {
 }
 
 /// A condition that must be true for a verdict of PASSED, with the result of its evaluation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct SuccessConditionV2 {
     /// The condition as the specification writes it.
     pub condition: String,
@@ -88,22 +70,16 @@ pub struct SuccessConditionV2 {
     /// Whether the condition is met; an unknown condition is not met.
     pub met: bool,
     /// The value of the condition's reference; absent if there are several references or the value is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
     /// The value of each reference, if the condition has several (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
     /// The references in the condition whose values are not known (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// The failure conditions: `total` and `triggered` are counted over `details` (C65).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema)]
 pub struct FailureConditionsV2 {
     /// The number of entries in `details`.
     pub total: u64,
@@ -114,9 +90,7 @@ pub struct FailureConditionsV2 {
 }
 
 /// A condition that makes the verdict FAILED if it is true, with the result of its evaluation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct FailureConditionV2 {
     /// The condition as the specification writes it.
     pub condition: String,
@@ -125,35 +99,26 @@ pub struct FailureConditionV2 {
     /// Whether the condition is triggered; an unknown condition counts as triggered (C67).
     pub triggered: bool,
     /// The value of the condition's reference; absent if there are several references or the value is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
     /// The value of each reference, if the condition has several (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
     /// The references in the condition whose values are not known (added to the original format).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 /// A reference in a condition, and the value it had in this run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct ActualValueV2 {
     /// The reference, for example `STEP.1.exitCode`.
     pub reference: String,
     /// The value of the reference; absent if it is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ConditionValue>,
 }
 
 /// The evidence that a task requires, by kind. Each kind in the first list is also in `collected` or in `missing`
 /// (C68).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RequiredEvidenceV2 {
     pub required: Vec<EvidenceKind>,
     /// The required kinds of which the run has a file.

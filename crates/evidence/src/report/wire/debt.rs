@@ -4,7 +4,7 @@
 //! Every key is always present. An unknown value is null; it is neither left out nor guessed (C50). Keys of the
 //! original item that cannot be filled truthfully are listed in `tests/unfilled.rs`.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{
     ActionId, DebtCategory, DebtDestination, DebtId, DebtOrigin, DebtRouting, Digest, InventoryStatus, ResultType, RunId,
@@ -14,9 +14,7 @@ use proctor_model::{
 use super::action::ReusedV2;
 
 /// The debt file of one run: what has to be fixed, and where each item goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TechnicalDebtV1 {
     /// Always `proctor-technical-debt-v1` (added to the original format).
     pub schema: String,
@@ -39,9 +37,7 @@ pub struct TechnicalDebtV1 {
 }
 
 /// An item of debt, something that has to be fixed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtItemV1 {
     /// The id, for example `DEBT-T030-001`. It is the same in every run that finds the same cause.
     pub debt_id: DebtId,
@@ -70,9 +66,7 @@ pub struct DebtItemV1 {
 }
 
 /// How serious an item is, and what kind of work it needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtClassificationV1 {
     /// What kind of defect it is, for example a failing test.
     pub category: DebtCategory,
@@ -89,9 +83,7 @@ pub struct DebtClassificationV1 {
 }
 
 /// Where a debt item goes, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtRouteV1 {
     /// The destination: the sprint, the inventory, or a person's decision.
     pub destination: DebtDestination,
@@ -105,9 +97,7 @@ pub struct DebtRouteV1 {
 }
 
 /// The first failing test of an item, as the tool reported it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtTestFailureV1 {
     /// The file of the test; null if the tool's report does not name it.
     pub test_file: Option<String>,
@@ -126,9 +116,7 @@ pub struct DebtTestFailureV1 {
 }
 
 /// The evidence files of an item.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtEvidenceV1 {
     /// The names of the files, which are in the same directory as the debt file.
     pub files: Vec<String>,
@@ -137,9 +125,7 @@ pub struct DebtEvidenceV1 {
 }
 
 /// Guidance for fixing an item. It has only what the run saw or the specification says (facts, 2.6).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ImplementationGuidanceV1 {
     /// The files mentioned in findings, tests and tracebacks.
     pub files: Vec<String>,
@@ -152,18 +138,14 @@ pub struct ImplementationGuidanceV1 {
 }
 
 /// Text that an agent can copy into a task list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct AgentInstructionsV1 {
     /// The item as a line of a task list.
     pub markdown_format: String,
 }
 
 /// The first error behind a debt item, what else was known when it occurred, and what was examined to explain it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ErrorDetailsV1 {
     pub execution_result: ResultType,
     /// The first error that the action reported.
@@ -175,9 +157,7 @@ pub struct ErrorDetailsV1 {
 }
 
 /// The first error of an action, in the order of files and positions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct OriginalErrorV1 {
     /// The exception, error code or lint rule; null if the error names nothing of this kind.
     #[serde(rename = "type")]
@@ -194,9 +174,7 @@ pub struct OriginalErrorV1 {
 }
 
 /// What else was known when an error occurred: the server, earlier steps, related failures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct ContextV1 {
     pub prerequisites_met: Option<bool>,
     /// Whether the server that the action needs answered; null if that is not known.
@@ -208,9 +186,7 @@ pub struct ContextV1 {
 }
 
 /// What was looked at in order to explain an error: the request and the files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtDiagnosticsV1 {
     /// The request and its answer; null if the failed action was not a request.
     pub http_trace: Option<HttpTraceV1>,
@@ -219,9 +195,7 @@ pub struct DebtDiagnosticsV1 {
 }
 
 /// The HTTP request of a failed action, and the answer that came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct HttpTraceV1 {
     /// The request's method and address.
     pub request: String,
@@ -232,9 +206,7 @@ pub struct HttpTraceV1 {
 }
 
 /// How many items go where: `routedToSprint + routedToInventory + unrouted = totalDebtItems`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct RoutingSummaryV1 {
     /// The number of items in the debt file.
     pub total_debt_items: u64,
@@ -256,9 +228,7 @@ pub struct RoutingSummaryV1 {
 }
 
 /// How many items the sprint can hold, and how many this file puts into it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct SprintCapacityV1 {
     /// How many items of this file go to the sprint.
     pub current_tasks: u64,
@@ -274,9 +244,7 @@ pub struct SprintCapacityV1 {
 }
 
 /// An item of an earlier run that this run did not find.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct EarlierItemV1 {
     /// The item's id. The item gets the same id when it is found again.
     pub debt_id: DebtId,
@@ -290,9 +258,7 @@ pub struct EarlierItemV1 {
 /// Which run the debt file comes from. This does not prove that the file is unchanged since (E13): `proctor verify`
 /// answers that. The report's hash covers this file's hash through `evidenceFiles`, so this file cannot contain the
 /// report's hash.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct DebtAuthenticityV1 {
     pub execution_id: RunId,
     /// SHA-256 of this file's RFC 8785 form without this key; null before the hash is computed.
@@ -300,9 +266,7 @@ pub struct DebtAuthenticityV1 {
 }
 
 /// The report's section about the debt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TechnicalDebtGeneratedV2 {
     /// The number of items in the debt file.
     pub items_created: u64,
@@ -313,9 +277,7 @@ pub struct TechnicalDebtGeneratedV2 {
 }
 
 /// How many items of the debt file have each severity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
+#[wire(Copy, Default, upper, schema)]
 pub struct DebtSeveritiesV2 {
     pub critical: u64,
     pub high: u64,
@@ -324,9 +286,7 @@ pub struct DebtSeveritiesV2 {
 }
 
 /// The number of items for each destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, Default, schema)]
 pub struct DebtDestinationsV2 {
     pub to_sprint: u64,
     pub to_inventory: u64,

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{ActionId, ActionType, CategoryCode, Digest, DurationMs, RunId, SystemFault, Timestamp};
 
 use super::observed::{HealthCheckV2, TextV2};
 
 /// `STEP.1-file-validation.json`: the check of a file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact)]
 pub struct FileRecordV1 {
     /// Always `proctor-file-v1`.
     pub schema: String,
@@ -34,33 +33,26 @@ pub struct FileRecordV1 {
 }
 
 /// What was found at the path of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct FileResultV1 {
     /// Whether the path, or the place to which its links lead, is a regular file. Absent if the check ended before that was
     /// known, or if a link leads out of the project, so that nobody looked.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file_exists: Option<bool>,
     /// The checked path, relative to the project.
     pub file_path: String,
     /// The file's size in bytes; absent if the file does not exist.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file_size: Option<u64>,
     /// The time when the file was last changed; absent if the file does not exist.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<Timestamp>,
     /// The SHA-256 of the file's content; absent if the content was not read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
     /// The beginning and the end of the content, if `evidenceCapture.fileContents` is set.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<TextV2>,
 }
 
 /// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request with its answer, or with the reason why no answer
 /// came.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact)]
 pub struct ExchangeRecordV1 {
     /// Always `proctor-http-v1`.
     pub schema: String,
@@ -81,8 +73,7 @@ pub struct ExchangeRecordV1 {
 }
 
 /// The request as it was sent. Values that look like secrets are replaced by `[hidden]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct RequestV1 {
     pub url: String,
     pub method: String,
@@ -96,33 +87,25 @@ pub struct RequestV1 {
 }
 
 /// What came back for a request: an answer, or an error if none came.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct ResponseV1 {
     /// Whether an answer came. `judgement` says whether the answer was correct.
     pub success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
     /// The answer's headers, with secrets replaced by `[hidden]`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyV1>,
     /// The address that answered, if a redirect was followed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub redirected_to: Option<String>,
     /// Why no answer came; absent if a server answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
     pub duration: DurationMs,
 }
 
 /// What was read of an answer's body, and where the bytes are stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct BodyV1 {
     /// The evidence file with the body's bytes; absent if the body was empty.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// How many bytes of the body were read.
     pub bytes: u64,
@@ -135,31 +118,25 @@ pub struct BodyV1 {
 }
 
 /// What was examined because a server did not answer. The keys are those of the design document seed 004.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct ExchangeDiagnosticsV1 {
     /// The health check of the service that is expected at the port; absent if the plan has no such service.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_health_check: Option<HealthCheckV2>,
     /// Whether a process listens on the port; absent if the address is not on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub port_in_use: Option<bool>,
     /// The addresses that the host name resolves to, or the lookup error.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
 
 /// What the result of a check means: a category code and the reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct JudgementV1 {
     pub code: CategoryCode,
     pub reason: String,
 }
 
 /// When the check of a file began and ended, and how long it took.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct LookV1 {
     /// The time when the check began.
     pub start_time: Timestamp,
@@ -169,8 +146,7 @@ pub struct LookV1 {
 }
 
 /// The origin of a record that does not come from a process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct SeenByV1 {
     /// The program that made the observation.
     pub captured_by: String,

@@ -1,6 +1,7 @@
 //! The stored form of observations that are not process output: files, answers, connections, services (detailed
 //! examples 2 and 4 of the design document seed 004).
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{Diagnostic, DurationMs, EvidenceFile, PortHolder, ResultType};
@@ -20,25 +21,18 @@ pub enum DiagnosticsV2 {
 }
 
 /// What was examined because a server did not answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, schema, sparse)]
 pub struct ConnectionDiagnosticsV2 {
     /// The health check of the service that is expected at the port; absent if the plan has no such service.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_health_check: Option<HealthCheckV2>,
     /// The processes that listen on the port; absent if the address is not on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub port_check: Option<PortCheckV2>,
     /// The addresses that the host name resolves to, or the lookup error (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
 
 /// How a service answered when proctor asked whether it is ready.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct HealthCheckV2 {
     /// Whether proctor checked the service at all.
     pub attempted: bool,
@@ -47,17 +41,13 @@ pub struct HealthCheckV2 {
     /// The outcome: `HEALTHY`, `CONNECTION_REFUSED`, `TIMEOUT`, `UNHEALTHY` or `NOT_ATTEMPTED`.
     pub result: String,
     /// What the check saw, in words for people (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// For how long proctor checked whether the service is ready; absent if that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
 }
 
 /// Whether a port is in use, and by which process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PortCheckV2 {
     pub port: u16,
     /// Whether a process listens on the port.
@@ -67,9 +57,7 @@ pub struct PortCheckV2 {
 }
 
 /// A process that listens on a port, with the details that could be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct PortProcessV2 {
     /// The process id; null if it could not be found.
     pub pid: Option<i32>,
@@ -82,9 +70,7 @@ pub struct PortProcessV2 {
 }
 
 /// An earlier attempt of an action. Only the last attempt's result counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct AttemptV2 {
     /// The attempt's number; the first is 1.
     pub attempt: u32,
@@ -95,9 +81,7 @@ pub struct AttemptV2 {
 }
 
 /// The beginning and the end of a text, and which bytes of it are shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TextV2 {
     /// The shown parts as plain text.
     pub text: String,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{
     ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, SystemFault,
@@ -15,8 +15,7 @@ use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
 /// `run.json`, which is written before the first command starts, so that a run that dies leaves a trace (S2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct RunStartV1<D = RunStartDetailsV1> {
     /// Always `proctor-run-v1`.
     pub schema: String,
@@ -28,8 +27,7 @@ pub struct RunStartV1<D = RunStartDetailsV1> {
 }
 
 /// The keys of a start record in addition to `schema`, `runId` and `task`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[wire(open)]
 pub struct RunStartDetailsV1 {
     /// The name and version of the program that wrote the record.
     pub generated_by: String,
@@ -49,8 +47,7 @@ pub struct RunStartDetailsV1 {
 
 /// `STEP.3-typescript-compilation.json`: what was started, how it ended, and where its output is ("terminal output
 /// evidence" in the design document seed 004).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, sparse)]
 pub struct ActionRecordV1 {
     /// Always `proctor-action-v1`.
     pub schema: String,
@@ -63,12 +60,12 @@ pub struct ActionRecordV1 {
     /// The command as the user wrote it.
     pub command: String,
     /// The program and its arguments, exactly as they were given to the kernel.
+    #[kept]
     pub argv: Vec<String>,
     /// Whether the command runs in a shell, as the user asked.
     pub shell: bool,
     pub working_directory: String,
     /// The program that was executed; absent if it was not found.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramV1>,
     /// When and how the command ended.
     pub execution: ExecutionV1,
@@ -76,32 +73,26 @@ pub struct ActionRecordV1 {
     /// The command's environment variables; secret values are not shown.
     pub environment: EnvironmentRecordV1,
     /// The resources that the command used; absent if it never started.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The processes that the command left behind, which were killed (E14).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
     /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
 }
 
 /// The program file that was executed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct ProgramV1 {
     /// The program's path with symbolic links resolved.
     pub path: String,
     /// The SHA-256 of the program file; absent if the file can be executed but not read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
     /// The version of the tool, from its installed package; absent if not known.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<String>,
 }
 
 /// When and how a command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct ExecutionV1 {
     /// The time when the command was started.
     pub start_time: Timestamp,
@@ -109,30 +100,27 @@ pub struct ExecutionV1 {
     pub end_time: Timestamp,
     pub duration: DurationMs,
     /// The exit code of a process that exited by itself; otherwise null.
+    #[kept]
     pub exit_code: Option<i32>,
     /// The signal that ended the process, or the last signal that proctor sent before the process exited; otherwise
     /// null.
+    #[kept]
     pub signal: Option<String>,
     /// Whether proctor stopped the process.
     pub killed: bool,
     /// The exit code of a process that proctor was stopping. It is recorded but never decides the result (E10).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code_after_stop: Option<i32>,
     /// The last signal that proctor sent to stop the process.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<String>,
     /// The limit that the command exceeded, if any.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
     /// Why the command could not be started, or why its end is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
 }
 
 /// The output of a command. The log has the bytes of both streams in order of arrival, and the frames file says which
 /// byte came from which stream (E16).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct OutputV1 {
     /// The file name of the log.
     pub log: String,
@@ -145,7 +133,6 @@ pub struct OutputV1 {
     pub frames_bytes: u64,
     pub frames_sha256: Digest,
     /// The time when the last byte of output arrived.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_output: Option<Timestamp>,
     /// Whether a process still held a pipe open when reading ended, so that later output is lost.
     pub pipes_left_open: bool,
@@ -160,22 +147,21 @@ pub struct OutputV1 {
 }
 
 /// The environment variables of a command (E12).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct EnvironmentRecordV1 {
     /// The names of all variables, sorted.
+    #[kept]
     pub names: Vec<String>,
     /// The values of the variables that may be shown, by name.
+    #[kept]
     pub values: BTreeMap<String, String>,
     /// SHA-256 over `name=value` and a NUL byte for each variable whose value is not shown, sorted; absent if all
     /// values are shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rest_digest: Option<Digest>,
 }
 
 /// Where a record of a command comes from, and the hash of the output behind it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct RecordAuthenticityV1 {
     /// The program that captured the output.
     pub captured_by: String,
@@ -186,8 +172,7 @@ pub struct RecordAuthenticityV1 {
 }
 
 /// `STEP.4-test-results.json`: all tests of an action ("test results evidence" in the design document seed 004).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, sparse)]
 pub struct TestResultsRecordV1 {
     /// Always `proctor-test-results-v1`.
     pub schema: String,
@@ -198,23 +183,21 @@ pub struct TestResultsRecordV1 {
     /// The tool that ran the tests, for example `pytest`.
     pub test_framework: String,
     /// The file of the tests, if the tool's report names a file and it is the same for all tests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     /// When and how the action ended.
     pub execution: ExecutionV1,
     pub results: TestRunV1,
     /// The test coverage; null if it was not measured.
+    #[kept]
     pub coverage: Option<Coverage>,
     /// How the test report was requested (E5).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
     /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
 }
 
 /// The tests of an action with their counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire]
 pub struct TestRunV1 {
     pub num_total_tests: u64,
     pub num_passed_tests: u64,
@@ -227,16 +210,15 @@ pub struct TestRunV1 {
 }
 
 /// One test in the record of an action's tests.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct TestRecordV1 {
     /// What encloses the test: module and class, or the `describe` blocks.
+    #[kept]
     pub ancestor_titles: Vec<String>,
     /// The full name of the test as the tool writes it for people, or its name in the tool's report if the other name is not
     /// known.
     pub full_name: String,
     /// The test's name in the tool's report, if it is not `fullName` (added to the original format). Runs are compared by it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub report_name: Option<String>,
     pub status: TestOutcome,
     /// Whether the test failed and was expected to fail, such as pytest's `xfail`; its status is then `skipped` (added to the original
@@ -246,23 +228,17 @@ pub struct TestRecordV1 {
     /// The test's own name, without the names of the classes, modules or groups that enclose the test.
     pub title: String,
     /// The test's duration in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
     /// The test's duration in microseconds, where the tool tells more than milliseconds (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duration_us: Option<u64>,
     /// The messages of the test's failure, or why it was skipped; empty if the test passed.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
     /// The place where the test failed, if it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<TestLocationV1>,
     /// The mark of the test's source text, by which it is known again after it was renamed; absent if the text was not found (added
     /// to the original format).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub body: Option<TestBody>,
     /// The test's file, where neither `fullName` begins with it nor the whole record has it (added to the original format).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub test_file: Option<String>,
 }
 
@@ -274,18 +250,15 @@ impl TestRecordV1 {
 }
 
 /// The place in a file where a test failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(sparse)]
 pub struct TestLocationV1 {
     pub file: String,
     /// The line of the failure, if the tool's report names one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
 
 /// `STEP.3-typescript-diagnostics.json`, `STEP.11-eslint-report.json`: all findings of an action.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact)]
 pub struct DiagnosticsRecordV1 {
     /// Always `proctor-diagnostics-v1`.
     pub schema: String,

@@ -1,6 +1,6 @@
 //! The top level of the report: its sections, its sums, the result for the task, and its origin.
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{
     Digest, DurationMs, EvidenceFile, FewerTests, LimitKind, OverallStatus, PlanNote, PlanOrigin, Problem, RunId, TaskId,
@@ -18,9 +18,7 @@ use super::tests_modified::TestsModifiedV2;
 
 /// `execution-report.json`: all that proctor reports about one run. The design document seed 004 defines its first
 /// keys, and decision E15 the added ones.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct ExecutionReportV2 {
     /// Always `2.0.0`.
     pub report_version: String,
@@ -32,10 +30,8 @@ pub struct ExecutionReportV2 {
     /// The task that the run was for, and the plan that checks it.
     pub test_specification: TestSpecificationV2,
     /// All errors in the task's specification. A run with such errors runs nothing (added to the original format, C78).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub specification_errors: Vec<SpecificationErrorV2>,
     /// What started the run; absent if the run died and its start record is damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
     /// How the run ended: status, times, and counts of actions and tests.
     pub execution_summary: ExecutionSummaryV2,
@@ -47,101 +43,75 @@ pub struct ExecutionReportV2 {
     /// Whether the task may be marked as done.
     pub completion_criteria_evaluation: CompletionV2,
     /// The debt of the run; absent if no debt file is written: the run has no verdict (E17), or debt is switched off.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub technical_debt_generated: Option<TechnicalDebtGeneratedV2>,
     /// Where the task goes next; absent if the run was not routed (R2).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<RouteV2>,
     /// The phase and the attempts of the task's TDD cycle; absent if the run does not change them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tdd: Option<TddV2>,
     /// The tree that was tested; absent if the run died and its start record is damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeV2>,
     /// How the run was isolated; absent if the run's process died before this was recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationV2>,
     /// The environment of the commands; absent if the run's process died before this was recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentV2>,
     /// Configuration files that changed since the last sealed run of the task (S7).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub configuration_changed: Vec<ConfigurationChangeV2>,
     /// Which rules of the run nobody had approved when it began, such as `pytest: command, timeout`: the run proves nothing until a
     /// person approves them (S7).
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub rules_changed: Vec<String>,
     /// The project's own test command that no check of the plan runs, such as `"test" of package.json (mocha)`: the verdict holds for
     /// what was run, and the run proves no commit. Absent if a check runs it.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests_not_run: Option<String>,
     /// That the run has fewer tests than the last whole run of an ancestor of its tree; absent if it has not.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fewer_tests: Option<FewerTests>,
     /// The protected files as approved and as tested; absent if no files are protected (S7).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests_modified: Option<TestsModifiedV2>,
     /// Who can write and sign this evidence (S8).
     pub custody: CustodyV2,
     /// The first limit that ended an action of the run, if any did (C15).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
     /// The actions that waited for actions of other runs, in the order of the plan.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub contended: Vec<ContentionV2>,
     /// The checks whose results are reused from earlier runs with the same inputs, in the order of `stepExecution`.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reused: Vec<ReusedVerdictV2>,
     /// Why file events may have been missed before the run. After such a loss the whole tree is compared.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
     /// Changes by hand inside the task list's marked blocks since the project's last sealed run. proctor has reverted them.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub violations: Vec<ViolationRecord>,
     /// Remarks about the plan or the run for people.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<PlanNote>,
     /// The evidence files of the run by name, with their hashes. The manifest, the ledger and the report itself are
     /// never listed.
+    #[kept]
     pub evidence_files: Vec<EvidenceFile>,
     /// Which run and program the report comes from, and its hash.
     pub authenticity: AuthenticityV2,
 }
 
 /// The task that was requested, and the origin and digest of its plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct TestSpecificationV2 {
     /// The file that the plan comes from, relative to the project; absent for discovered plans and plans from the
     /// command line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The version of the specification's format. This key, the title and the sprint are absent if the plan does not
     /// come from a test specification.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub schema_version: Option<String>,
     pub task_id: TaskId,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub task_title: Option<String>,
     /// The sprint that the specification belongs to.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sprint_id: Option<String>,
     /// Where the plan comes from (added to the original format); absent if the run died and its start record is
     /// damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<PlanOrigin>,
     /// The digest of the plan as carried out (added to the original format); absent if the run died and its start
     /// record is damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<Digest>,
 }
 
 /// An error in a specification, with its position. The keys are those of `schemaValidation.errors` in the design
 /// document seed 004.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct SpecificationErrorV2 {
     /// The code of a lint rule, or `SCHEMA`, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
     pub code: String,
@@ -162,13 +132,10 @@ pub struct SpecificationErrorV2 {
     /// What is wrong with the value, in words for people.
     pub message: String,
     /// The wrong value; absent if it is long, has parts, or may hold a secret.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<serde_json::Value>,
     /// The correct value that is most similar to the wrong one.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,
     /// What the author of the specification can do about the error.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hint: Option<String>,
 }
 
@@ -220,35 +187,26 @@ impl SpecificationErrorV2 {
 }
 
 /// How a run ended: its status, its times, and counts of actions and tests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct ExecutionSummaryV2 {
     /// How the run ended. After some endings, such as MOVED, the run has no verdict (J5, E17).
     pub overall_status: OverallStatus,
     pub start_time: Timestamp,
     /// The time when the last process had ended; absent if the run died and its end is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Timestamp>,
     /// The duration of the run; absent if the run died and its end is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total_duration: Option<DurationMs>,
     /// The number of actions by phase and disposition (C60, C62); absent if the run died.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action_counts: Option<ActionCountsV2>,
     /// The number of actions by result (C61); absent if the run died.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub action_results: Option<ActionResultsV2>,
     /// The tests of all TEST actions; absent if no test report could be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestTotalsV2>,
 }
 
 /// Counts of actions: `executed + reused + skipped + actionResults.SPECIFICATION_ERROR = total` and
 /// `prerequisites + steps + cleanup = total` (C62).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, Default, schema)]
 pub struct ActionCountsV2 {
     pub total: u64,
     /// The number of actions that were started, even if they were not finished.
@@ -270,9 +228,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// The number of actions by result type. The sum is the number of executed, reused and invalid actions (C61).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
+#[wire(Copy, Default, screaming, schema)]
 pub struct ActionResultsV2 {
     pub success: u64,
     /// Actions whose tests failed or did not run.
@@ -290,9 +246,7 @@ pub struct ActionResultsV2 {
 }
 
 /// The counts of tests over all TEST actions.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, Default, inexact, schema)]
 pub struct TestTotalsV2 {
     pub passed: u64,
     /// The number of tests with a failure or an error.
@@ -306,43 +260,35 @@ pub struct TestTotalsV2 {
 }
 
 /// What became of the prerequisites, which must succeed before the checks start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct PrerequisiteExecutionV2 {
     /// Whether each prerequisite succeeded, or was unchanged since it last succeeded; absent if the run died.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all_met: Option<bool>,
     /// One entry for each prerequisite, in the order of the plan.
+    #[kept]
     pub results: Vec<ActionResultV2>,
 }
 
 /// The results of the checks, which decide the verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema)]
 pub struct StepExecutionV2 {
     /// One entry for each check, in the order of the plan.
     pub results: Vec<ActionResultV2>,
 }
 
 /// The results of the cleanup actions, which run at the end in every case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, schema, sparse)]
 pub struct CleanupExecutionV2 {
     /// Whether any cleanup action was carried out; absent if the run died.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<bool>,
     /// One entry for each cleanup action, in the order of the plan.
+    #[kept]
     pub results: Vec<ActionResultV2>,
 }
 
 /// Which run the report comes from. This does not prove that the file is unchanged since (E13): `proctor verify`
 /// answers that.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct AuthenticityV2 {
     pub execution_id: RunId,
     /// The program that built the report: `proctor 0.1.0`.
@@ -353,15 +299,11 @@ pub struct AuthenticityV2 {
     /// The operating system, always `linux`.
     pub platform: String,
     /// The id of the process that carried out the run; absent if the run died and its start record is damaged.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub process_id: Option<u32>,
     /// The signature algorithm; absent if the report is not signed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub signature_algorithm: Option<String>,
     /// The signature; absent if the report is not signed. `reportHash` does not cover the signature.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// SHA-256 of the report's RFC 8785 form without this key and `signature` (E13); absent before sealing.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub report_hash: Option<Digest>,
 }

@@ -1,17 +1,16 @@
 //! The report's section about protected files, and how the number of tests changed (S7).
 
-use serde::{Deserialize, Serialize};
+use proctor_wire::wire;
 
 use proctor_model::{Digest, ProtectedChange, RunId};
 
 /// The comparison of the protected files in the tested tree with the approved ones.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema, sparse)]
 pub struct TestsModifiedV2 {
     /// Whether any protected file differs from the approved one.
     pub modified: bool,
     /// The globs of the protected files.
+    #[kept]
     pub protect: Vec<String>,
     /// The digest of the protected files as they were approved: SHA-256 of the lines `<digest>  <path>`, sorted by
     /// path.
@@ -21,20 +20,16 @@ pub struct TestsModifiedV2 {
     /// The number of protected files in the tested tree.
     pub files: u64,
     /// The first 200 files that differ, sorted by path.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<ProtectedChange>,
     /// How many protected files differ, including those that `changes` does not list.
     pub changed_count: u64,
     /// The number of tests in the task's last PASSED run and in this run; absent if nothing differs, or there was no
     /// such run.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests: Option<TestCountsChangeV2>,
 }
 
 /// How many tests two runs had, counted over the checks that both carried out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(schema)]
 pub struct TestCountsChangeV2 {
     /// The last run of the task with the verdict PASSED.
     pub since: RunId,
@@ -45,9 +40,7 @@ pub struct TestCountsChangeV2 {
 }
 
 /// How many tests a run had, by outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Copy, Default, schema)]
 pub struct TestCountsV2 {
     pub total: u64,
     pub skipped: u64,

@@ -27,6 +27,7 @@ fn what_differs_is_named_by_check_and_field_whichever_is_stricter() {
         ("\"1m\"", "\"59s\"", "unit: timeout"),
         ("\"1m\"", "\"61s\"", "unit: timeout"),
         ("timeout", "retries = 1\ntimeout", "unit: retries"),
+        ("timeout", "shards = \"cores\"\ntimeout", "unit: shards"),
         ("timeout", "idle_timeout = \"1m\"\ntimeout", "unit: idle_timeout"),
         ("timeout", "reuse = \"always\"\ntimeout", "unit: reuse"),
         ("timeout", "after = [\"lint\"]\ntimeout", "unit: after"),

@@ -42,6 +42,7 @@ const ROWS: &[Row] = &[
     Row("check.expected_exit_codes", GENERIC, "", "expected_exit_codes = [0, 1, 2]"),
     Row("check.on_survivors", CHECK, "on_survivors = \"fail\"", ""),
     Row("check.control", CHECK, "control = true", ""),
+    Row("check.shards", CHECK, "", "shards = 4"),
     Row("check.snapshot", CHECK, "", "snapshot = \"off\""),
     Row(
         "check.coverage.minimum",

@@ -7,6 +7,7 @@ mod filter;
 mod namespaces;
 mod network;
 mod peer_pidfd;
+mod priority;
 mod privileges;
 
 use std::ffi::CString;
@@ -34,6 +35,7 @@ pub(super) use namespaces::{
 };
 pub(super) use network::bring_loopback_up;
 pub(super) use peer_pidfd::{PeerPidfd, peer_pidfd, set_open_files_of};
+pub(super) use priority::lower_priority;
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
 /// Whether an ended child stays a zombie after its status was read.
@@ -91,6 +93,15 @@ pub(super) fn restore_default(number: libc::c_int) {
     let action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: the structure lives until the call returns, and no handler is installed.
     let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
+}
+
+/// Returns how many columns the terminal at standard output has (`ioctl_tty(2)`); `None` without a terminal that says it.
+pub fn output_columns() -> Option<usize> {
+    // SAFETY: all-zero bytes are a valid value of this plain C structure.
+    let mut size: libc::winsize = unsafe { std::mem::zeroed() };
+    // SAFETY: the call writes one such structure, which lives until it returns.
+    let outcome = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
+    Some(usize::from(size.ws_col)).filter(|columns| outcome == 0 && *columns > 0)
 }
 
 /// Ends this forked process at once, without exit handlers: the handlers belong to the parent, which runs them when it

@@ -2,6 +2,7 @@
 //!
 //! proctor's additions to the format. They are under keys `proctor` and have a version of their own.
 
+use proctor_wire::wire;
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::Value;
@@ -63,9 +64,7 @@ struct RawActionFields {
 }
 
 /// Which parts of an action's result the report shows. The files of evidence are complete in any case.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawEvidenceCapture {
     /// Whether the report shows an excerpt of standard output. The default is true.
     pub stdout: Option<bool>,
@@ -117,9 +116,7 @@ impl schemars::JsonSchema for RawAction {
 }
 
 /// The settings that only proctor has for an action.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawActionExtension {
     /// The version of proctor's additions to the format, always `1.0.0`.
     #[cfg_attr(test, schemars(extend("const" = "1.0.0")))]
@@ -147,9 +144,7 @@ pub struct RawActionExtension {
 }
 
 /// The settings of a review: what the reviewer gets to read, and how exact the form of the answer must be.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, read, test_schema)]
 pub struct RawReview {
     /// The path of a file of the project that the reviewer gets on standard input. By default the input is empty.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -159,19 +154,15 @@ pub struct RawReview {
 }
 
 /// A service: a prerequisite whose command keeps running while the steps run.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawService {
     /// How proctor finds out that the service is ready.
     pub ready: RawReady,
 }
 
 /// How proctor finds out that a service is ready: exactly one of `url`, `port` and `command`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[wire(read, test_schema)]
 #[cfg_attr(test, schemars(extend("minProperties" = 1)))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RawReady {
     /// An `http://` address of this machine. The service is ready when it answers with a status from 200 to 399.
     pub url: Option<String>,
@@ -192,9 +183,7 @@ pub struct RawReady {
 }
 
 /// The settings that only proctor has for a task (C06).
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawTaskExtension {
     /// The version of proctor's additions to the format, always `1.0.0`.
     #[cfg_attr(test, schemars(extend("const" = "1.0.0")))]
@@ -208,9 +197,8 @@ pub struct RawTaskExtension {
 }
 
 /// Whether the tests of a task are expected to pass or to fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, screaming, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawExpectedOutcome {
     /// All tests must pass.
     Pass,

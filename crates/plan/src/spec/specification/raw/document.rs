@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use proctor_wire::wire;
 use serde_json::Value;
 
 use crate::spec::specification::raw::parameters::{RawInterpreter, RawShell};
@@ -13,9 +13,7 @@ use crate::spec::specification::raw::task::RawTask;
 use proctor_model::{ActionType, DebtRouting, Severity};
 
 /// A test specification, schema 2.0.0, with proctor's additions under the keys `proctor`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawSpecification {
     /// The address of a JSON Schema, for editors. proctor ignores it.
     #[serde(rename = "$schema")]
@@ -37,9 +35,7 @@ pub struct RawSpecification {
 }
 
 /// What a specification is about, and the person or program that wrote it.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawMetadata {
     /// The name of the project, as a text for people.
     pub project_name: String,
@@ -67,9 +63,7 @@ pub struct RawMetadata {
 }
 
 /// The settings that apply to every task of a specification.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawGlobalConfiguration {
     /// The absolute path of the project's root when the specification was written.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -89,9 +83,7 @@ pub struct RawGlobalConfiguration {
 }
 
 /// A server that runs while the steps run, such as `npm run dev`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawDevServer {
     /// The command that starts the server. The command must not end before the steps do.
     pub command: Option<String>,
@@ -111,9 +103,7 @@ pub struct RawDevServer {
 }
 
 /// Which failures become debt items, and whether an item goes to the sprint or to the inventory.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawDebtConfiguration {
     /// Whether failures become debt items.
     pub enabled: bool,
@@ -126,9 +116,7 @@ pub struct RawDebtConfiguration {
 }
 
 /// How many debt items a sprint can take. Further items go to the inventory, as far as the routing strategy allows.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawCapacityThresholds {
     /// The most debt items of a sprint. The default is 6.
     #[cfg_attr(test, schemars(range(min = 1)))]
@@ -139,9 +127,7 @@ pub struct RawCapacityThresholds {
 }
 
 /// The types of actions that the tasks may use, and the settings for each type.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawExecutionEngine {
     /// The types of actions that the tasks may use. The lint reports an action of another type.
     #[cfg_attr(test, schemars(schema_with = "crate::spec::specification::schema::action_types_schema"))]
@@ -152,9 +138,7 @@ pub struct RawExecutionEngine {
 }
 
 /// The settings for each type of action; a missing type has the defaults.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
+#[wire(Default, screaming, read, test_schema)]
 pub struct RawExecutorConfigurations {
     /// Settings for all commands.
     pub terminal_command: Option<RawTerminalCommandConfig>,
@@ -182,9 +166,7 @@ pub struct RawExecutorConfigurations {
 }
 
 /// Settings under a misspelt key of `executorConfigurations`. They have no effect.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawMisplacedExecutorConfig {
     /// The name of a shell, which has no effect here.
     pub shell: Option<String>,
@@ -193,9 +175,7 @@ pub struct RawMisplacedExecutorConfig {
 }
 
 /// Settings for all actions of type TERMINAL_COMMAND.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawTerminalCommandConfig {
     /// The shell for commands that name none. It has no effect: proctor runs such a command without a shell.
     pub default_shell: Option<RawShell>,
@@ -204,9 +184,7 @@ pub struct RawTerminalCommandConfig {
 }
 
 /// Settings for actions of a browser. They have no effect: Chromium is opened without a window.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawBrowserConfig {
     /// The command that starts the MCP server, which controls the browser.
     pub mcp_server_command: Option<String>,
@@ -217,9 +195,8 @@ pub struct RawBrowserConfig {
 }
 
 /// A browser. proctor opens Chromium.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, lower, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "lowercase")]
 pub enum RawBrowserType {
     /// Chromium, the browser on which Chrome is based.
     Chromium,
@@ -230,9 +207,7 @@ pub enum RawBrowserType {
 }
 
 /// Settings for commands of a container engine. They have no effect: the user's own configuration names the engine.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawDockerCommandConfig {
     /// The address of the container engine, as in the variable `DOCKER_HOST`.
     pub docker_host: Option<String>,
@@ -241,9 +216,7 @@ pub struct RawDockerCommandConfig {
 }
 
 /// Settings for database queries.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawDatabaseQueryConfig {
     /// The time limit in milliseconds for connecting to the database. The default is 5000.
     pub connection_timeout: Option<u64>,
@@ -252,9 +225,7 @@ pub struct RawDatabaseQueryConfig {
 }
 
 /// Settings for all actions of type HTTP_REQUEST.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawHttpRequestConfig {
     /// The time limit in milliseconds of a request that sets no `timeout`. The default is 10000.
     pub default_timeout: Option<u64>,
@@ -266,9 +237,7 @@ pub struct RawHttpRequestConfig {
 }
 
 /// Settings for all actions of type CUSTOM_SCRIPT.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawCustomScriptConfig {
     /// The interpreters that scripts may use. By default all are allowed.
     pub allowed_interpreters: Option<Vec<RawInterpreter>>,
@@ -277,9 +246,7 @@ pub struct RawCustomScriptConfig {
 }
 
 /// Settings for all actions of type FILE_VALIDATION.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawFileValidationConfig {
     /// Directories. Each checked file must be in one of them. By default files may be anywhere in the project.
     pub allowed_directories: Option<Vec<String>>,

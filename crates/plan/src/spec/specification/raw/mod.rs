@@ -4,7 +4,7 @@
 /// format spells its word.
 macro_rules! words_of {
     ($(#[$attribute:meta])* $name:ident for $whole:ident: $($(#[$doc:meta])* $variant:ident $meant:ident,)+) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
         #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
         $(#[$attribute])*
         pub enum $name { $($(#[$doc])* $variant,)+ }

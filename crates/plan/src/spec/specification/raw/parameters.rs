@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use proctor_wire::wire;
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
@@ -28,9 +29,7 @@ pub enum RawParameters {
 }
 
 /// The parameters of an action that runs a command.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawTerminalCommandParameters {
     /// The command. It is split into words and run without a shell, unless `shell` names a shell.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -47,9 +46,8 @@ pub struct RawTerminalCommandParameters {
 }
 
 /// A shell that can read a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, lower, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "lowercase")]
 pub enum RawShell {
     /// PowerShell. The lint refuses it, because proctor runs on Linux only.
     Powershell,
@@ -62,9 +60,7 @@ pub enum RawShell {
 }
 
 /// The parameters of an action that checks a file.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawFileValidationParameters {
     /// The path of the file, which must be inside the project.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -86,9 +82,8 @@ pub struct RawFileValidationParameters {
 }
 
 /// What is checked about a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, screaming, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawValidationType {
     /// The file exists.
     Exists,
@@ -103,9 +98,7 @@ pub enum RawValidationType {
 }
 
 /// The parameters of an action that sends an HTTP request.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawHttpRequestParameters {
     /// The URL of the request. The lint accepts only `http` and `https`.
     #[cfg_attr(test, schemars(extend("format" = "uri")))]
@@ -126,9 +119,7 @@ pub struct RawHttpRequestParameters {
 }
 
 /// The parameters of an action that runs a script.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawCustomScriptParameters {
     /// The absolute path of the script, which must be inside the project.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -144,9 +135,8 @@ pub struct RawCustomScriptParameters {
 }
 
 /// A program that runs scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, lower, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "lowercase")]
 pub enum RawInterpreter {
     /// The program `node`, which runs JavaScript.
     Node,
@@ -167,9 +157,7 @@ pub enum RawInterpreter {
 }
 
 /// The parameters of a command of a container engine.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawDockerCommandParameters {
     /// Which Docker command is run.
     pub docker_command: RawDockerVerb,
@@ -188,9 +176,8 @@ pub struct RawDockerCommandParameters {
 }
 
 /// A command of Docker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, lower, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "lowercase")]
 pub enum RawDockerVerb {
     /// `docker run`: creates and starts a container from an image.
     Run,
@@ -209,9 +196,7 @@ pub enum RawDockerVerb {
 }
 
 /// The parameters of a database query.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawDatabaseQueryParameters {
     /// The connection string: `sqlite:PATH`, or `postgresql://USER:${NAME}@HOST/DATABASE`, where `${NAME}` stands for the
     /// variable that holds the password.
@@ -228,9 +213,8 @@ pub struct RawDatabaseQueryParameters {
 }
 
 /// A kind of database statement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, screaming, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawQueryType {
     /// SELECT: reads rows.
     Select,
@@ -247,9 +231,7 @@ pub enum RawQueryType {
 }
 
 /// What the rows that a query returns must satisfy or contain.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawValidateResults {
     /// The JSON Schema that every row must satisfy. There must be a row.
     pub row_schema: Option<Map<String, Value>>,
@@ -258,9 +240,7 @@ pub struct RawValidateResults {
 }
 
 /// The parameters of an action of a browser.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawBrowserParameters {
     /// What the browser does, such as open a page.
     pub action: RawBrowserAction,

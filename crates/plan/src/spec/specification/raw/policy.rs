@@ -1,12 +1,10 @@
 //! `validationPolicy`: which findings of which tools block.
 
 use proctor_model::BlockOn;
-use serde::Deserialize;
+use proctor_wire::wire;
 
 /// Which findings of tools block, for each category of tools.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, read, test_schema)]
 pub struct RawValidationPolicy {
     /// The policy for linters and formatters.
     pub linting: Option<RawLintingPolicy>,
@@ -17,9 +15,7 @@ pub struct RawValidationPolicy {
 }
 
 /// The policy for linters and formatters: one for all of them, and exceptions for single tools.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawLintingPolicy {
     /// When findings block, for tools without `blockOn`. By default `proctor.toml` decides, or else the tool's own default.
     pub strategy: Option<RawLintingStrategy>,
@@ -29,9 +25,7 @@ pub struct RawLintingPolicy {
 }
 
 /// The policies of single linters and formatters.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, read, test_schema)]
 pub struct RawLintTools {
     /// The policy of ESLint, a linter for JavaScript and TypeScript.
     pub eslint: Option<RawLintToolPolicy>,
@@ -53,9 +47,7 @@ impl RawLintTools {
 }
 
 /// The policy for type checkers: one for all of them, and exceptions for single tools.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawTypeCheckingPolicy {
     /// When findings block, for tools without `blockOn`. By default `proctor.toml` decides, or else the tool's own default.
     pub strategy: Option<RawTypeCheckingStrategy>,
@@ -65,9 +57,7 @@ pub struct RawTypeCheckingPolicy {
 }
 
 /// The policies of single type checkers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(Default, read, test_schema)]
 pub struct RawTypeCheckTools {
     /// The policy of the TypeScript compiler when it checks types.
     pub typescript: Option<RawTypeCheckToolPolicy>,
@@ -88,9 +78,7 @@ impl RawTypeCheckTools {
 }
 
 /// The policy for compilers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawCompilationPolicy {
     /// When findings block. By default `proctor.toml` decides, or else the tool's own default.
     pub strategy: Option<RawCompilationStrategy>,
@@ -151,9 +139,7 @@ words_of! {
 }
 
 /// The policy of one linter or formatter: whether it is judged, and which of its findings block.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawLintToolPolicy {
     /// Whether the tool's findings can block; false has the effect of `blockOn` NEVER. The default is true.
     pub enabled: Option<bool>,
@@ -170,9 +156,7 @@ pub struct RawLintToolPolicy {
 }
 
 /// The policy of one type checker: whether it is judged, which of its findings block, and how strict it must be.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawTypeCheckToolPolicy {
     /// Whether the tool's findings can block; false has the effect of `blockOn` NEVER. The default is true.
     pub enabled: Option<bool>,

@@ -2,15 +2,13 @@
 //!
 //! The criteria of a task: conditions, completion, and expected debt.
 
-use serde::Deserialize;
+use proctor_wire::wire;
 
 use crate::spec::specification::raw::action::{RawAction, RawTaskExtension};
 use proctor_model::{DebtCategory, EvidenceKind, Severity};
 
 /// A task: what is tested, by which actions, and when the task is complete.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawTask {
     /// The task's id. It must equal the task's key in `tasks`.
     #[cfg_attr(test, schemars(regex(pattern = "^T[0-9]{3,}$")))]
@@ -44,9 +42,7 @@ pub struct RawTask {
 }
 
 /// The actions of a task.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawTestExecution {
     /// The actions that run before the steps. If one fails, no step runs.
     #[serde(default)]
@@ -60,9 +56,7 @@ pub struct RawTestExecution {
 }
 
 /// Actions in a browser beside the steps. They are not carried out: a step of type MCP_BROWSER_COMMAND is.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawMcpValidation {
     /// Whether these actions must run. They never do, so the lint refuses true: write them as steps. The default is false.
     pub enabled: Option<bool>,
@@ -72,9 +66,7 @@ pub struct RawMcpValidation {
 }
 
 /// The order of a task's actions, and what must hold before the first action.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawExecutionWorkflow {
     /// What must hold before the first action runs, each with a command that checks it.
     #[serde(default)]
@@ -87,9 +79,7 @@ pub struct RawExecutionWorkflow {
 }
 
 /// One thing that must hold before the first action runs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawWorkflowPrerequisite {
     /// The kind of thing that must hold, such as a running server.
     #[serde(rename = "type")]
@@ -101,9 +91,8 @@ pub struct RawWorkflowPrerequisite {
 }
 
 /// The kind of thing that must hold before the first action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[wire(Copy, screaming, read)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawWorkflowPrerequisiteType {
     /// The development server runs.
     DevServerRunning,
@@ -116,9 +105,7 @@ pub enum RawWorkflowPrerequisiteType {
 }
 
 /// The conditions and the output by which a task is judged after its actions have ended.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawValidationCriteria {
     /// Conditions of which every one must be met.
     #[cfg_attr(test, schemars(length(min = 1)))]
@@ -131,9 +118,7 @@ pub struct RawValidationCriteria {
 }
 
 /// A condition over the results of actions.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawCondition {
     /// The condition, for example `STEP.1.exitCode === 0`.
     pub condition: String,
@@ -142,9 +127,7 @@ pub struct RawCondition {
 }
 
 /// What the steps must print, and the exit code with which the last step that runs tests must end.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawExpectedOutput {
     /// Texts. At least one step must print each of them on standard output; different steps may print different texts.
     #[serde(default)]
@@ -156,9 +139,7 @@ pub struct RawExpectedOutput {
 }
 
 /// What is needed so that a task counts as complete, beyond its conditions.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(inexact, read, test_schema)]
 pub struct RawCompletionCriteria {
     /// Whether every step must end with the result SUCCESS.
     pub all_steps_must_pass: bool,
@@ -191,9 +172,7 @@ words_of! {
 }
 
 /// The debt items that are likely if the task's tests fail.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawDebtExpectations {
     /// The likely failures. Each suggested fix is added to the debt items of the same category and severity.
     #[serde(default)]
@@ -201,9 +180,7 @@ pub struct RawDebtExpectations {
 }
 
 /// A failure that the author of the specification thinks likely, and how to mend it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[wire(read, test_schema)]
 pub struct RawLikelyFailure {
     /// What goes wrong, as a text for people.
     pub scenario: String,
