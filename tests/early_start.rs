@@ -70,6 +70,7 @@ struct Seen {
 }
 
 #[test]
+#[ignore = "long tier"]
 fn an_interpreter_is_started_early_and_its_run_is_as_any_other() {
     judge(&[State { name: "plain", ..PLAIN }]);
 }
@@ -99,7 +100,7 @@ fn what_plugins_do_when_they_are_loaded_is_as_in_a_cold_start() {
 fn no_interpreter_is_started_early_where_the_settings_say_so() {
     let project = project(&PLAIN);
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
-    project.save("proctor.toml", &(toml + "[service]\nstarted = 0\n"));
+    project.save("proctor.toml", &(toml.replace("nice = 0", "started = 0")));
     let mut watch = project.watch([""; 0]);
     for save in 0..2 {
         project.save("test_z.py", &format!("def test_z(): assert {save} + 1\n"));
@@ -108,6 +109,12 @@ fn no_interpreter_is_started_early_where_the_settings_say_so() {
         assert_eq!(interpreters(&project), []);
     }
     watch.interrupt();
+}
+
+#[test]
+#[ignore = "long tier"]
+fn what_plugins_see_of_project_clock_and_variables_when_they_are_loaded_is_no_surprise() {
+    judge(states::SURPRISES);
 }
 
 /// Judges all states, and says of each that is wrong what is.
@@ -276,8 +283,9 @@ fn project(state: &State) -> Project {
     fs::set_permissions(environment.join("bin/pytest"), fs::Permissions::from_mode(0o755)).expect("ours");
     let words: Vec<&str> = state.command.split(' ').collect();
     let words = serde_json::to_string(&words).expect("words can be written").replacen('"', "\".venv/bin/", 1);
-    let mut toml =
-        format!("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n[[check]]\nname = \"unit\"\ncommand = {words}\n");
+    let mut toml = format!(
+        "[service]\nnice = 0\n[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n[[check]]\nname = \"unit\"\ncommand = {words}\n"
+    );
     toml += "environment = { ";
     let dump = project.shared("dump").display().to_string();
     let given = state.variables.iter().map(|(name, value)| (*name, (*value).to_owned()));

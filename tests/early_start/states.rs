@@ -303,3 +303,149 @@ pub(super) const PROCESSES: &[State] = &[
         ..PLAIN
     },
 ];
+
+/// What code that is loaded sees of the project, of the clock and of the variables. In most of them an interpreter that did not look would be
+/// green where a cold start is red.
+pub(super) const SURPRISES: &[State] = &[
+    State {
+        name: "a plugin looks whether a file of the project is there",
+        files: &[("flag", ""), ("test_a.py", "import seenplug\ndef test_a(): assert not seenplug.X\n")],
+        packages: plugin!("import os\nX = os.path.exists('flag')\n"),
+        expected: Expected::Refused("in the project"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin reads a file of the project by its absolute path",
+        files: &[("flag", "1"), ("test_a.py", "import seenplug\ndef test_a(): assert not seenplug.X\n")],
+        packages: plugin!("try:\n    X = open('{project}/flag').read()\nexcept OSError:\n    X = None\n"),
+        expected: Expected::Refused("in the project"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin would load a module of the project",
+        files: &[("shop.py", "raise SystemExit(3)\n")],
+        packages: plugin!("try:\n    import shop\nexcept ImportError:\n    pass\n"),
+        expected: Expected::Refused("shop.py"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin looks for a module of the project",
+        files: &[("shop.py", ""), ("test_a.py", "import seenplug\ndef test_a(): assert seenplug.X is None\n")],
+        packages: plugin!("import importlib.util\nX = importlib.util.find_spec('shop')\n"),
+        expected: Expected::Refused("shop.py"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin looks for other entry points",
+        files: &[
+            ("shop.egg-info/PKG-INFO", METADATA),
+            ("shop.egg-info/entry_points.txt", "[seen]\na = b\n"),
+            ("test_a.py", "import seenplug\ndef test_a(): assert not seenplug.X\n"),
+        ],
+        packages: plugin!("from importlib.metadata import entry_points\nX = list(entry_points(group='seen'))\n"),
+        expected: Expected::Refused("shop.egg-info"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin starts a program in the project",
+        files: &[("test_a.py", "import seenplug\ndef test_a(): assert not seenplug.X\n")],
+        packages: plugin!("import subprocess\nX = subprocess.run(['ls'], capture_output=True).stdout\n"),
+        expected: Expected::Refused("starts a program"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin writes a file",
+        packages: plugin!("import tempfile\nX = tempfile.mkdtemp()\n"),
+        expected: Expected::Refused("writes a file"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin keeps the time",
+        packages: plugin!("import time\ndef wait(since=time.monotonic()): pass\n"),
+        expected: Expected::Refused("holds the time"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin keeps the day",
+        packages: plugin!("import datetime\nclass Report:\n    day = datetime.date.today()\n"),
+        expected: Expected::Refused("holds the time"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin sets a variable",
+        files: &[("test_a.py", "import os\ndef test_a(): assert 'SEEN' not in os.environ\n")],
+        packages: plugin!("import os\nos.environ['SEEN'] = '1'\n"),
+        expected: Expected::Refused("the variables"),
+        ..PLAIN
+    },
+    State {
+        name: "a hook sets a variable that a module reads",
+        files: &[("test_a.py", "import later\ndef test_a(): assert later.X\n")],
+        packages: &[
+            ("seenplug.py", "import os\ndef pytest_addoption(parser):\n    os.environ['LATER'] = '1'\n    import later\n"),
+            ("later.py", "import os\nX = os.environ.get('LATER')\n"),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
+        ],
+        ..PLAIN
+    },
+    State {
+        name: "a path file executes code that looks at the project",
+        files: &[("flag", ""), ("test_a.py", "import sys\ndef test_a(): assert not sys.flag\n")],
+        packages: &[("zz.pth", "import os, sys; sys.flag = os.path.exists('flag')\n")],
+        expected: Expected::Refused("in the project"),
+        ..PLAIN
+    },
+    State {
+        name: "a path file executes code that keeps the time",
+        packages: &[("zz.pth", "import zzclock\n"), ("zzclock.py", "import time\nT = time.time()\n")],
+        expected: Expected::Refused("holds the time"),
+        ..PLAIN
+    },
+    State {
+        name: "the project customises the interpreter",
+        files: &[
+            ("src/sitecustomize.py", "import sys\nsys.customised = 1\n"),
+            ("test_a.py", "import sys\ndef test_a(): assert not hasattr(sys, 'customised')\n"),
+        ],
+        variables: &[("PYTHONPATH", "src")],
+        expected: Expected::Refused("sitecustomize.py"),
+        ..PLAIN
+    },
+    State {
+        name: "the project has a directory named like the package of a plugin",
+        files: &[("nsp/other.py", "X = 1\n"), ("test_a.py", "import nsp.other\ndef test_a(): assert nsp.other.X\n")],
+        packages: &[
+            ("seenplug.py", "import nsp.inner\n"),
+            ("nsp/inner.py", ""),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
+        ],
+        expected: Expected::Refused("nsp"),
+        ..PLAIN
+    },
+    State {
+        name: "the project has a module named like a plugin",
+        files: &[("seenplug.py", "X = 2\n"), ("test_a.py", "import seenplug\ndef test_a(): assert seenplug.X == 1\n")],
+        packages: plugin!("X = 1\n"),
+        expected: Expected::Refused("seenplug.py"),
+        ..PLAIN
+    },
+    State {
+        name: "a data file of a plugin changes",
+        packages: &[
+            ("seenplug.py", "import pathlib\nX = pathlib.Path(__file__).with_name('data.txt').read_text()\n"),
+            ("data.txt", "0"),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
+        ],
+        changes: &[(".venv/PACKAGES/data.txt", "{save}")],
+        expected: Expected::Refused("data.txt"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin resolves its own path",
+        packages: plugin!("import pathlib\nX = pathlib.Path(__file__).resolve()\nY = pathlib.Path.cwd() / 'x'\n"),
+        ..PLAIN
+    },
+];

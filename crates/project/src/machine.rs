@@ -206,9 +206,9 @@ impl StoreReader {
     ) -> ProjectFound {
         let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
         // A ledger that cannot be read is named where the projects are listed.
-        let last = id.and_then(|id| self.runs(id, 1).ok()?.into_iter().next());
-        let newest = last.as_ref().map(|run| run.started);
-        let cold_start = id.zip(last.as_ref()).and_then(|(id, run)| cold_start(&self.store, id, run));
+        let last = id.and_then(|id| self.runs(id, LATELY).ok()).unwrap_or_default();
+        let newest = last.first().map(|run| run.started);
+        let cold_start = id.and_then(|id| last.iter().find_map(|run| cold_start(&self.store, id, run)).flatten());
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
         let (mut directories, mut ahead_ms, mut tools, mut snapshot_obstacle) = (None, 0, Vec::new(), None);
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
@@ -244,12 +244,16 @@ impl StoreReader {
     }
 }
 
-/// Returns why the run's process that was started early was not used.
-fn cold_start(store: &Store, project: &ProjectId, run: &RecordedRun) -> Option<String> {
+/// So many runs are looked at for a process that was started early: a project that refused some starts none for a while.
+const LATELY: u32 = 20;
+
+/// Returns why the run's process that was started early was not used; `None` if none was started, `Some(None)` if it was used.
+fn cold_start(store: &Store, project: &ProjectId, run: &RecordedRun) -> Option<Option<String>> {
     let report = read_report(store, project, &run.task, &run.run_id).ok()?;
     let report: serde_json::Value = serde_json::from_slice(&report).ok()?;
     let results = report.pointer("/stepExecution/results")?.as_array()?;
-    results.iter().find_map(|result| Some(result.pointer("/earlyStart/whyNot")?.as_str()?.to_owned()))
+    let early = results.iter().find_map(|result| result.get("earlyStart"))?;
+    Some(early.get("whyNot").and_then(|why| why.as_str()).map(str::to_owned))
 }
 
 fn modified_ms(metadata: &fs::Metadata) -> i64 {

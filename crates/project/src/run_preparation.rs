@@ -4,9 +4,39 @@
 use crate::error::ProjectError;
 use crate::runner::Runner;
 use proctor_evidence::{ProjectLock, ScratchDirectory, Store};
-use proctor_model::Access;
+use proctor_model::{Access, EarlyUse};
 use proctor_sandbox::process::{EarlyCommand, Isolation};
 use proctor_sandbox::snapshot::RunLayers;
+
+/// How often commands that were started early were of no use lately. Starting one that is refused again costs processor time for nothing.
+#[derive(Debug, Default, Clone, Copy)]
+struct Refusals {
+    in_sequence: u32,
+    /// The number of actions until the next one is tried.
+    rest: u32,
+}
+
+impl Refusals {
+    const MOST: u32 = 3;
+    const REST: u32 = 16;
+
+    fn note(&mut self, used: &EarlyUse) {
+        match used {
+            EarlyUse::Used => *self = Self::default(),
+            EarlyUse::Refused(_) => {
+                self.in_sequence += 1;
+                if self.in_sequence >= Self::MOST {
+                    *self = Self { in_sequence: Self::MOST - 1, rest: Self::REST };
+                }
+            }
+            EarlyUse::NotTried => self.rest = self.rest.saturating_sub(1),
+        }
+    }
+
+    fn is_resting(self) -> bool {
+        self.rest > 0
+    }
+}
 
 /// What is prepared before a run and kept until the run ends.
 #[derive(Debug, Default)]
@@ -22,6 +52,7 @@ pub struct RunPreparation {
     may_start_early: bool,
     /// Whether the last run has left such a command.
     has_started_early: bool,
+    refusals: Refusals,
 }
 
 impl RunPreparation {
@@ -61,6 +92,11 @@ impl RunPreparation {
         self.may_start_early = is_allowed;
     }
 
+    /// Records what became of the command that was started early for a check.
+    pub fn note_early_use(&mut self, used: &EarlyUse) {
+        self.refusals.note(used);
+    }
+
     /// Returns whether the last run has left a command that is started early.
     pub(crate) fn has_started_early(&self) -> bool {
         self.has_started_early
@@ -68,7 +104,7 @@ impl RunPreparation {
 
     /// Returns whether a command may be started early, for the next run, as this run's first check.
     pub fn may_start_early(&self) -> bool {
-        self.may_start_early && self.first_step.is_none()
+        self.may_start_early && self.first_step.is_none() && !self.refusals.is_resting()
     }
 
     /// Removes the shared directory of a finished run.
@@ -111,4 +147,28 @@ pub fn park_for_the_next_run(store: &Store, runner: &mut Runner, lock: &ProjectL
         runner.launcher()?.park(&isolation, early);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_always_refused_is_not_started_for_a_while() {
+        let (mut refusals, refused) = (Refusals::default(), EarlyUse::Refused("a thread".to_owned()));
+        refusals.note(&refused);
+        refusals.note(&refused);
+        refusals.note(&EarlyUse::Used);
+        refusals.note(&refused);
+        refusals.note(&refused);
+        assert!(!refusals.is_resting(), "one was of use in between");
+        refusals.note(&refused);
+        for _ in 0..Refusals::REST {
+            assert!(refusals.is_resting());
+            refusals.note(&EarlyUse::NotTried);
+        }
+        assert!(!refusals.is_resting(), "it is tried again");
+        refusals.note(&refused);
+        assert!(refusals.is_resting(), "one refusal is enough then");
+    }
 }

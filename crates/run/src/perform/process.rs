@@ -91,6 +91,7 @@ impl Performer<'_, '_> {
     ) -> Result<ActionResult, ProjectError> {
         let mut prepared = self.prepare(action, attempts)?;
         let ended = self.supervise(action, &mut prepared.launch)?;
+        ended.kept.iter().for_each(|kept| self.runner.preparation.note_early_use(&kept.reached.early));
         // No process of the action is left, so another action may start while this one is judged.
         drop(slot);
         self.judge(action, prepared, ended, attempts)

@@ -317,8 +317,9 @@ def _start():
                 if entry.endswith((".egg-info", ".dist-info")):
                     try:
                         with open(os.path.join(directory, entry, "entry_points.txt")) as file:
-                            if "pytest11" in file.read():
-                                return os.path.join(directory, entry)
+                            groups = [line.strip() for line in file if line.strip().startswith("[")]
+                        if set(groups) - {"[console_scripts]", "[gui_scripts]"}:
+                            return os.path.join(directory, entry)
                     except OSError:
                         pass
         return None
@@ -349,7 +350,7 @@ def _start():
     exec(compile("\n".join(open_text("early_watch.py")), watching["__file__"], "exec"), watching)
     if is_rehearsal:
         site = watch_site()
-        watch = watching["Watch"](root, environments, (os.path.join(here, "sitecustomize.py"), watching["__file__"]))
+        watch = watching["Watch"](root, environments, (os.path.join(here, "sitecustomize.py"),))
         watch.begin()
     own_sitecustomize()
     # As it is when `site` has ended.
