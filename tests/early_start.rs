@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::{Project, Watch, poll, python_plain};
+use crate::daemon::start_serving;
+use crate::gate::{commit, git};
 
 const JUDGE: &str = include_str!("early_start/judge.py");
 /// How often a save is repeated that came before the interpreter was ready.
@@ -106,7 +108,7 @@ fn no_interpreter_is_started_early_where_the_settings_say_so() {
         project.save("test_z.py", &format!("def test_z(): assert {save} + 1\n"));
         watch.wait_for_verdict();
         assert_eq!(step(&project)["earlyStart"], Value::Null);
-        assert_eq!(interpreters(&project), []);
+        assert_eq!(interpreters(&project.path()), []);
     }
     watch.interrupt();
 }
@@ -115,6 +117,38 @@ fn no_interpreter_is_started_early_where_the_settings_say_so() {
 #[ignore = "long tier"]
 fn what_plugins_see_of_project_clock_and_variables_when_they_are_loaded_is_no_surprise() {
     judge(states::SURPRISES);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_service_starts_so_many_early_as_are_allowed_and_a_run_that_is_handed_over_uses_one() {
+    let project = project(&PLAIN);
+    let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
+    project.save("proctor.toml", &toml.replace("nice = 0", "started = 1"));
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "test_z.py", "def test_z(): assert 1\n");
+    let other = project.root().join("other");
+    project.command(Path::new("cp"), ["-a".into(), project.path().into_os_string(), other.clone().into_os_string()]).success();
+    let _daemon = start_serving(&project);
+    let mut used = Value::Null;
+    for _ in 0..SAVES {
+        await_interpreter(&project);
+        project.proctor(["run"]).success();
+        used = step(&project)["earlyStart"]["used"].clone();
+        if used == true {
+            break;
+        }
+    }
+    assert_eq!(used, true, "{}", step(&project));
+    project.proctor(["gate"]).success();
+    await_interpreter(&project);
+    assert_eq!(interpreters(&project.path()).len(), 1);
+    let directory = other.display().to_string();
+    project.proctor(["service", "add", &directory]).success();
+    project.proctor(["run"]).directory(&directory).success();
+    project.proctor(["run"]).directory(&directory).success();
+    assert_eq!(interpreters(&other), [], "the only place is taken");
+    assert_eq!(interpreters(&project.path()).len(), 1);
 }
 
 /// Judges all states, and says of each that is wrong what is.
@@ -185,7 +219,7 @@ fn save_until_ready(project: &Project, watch: &mut Watch<'_>, state: &State) -> 
 fn await_interpreter(project: &Project) {
     let mut before = (Vec::new(), Instant::now());
     poll(BOUND, "an interpreter that waits", || {
-        let now = interpreters(project);
+        let now = interpreters(&project.path());
         if now != before.0 {
             before = (now, Instant::now());
         }
@@ -195,8 +229,8 @@ fn await_interpreter(project: &Project) {
 }
 
 /// Returns the interpreters that were started early for the project, each with its processor time.
-fn interpreters(project: &Project) -> Vec<(u32, u64)> {
-    let root = project.path().display().to_string();
+fn interpreters(project: &Path) -> Vec<(u32, u64)> {
+    let root = project.display().to_string();
     let processes = fs::read_dir("/proc").expect("there are processes").flatten();
     let of = |process: u32| {
         let words = fs::read(format!("/proc/{process}/cmdline")).ok()?;
