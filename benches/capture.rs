@@ -113,6 +113,7 @@ impl Bench {
                 program: FAKE_TOOL.into(),
                 argv,
                 another_follows: false,
+                early: None,
                 environment: Vec::new(),
                 directory,
                 isolation: Isolation::strongest(),

@@ -31,6 +31,7 @@ mod damaged_ledgers;
 mod defaults;
 mod docs;
 mod doctor;
+mod early_start;
 mod edited_store;
 mod exports;
 mod failures;

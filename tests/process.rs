@@ -124,6 +124,7 @@ impl Bench {
             program: program.to_owned(),
             argv,
             another_follows: self.another_follows,
+            early: None,
             environment: self.environment.clone(),
             directory: self.root.path().to_owned(),
             isolation: Isolation {

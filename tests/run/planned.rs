@@ -96,6 +96,7 @@ fn carry_out_under(
         nice: 0,
         lock_wait: configuration.evidence.lock_wait,
         queue: QueueLimits { max_parallel: 4, wait: configuration.queue.wait },
+        started: configuration.service.started,
         order: configuration.run.order,
         parallel: configuration.run.parallel,
         link: None,

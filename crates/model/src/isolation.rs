@@ -52,6 +52,19 @@ pub struct ReachedLevel {
     pub obstacles: Vec<String>,
     /// The limits that the settings asked for and that were not enforced for this action.
     pub unenforced: Vec<UnenforcedLimit>,
+    /// Whether the action's process was started before the action was requested.
+    pub early: EarlyUse,
+}
+
+/// Whether an action was given to a command that had been started before it was requested.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum EarlyUse {
+    /// No command had been started for it.
+    #[default]
+    NotTried,
+    Used,
+    /// One had been started and was thrown away, for this reason.
+    Refused(String),
 }
 
 /// A limit on an action that the settings ask for and that this machine does not enforce.

@@ -122,9 +122,9 @@ pub use health::{HealthProblem, ServiceTrouble};
 pub use ids::{ActionId, DebtId, IdError, NameRule, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
 pub use isolation::{
-    Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EnvironmentMount, IsolationFacts, IsolationLevel, KilledBy,
-    LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
-    SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
+    Access, DroppedPlace, DroppedWrites, ENGINE_SOCKET_OPEN, EarlyUse, EnvironmentMount, IsolationFacts, IsolationLevel,
+    KilledBy, LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox,
+    SnapshotMount, SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
 pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
 pub use known::{AttestedBy, KnownCondition, KnownFrom};

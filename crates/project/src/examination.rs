@@ -116,6 +116,7 @@ pub(crate) fn trial_launch<'r>(
             argv: request.action.command.argv.iter().map(OsString::from).collect(),
             environment: environment.variables.clone().into_iter().collect(),
             another_follows: false,
+            early: None,
             directory: request.project_root.to_owned(),
             isolation: Isolation {
                 strongest,
@@ -222,7 +223,10 @@ mod tests {
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<ReachedIsolation, SpawnFailure> {
         let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
-        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles, unenforced: Vec::new() }, killed_by: None })
+        Ok(ReachedIsolation {
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new(), early: proctor_model::EarlyUse::NotTried },
+            killed_by: None,
+        })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

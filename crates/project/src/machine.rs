@@ -15,9 +15,10 @@ use crate::known_trees::scan_once;
 use crate::made_for_plan::MadeForPlan;
 use crate::request::ProjectSettings;
 use crate::snapshot_storage::{obstacle_of_settings, obstacle_of_tree};
-use crate::store_reader::StoreReader;
+use crate::store_reader::{RecordedRun, StoreReader};
 use crate::tool_version::{ToolPlace, read_tool_version};
 use proctor_evidence::report::OutgoingRedactor;
+use proctor_evidence::{Store, read_report};
 use proctor_model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use proctor_sandbox::process::resolve_program;
 use proctor_sandbox::{ChildEnvironment, ForeignOwner, home, search_path};
@@ -111,6 +112,8 @@ pub struct ProjectFound {
     /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing prevents a snapshot,
     /// if the configuration is wrong, or if the root is missing.
     pub snapshot_obstacle: Option<String>,
+    /// Why a process that was started early for the last run was not used; `None` if one was used, or none was started.
+    pub cold_start: Option<String>,
     /// The other user to whom the root belongs, if checks may not write there.
     pub foreign_owner: Option<ForeignOwner>,
     /// The tools of the project's plan without repetition; empty if the configuration is wrong or the root is missing.
@@ -203,7 +206,9 @@ impl StoreReader {
     ) -> ProjectFound {
         let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
         // A ledger that cannot be read is named where the projects are listed.
-        let newest = id.and_then(|id| self.runs(id, 1).ok()?.first().map(|run| run.started));
+        let last = id.and_then(|id| self.runs(id, LATELY).ok()).unwrap_or_default();
+        let newest = last.first().map(|run| run.started);
+        let cold_start = id.and_then(|id| last.iter().find_map(|run| cold_start(&self.store, id, run)).flatten());
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
         let (mut directories, mut ahead_ms, mut tools, mut snapshot_obstacle) = (None, 0, Vec::new(), None);
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
@@ -224,8 +229,31 @@ impl StoreReader {
         }
         let run_ahead_ms = newest.map_or(0, |started| ahead(started.as_millis()));
         let (id, foreign_owner) = (id.cloned(), ForeignOwner::of(&root));
-        ProjectFound { id, root, file_system, directories, ahead_ms, run_ahead_ms, snapshot_obstacle, foreign_owner, tools }
+        ProjectFound {
+            id,
+            root,
+            file_system,
+            directories,
+            ahead_ms,
+            run_ahead_ms,
+            snapshot_obstacle,
+            cold_start,
+            foreign_owner,
+            tools,
+        }
     }
+}
+
+/// So many runs are looked at for a process that was started early: a project that refused some starts none for a while.
+const LATELY: u32 = 20;
+
+/// Returns why the run's process that was started early was not used; `None` if none was started, `Some(None)` if it was used.
+fn cold_start(store: &Store, project: &ProjectId, run: &RecordedRun) -> Option<Option<String>> {
+    let report = read_report(store, project, &run.task, &run.run_id).ok()?;
+    let report: serde_json::Value = serde_json::from_slice(&report).ok()?;
+    let results = report.pointer("/stepExecution/results")?.as_array()?;
+    let early = results.iter().find_map(|result| result.get("earlyStart"))?;
+    Some(early.get("whyNot").and_then(|why| why.as_str()).map(str::to_owned))
 }
 
 fn modified_ms(metadata: &fs::Metadata) -> i64 {

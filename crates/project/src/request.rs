@@ -58,6 +58,8 @@ pub struct ProjectSettings {
     pub nice: u8,
     /// The limits of the queue in which actions wait for the actions of other runs.
     pub queue: QueueLimits,
+    /// The most commands that a service holds started for the next runs of all projects.
+    pub started: u32,
     pub order: CheckOrder,
     /// Which checks of `proctor.toml`, or of discovery, run at the same time.
     pub parallel: ParallelChecks,

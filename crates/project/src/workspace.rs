@@ -103,6 +103,16 @@ impl Workspace {
         self.runner.runs_ahead = RunsAhead::One;
     }
 
+    /// Says whether the next run may leave a command that is started for the run after it.
+    pub fn let_start_early(&mut self, is_allowed: bool) {
+        self.runner.preparation.let_start_early(is_allowed);
+    }
+
+    /// Returns whether the last run has left such a command.
+    pub fn has_started_early(&self) -> bool {
+        self.runner.preparation.has_started_early()
+    }
+
     /// Gives up the launcher and every open file. The next request opens again what it needs.
     pub fn rest(&mut self) {
         self.runner.rest();

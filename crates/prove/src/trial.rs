@@ -277,6 +277,7 @@ impl<'a> Trials<'a> {
                 directory,
                 isolation,
                 another_follows: false,
+                early: None,
             },
             network,
             input: None,

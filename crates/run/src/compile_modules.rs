@@ -274,8 +274,15 @@ impl Compilation<'_> {
             sandbox: Some(hide_store_alone(self.store.root())?),
             ..Isolation::weakest()
         };
-        let child =
-            LaunchedChild { program, argv, environment: Vec::new(), directory: "/".into(), isolation, another_follows: false };
+        let child = LaunchedChild {
+            program,
+            argv,
+            environment: Vec::new(),
+            directory: "/".into(),
+            isolation,
+            another_follows: false,
+            early: None,
+        };
         let launch = LaunchRequest { child, network: None, input: Some(question(&self.work.root, sources)) };
         let limits = ActionLimits {
             timeout: left,

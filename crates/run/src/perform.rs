@@ -8,6 +8,7 @@ mod attempts;
 mod background_action;
 mod control;
 mod dropping;
+mod early_start;
 mod elsewhere;
 mod file_or_request;
 mod helper_death;
@@ -103,6 +104,8 @@ struct JudgedAttempt<'a> {
 struct OutputPlaces<'a> {
     names: &'a ActionFiles,
     output: &'a OutputDirectory,
+    /// Whether the process is an attempt of the action, and not one that finds out something about it before.
+    is_attempt: bool,
 }
 
 /// Returns the end of an action that could not be started, such as one without a program.

@@ -129,6 +129,11 @@ impl RunSnapshot {
         self.base.environments.iter().chain(&self.base.environment_links).cloned().collect()
     }
 
+    /// Returns the tree that the actions see.
+    pub(crate) fn tree(&self) -> &TreeIndex {
+        &self.base.tree
+    }
+
     /// Returns the digest of the copied ignored inputs.
     pub(super) fn inputs(&self) -> TreeDigest {
         self.base.inputs

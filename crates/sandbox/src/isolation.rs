@@ -9,8 +9,8 @@ use crate::process::{
 };
 use crate::{SandboxError, SandboxRequest, prepare_sandbox};
 use proctor_model::{
-    HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation, ReachedLevel,
-    ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
+    EarlyUse, HomeAccess, IsolationFacts, IsolationLevel, NetworkAccess, OPEN_WORLD, ProtectionMode, ReachedIsolation,
+    ReachedLevel, ResourceLimits, SandboxSettings, SystemCallFilter, TestedPlace, UNNAMED_FILES, UnenforcedLimit, World,
 };
 
 /// An open channel: a way by which an action can affect or read something outside of its run.
@@ -123,7 +123,7 @@ pub fn facts<'a>(
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
     Some(IsolationFacts {
         kept: ReachedIsolation {
-            reached: ReachedLevel { level, obstacles, unenforced },
+            reached: ReachedLevel { level, obstacles, unenforced, early: EarlyUse::NotTried },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
         open_channels: channels_here(&here, settings, tested).into_iter().chain(channels_there(&there)).collect(),
@@ -246,7 +246,7 @@ mod tests {
     fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> ReachedIsolation {
         let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
         ReachedIsolation {
-            reached: ReachedLevel { level, obstacles, unenforced: Vec::new() },
+            reached: ReachedLevel { level, obstacles, unenforced: Vec::new(), early: EarlyUse::NotTried },
             killed_by: killed.then(|| level.killed_by()),
         }
     }

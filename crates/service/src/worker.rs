@@ -170,6 +170,8 @@ struct WorkerState {
     places: Option<WorkPlaces>,
     /// Held while the project stays ready for its next save.
     ready: Option<WorkPlace>,
+    /// Held while a command is started for the project's next run.
+    started: Option<WorkPlace>,
 }
 
 impl Worker {
@@ -177,7 +179,8 @@ impl Worker {
     /// has ended.
     pub fn start(workspace: Workspace, files: ProjectSource, scope: ProjectScope, report: SendReport) -> Self {
         let (rules, engine, refused) = (None, None, BTreeMap::new());
-        let worker = WorkerState { workspace, files, scope, report, rules, engine, refused, places: None, ready: None };
+        let (places, ready, started) = (None, None, None);
+        let worker = WorkerState { workspace, files, scope, report, rules, engine, refused, places, ready, started };
         Self { queue: Some(TaskQueue::of_resting(worker)) }
     }
 
@@ -196,8 +199,9 @@ impl Worker {
                     let (rules, engine) = (Some(opened.rules.clone()), Some(opened.engine.clone()));
                     let is_awaited = report(WorkerReport::Opened(Box::new(opened)));
                     drop(place);
-                    let (refused, places, ready) = (BTreeMap::new(), Some(places), None);
-                    is_awaited.then_some(WorkerState { workspace, files, scope, report, rules, engine, refused, places, ready })
+                    let (refused, places, ready, started) = (BTreeMap::new(), Some(places), None, None);
+                    let state = WorkerState { workspace, files, scope, report, rules, engine, refused, places, ready, started };
+                    is_awaited.then_some(state)
                 }
                 Err(closed) => {
                     let _gone = report(WorkerReport::Closed(closed));
@@ -340,6 +344,7 @@ impl WorkerState {
             return known;
         }
         let settings = reloaded.settings;
+        self.let_start_early(settings.started);
         let checks = order.selection.clone();
         let request = RunRequest {
             plan: &plan,
@@ -362,6 +367,20 @@ impl WorkerState {
 }
 
 impl WorkerState {
+    /// Lets the run leave a started command for the next run, if one of the places for such commands is free. `most` is how many there
+    /// may be.
+    fn let_start_early(&mut self, most: u32) {
+        let is_allowed = match &self.places {
+            // A foreground watch has this project alone.
+            None => most > 0,
+            Some(places) => {
+                self.started = self.started.take().filter(|_| most > 0).or_else(|| places.try_take_started(most));
+                self.started.is_some()
+            }
+        };
+        self.workspace.let_start_early(is_allowed);
+    }
+
     /// Reports a changed pace and changed settings that decide which files belong to the tree, because the watcher has to use
     /// them too.
     fn tell_new_rules(&mut self, settings: &ProjectSettings, pace: Pace) {

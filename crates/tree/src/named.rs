@@ -34,6 +34,8 @@ pub enum NameTopic {
     Toolchains = 5,
     /// Modules of Python.
     PythonSources = 6,
+    /// Files with the settings of a test runner that an interpreter runs.
+    TestSettings = 7,
 }
 
 /// What one directory knows about the searches made so far: for each topic whether the directory was searched, and whether it

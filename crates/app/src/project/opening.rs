@@ -186,11 +186,12 @@ pub fn settings_of(
         engine_socket: configuration.engine_socket.clone(),
         strongest_isolation: environment.strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
-        nice: configuration.nice,
+        nice: configuration.service.nice,
         queue: QueueLimits {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::default_turns),
             wait: configuration.queue.wait,
         },
+        started: configuration.service.started,
         order: configuration.run.order,
         parallel: configuration.run.parallel,
         link,

@@ -9,13 +9,13 @@ use crate::report::redact::redact_cut_start;
 use crate::report::wire::names;
 use crate::report::{
     ActionDisposition, ActionFiles, ActionOutcomeV2, ActionResult, ActionResultV2, AttemptV2, ConnectionDiagnosticsV2,
-    DiagnosticsV2, DispositionV2, ExecutedAction, HealthCheckV2, ImpactV2, PortCheckV2, PortProcessV2, PrerequisiteImpactV2,
-    ReusedAction, ReusedV2, ShownV2, SkipReason, excerpt, plain_text, redact_document,
+    DiagnosticsV2, DispositionV2, EarlyStartV2, ExecutedAction, HealthCheckV2, ImpactV2, PortCheckV2, PortProcessV2,
+    PrerequisiteImpactV2, ReusedAction, ReusedV2, ShownV2, SkipReason, excerpt, plain_text, redact_document,
 };
 use proctor_model::{
-    Action, ActionId, ActionKind, ActionPhase, Blocking, Coverage, Diagnosis, DurationMs, EndedAction, EvidenceFile, Exchange,
-    ExchangeOutcome, FileObservation, FindingLevel, HealthObservation, HealthResult, Observation, PortObservation, ResultType,
-    ServiceObservation, SystemFault, TestResults, WrittenActionType,
+    Action, ActionId, ActionKind, ActionPhase, Blocking, Coverage, Diagnosis, DurationMs, EarlyUse, EndedAction, EvidenceFile,
+    Exchange, ExchangeOutcome, FileObservation, FindingLevel, HealthObservation, HealthResult, Observation, PortObservation,
+    ResultType, ServiceObservation, SystemFault, TestResults, WrittenActionType,
 };
 
 /// The most failures, and the most diagnostics, that the report lists for an action. Listed entries are never shortened
@@ -49,8 +49,17 @@ pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[
             impact: build_impact(action, executed, all),
             debt_generation: Some(executed.judgement.debt.clone()),
             agent_action: Some(executed.judgement.agent_action.clone()),
+            early_start: build_early_start(executed),
             ..with_files(action, executed, files)
         },
+    }
+}
+
+fn build_early_start(executed: &ExecutedAction) -> Option<EarlyStartV2> {
+    match &executed.ended.kept.as_ref()?.reached.early {
+        EarlyUse::NotTried => None,
+        EarlyUse::Used => Some(EarlyStartV2 { used: true, why_not: None }),
+        EarlyUse::Refused(why) => Some(EarlyStartV2 { used: false, why_not: Some(why.clone()) }),
     }
 }
 
@@ -115,6 +124,7 @@ pub(super) fn untouched_entry(action_id: &ActionId, action_type: WrittenActionTy
         impact: None,
         debt_generation: None,
         agent_action: None,
+        early_start: None,
     }
 }
 

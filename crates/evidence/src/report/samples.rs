@@ -28,7 +28,12 @@ use proctor_model::{
 /// 2026-03-04T09:30:00.120Z in milliseconds since 1970. The other sample times are relative to this one.
 pub const BASE: i64 = 1_772_616_600_120;
 
-const NAMESPACE: ReachedLevel = ReachedLevel { level: IsolationLevel::Namespace, obstacles: Vec::new(), unenforced: Vec::new() };
+const NAMESPACE: ReachedLevel = ReachedLevel {
+    level: IsolationLevel::Namespace,
+    obstacles: Vec::new(),
+    unenforced: Vec::new(),
+    early: proctor_model::EarlyUse::NotTried,
+};
 
 pub fn at(offset: i64) -> Timestamp {
     Timestamp::from_millis(BASE + offset)

@@ -98,7 +98,8 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     // A file that leaves the tree is named, whichever setting takes it out.
     ("tasks", "file", "file"),
     ("queue", "max_parallel wait", "max_parallel wait"),
-    ("service", "nice", "nice"),
+    // A command that is started early is a cold start that was made before; the priority changes when a check is done.
+    ("service", "nice started", "nice started"),
     ("environment", "pass_environment env_file", ""),
     (
         "sandbox",

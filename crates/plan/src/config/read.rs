@@ -22,7 +22,7 @@ use crate::config::sandbox::{fixed_place, place, read_sandbox};
 use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
     ApprovalSettings, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, InputSettings, ModelSettings,
-    QueueSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
+    QueueSettings, RunServiceSettings, SpecifiedTasks, TaskSettings, WatchSettings, WatchedTasks,
 };
 use crate::config::specification::read_specification_settings;
 use crate::config::values::{
@@ -102,7 +102,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         evidence: read_evidence(&top.table(document, "evidence"), document),
         tasks: read_tasks(&top.table(document, "tasks"), document),
         queue: read_queue(&top.table(document, "queue"), document),
-        nice: read_nice(&top.table(document, "service"), document),
+        service: read_service(&top.table(document, "service"), document),
         environment: read_environment(&top.table(document, "environment"), document),
         sandbox: read_sandbox(&top.table(document, "sandbox"), document),
         remote,
@@ -224,16 +224,19 @@ fn read_tasks(section: &Section<'_>, document: &mut Document<'_>) -> TaskSetting
     TaskSettings { file: Some(file).filter(|file| !file.is_empty()) }
 }
 
-fn read_nice(section: &Section<'_>, document: &mut Document<'_>) -> u8 {
-    let nice = section.setting(document, "nice", count(0..=19, "5")).value;
-    u8::try_from(nice).unwrap_or(u8::MAX)
-}
-
 fn read_queue(section: &Section<'_>, document: &mut Document<'_>) -> QueueSettings {
     let longest = Duration::from_secs(24 * 3600);
     QueueSettings {
         max_parallel: section.optional(document, "max_parallel", count(1..=1024, "4")).map(|placed| placed.value),
         wait: section.setting(document, "wait", duration(Duration::ZERO..=longest, "\"30m\"")).value,
+    }
+}
+
+fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> RunServiceSettings {
+    let nice = section.setting(document, "nice", count(0..=19, "5")).value;
+    RunServiceSettings {
+        nice: u8::try_from(nice).unwrap_or(u8::MAX),
+        started: section.setting(document, "started", count(0..=64, "4")).value,
     }
 }
 

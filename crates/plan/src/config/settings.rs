@@ -36,8 +36,7 @@ pub struct Configuration {
     pub evidence: EvidenceSettings,
     pub tasks: TaskSettings,
     pub queue: QueueSettings,
-    /// `nice` of `[service]`: how much later than other programs the actions of runs that saves start get a processor, as nice(1) counts.
-    pub nice: u8,
+    pub service: RunServiceSettings,
     pub environment: EnvironmentSettings,
     pub sandbox: SandboxSettings,
     /// `[remote]`
@@ -293,6 +292,15 @@ pub struct QueueSettings {
     pub max_parallel: Option<u32>,
     /// The longest time that an action waits until it may start.
     pub wait: Duration,
+}
+
+/// `[service]`: how a service runs checks, and what it keeps for the next run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunServiceSettings {
+    /// How much later than other programs the actions of runs that saves start get a processor, as nice(1) counts.
+    pub nice: u8,
+    /// The most commands that are started before their run is requested, over all projects of the service.
+    pub started: u32,
 }
 
 /// `[environment]`: the variables that checks get in addition to the standard list (E12).

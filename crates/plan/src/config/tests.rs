@@ -313,6 +313,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.watch.on_change, defaults.watch.max_restarts), (OnChange::Restart, 1));
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
     assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));
+    assert_eq!(defaults.service.started, 4);
     assert_eq!(defaults.environment.env_file, None);
     assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (ProtectionMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
@@ -464,6 +465,8 @@ fn everything_that_can_be_said_is_understood() {
         [queue]
         max_parallel = 2
         wait = "90s"
+        [service]
+        started = 0
         [policy]
         linting = "warn-only"
         [approval]
@@ -489,6 +492,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
     assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
+    assert_eq!(read.service.started, 0);
     assert_eq!(read.policy.for_category(PolicyCategory::Linting).map(|placed| placed.value), Some(BlockOn::WarnOnly));
     assert_eq!(read.approval.terms.protect, ["tests/**", "conftest.py"]);
     assert_eq!(read.approval.terms.on_protected_change, OnProtectedChange::HumanReview);

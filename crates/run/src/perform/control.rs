@@ -133,7 +133,7 @@ impl Performer<'_, '_> {
         output.put(plugin, text.as_bytes())?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, time_budget.timeout);
-        let places = OutputPlaces { names: &names, output: &output };
+        let places = OutputPlaces { names: &names, output: &output, is_attempt: false };
         let mut launch = self.prepare_launch(action, limits, prepared.argv, attempts, &environment, places)?;
         let ended = self.supervise(action, &mut launch)?;
         self.note_end(action, &ended.end);

@@ -50,7 +50,7 @@ impl Performer<'_, '_> {
         let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt)?;
         let environment = self.environment(action, output.path());
         let limits = limits_of(action, time_budget.timeout.min(LONGEST));
-        let places = OutputPlaces { names: &names, output: &output };
+        let places = OutputPlaces { names: &names, output: &output, is_attempt: false };
         let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
         let ended = self.supervise(action, &mut launch)?;
         self.note_end(action, &ended.end);

@@ -94,6 +94,7 @@ impl Performer<'_, '_> {
     ) -> Result<ActionResult, ProjectError> {
         let mut prepared = self.prepare(action, attempts)?;
         let ended = self.supervise(action, &mut prepared.launch)?;
+        ended.kept.iter().for_each(|kept| self.runner.preparation.note_early_use(&kept.reached.early));
         // No process of the action is left, so another action may start while this one is judged.
         drop(slot);
         self.judge(action, prepared, ended, attempts)
@@ -165,7 +166,7 @@ impl Performer<'_, '_> {
         let aside = old.map(|path| OldReportGuard::move_aside(normalise_path(&path))).collect::<Result<_, _>>()?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
-        let places = OutputPlaces { names: &names, output: &output };
+        let places = OutputPlaces { names: &names, output: &output, is_attempt: true };
         let mut launch = self.prepare_launch(action, limits, argv, attempts, &environment, places)?;
         // How far the tests are, one shard cannot say.
         if let Some(log) = launch.log.try_clone().ok().filter(|_| part.is_none()) {
@@ -253,20 +254,22 @@ impl Performer<'_, '_> {
         environment: &ChildEnvironment,
         places: OutputPlaces<'_>,
     ) -> Result<ProcessLaunch, ProjectError> {
-        let OutputPlaces { names, output } = places;
+        let OutputPlaces { names, output, is_attempt } = places;
         let log = self.directory.create_file(&names.log.name)?;
         let frames = self.directory.create_file(&names.frames.name)?;
         let mut request = self.launch_request(action, argv, attempts, environment, output)?;
         if let Ok(request) = &mut request {
             self.put_on_snapshot(action, request)?;
         }
-        if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
-            self.runner.preparation.note_step(&request.child.isolation);
+        if let (ActionPhase::Step, Ok(request)) = (action.phase, &mut request) {
+            let is_first = is_attempt && attempts.number() == 1;
+            let early = if is_first { self.early_command(action, &request.child, output) } else { None };
+            request.child.early = early.as_ref().map(|early| early.key.clone());
+            self.runner.preparation.note_step(&request.child.isolation, early);
             let visible = request.child.isolation.sandbox.iter().flat_map(|sandbox| &sandbox.visible);
             let visible = visible.filter(|directory| directory.kind != VisibleKind::PinnedPackages);
-            if let Some(toolchains) = &mut self.toolchains {
-                toolchains.add(visible.map(|directory| directory.path.clone()));
-            }
+            let paths = visible.map(|directory| directory.path.clone());
+            self.toolchains.iter_mut().for_each(|toolchains| toolchains.add(paths.clone()));
         }
         self.directory.begin_batched_sync();
         Ok(ProcessLaunch { request, remote: None, limits, log, frames, secrets: self.secrets() })
@@ -354,6 +357,7 @@ impl Performer<'_, '_> {
                 directory,
                 isolation,
                 another_follows: false,
+                early: None,
             },
             network,
             input,

@@ -37,6 +37,8 @@ pub(super) struct KeeperHandle {
     /// Events from the keeper that arrived while the launcher waited for a certain other event. `receive_events`
     /// handles them later.
     unhandled: Vec<KeeperEvent>,
+    /// What the rehearsal of its early command has said.
+    pub(super) listed: Option<String>,
 }
 
 /// An action that was started, with its keeper (the process that watches it). The supervisor has not released the
@@ -73,7 +75,7 @@ enum SentState {
 
 impl KeeperHandle {
     pub(super) fn new(process: Pid, level: IsolationLevel, socket: UnixStream) -> Self {
-        Self { process, level, channel: Channel::new(socket), unhandled: Vec::new() }
+        Self { process, level, channel: Channel::new(socket), unhandled: Vec::new(), listed: None }
     }
 
     /// Returns the launcher's end of the keeper's socket. It is readable when the keeper has sent an event or has
@@ -88,7 +90,8 @@ impl KeeperHandle {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
             KeeperEvent::Unready(obstacle) => Err(obstacle),
-            KeeperEvent::LeaderStarted
+            KeeperEvent::Listed(_)
+            | KeeperEvent::LeaderStarted(_)
             | KeeperEvent::LeaderNotStarted(_)
             | KeeperEvent::MemoryExceeded
             | KeeperEvent::LeaderEnded { .. } => Err(silent("sent what is not understood")),
@@ -123,7 +126,8 @@ impl KeeperHandle {
             Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
             Ok(
                 event @ (KeeperEvent::Ready
-                | KeeperEvent::LeaderStarted
+                | KeeperEvent::Listed(_)
+                | KeeperEvent::LeaderStarted(_)
                 | KeeperEvent::LeaderNotStarted(_)
                 | KeeperEvent::MemoryExceeded
                 | KeeperEvent::LeaderEnded { .. }),
@@ -151,8 +155,13 @@ impl KeeperHandle {
     fn await_event(&mut self) -> Result<KeeperEvent, Obstacle> {
         loop {
             let message = self.channel.next_message().map_err(|error| silent(&error.to_string()))?;
-            if let Some((event, _)) = message {
-                return Ok(event);
+            match message {
+                Some((KeeperEvent::Listed(list), _)) => {
+                    self.listed = Some(list);
+                    continue;
+                }
+                Some((event, _)) => return Ok(event),
+                None => {}
             }
             let mut watched = [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN)];
             match poll(&mut watched, PollTimeout::from(READY_MS)) {
@@ -239,11 +248,11 @@ impl ActiveAction {
     fn note(&mut self, number: ActionNumber, event: KeeperEvent, levels: &Levels) -> Option<LauncherEvent> {
         let level = self.keeper.level;
         match event {
-            KeeperEvent::Ready => None,
-            KeeperEvent::LeaderStarted => {
+            KeeperEvent::Ready | KeeperEvent::Listed(_) => None,
+            KeeperEvent::LeaderStarted(early) => {
                 let unenforced = std::mem::take(&mut self.unenforced);
                 let obstacles = levels.obstacles(level).into_iter().chain(self.network_obstacle.take()).collect();
-                self.started = Some(LauncherEvent::Started { number, level, obstacles, unenforced });
+                self.started = Some(LauncherEvent::Started { number, level, obstacles, unenforced, early });
                 None
             }
             KeeperEvent::LeaderNotStarted(failure) => {

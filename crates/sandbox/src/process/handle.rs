@@ -23,7 +23,7 @@ use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
 use crate::process::protocol::{
-    ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
+    ActionNumber, DescriptorRole, EarlyCommand, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
 };
 use crate::process::restart::restore_open_files_limit_of;
 use crate::process::run_network::RunNetwork;
@@ -188,10 +188,14 @@ impl LauncherHandle {
 
     /// Asks the launcher to prepare a keeper (the process that starts and watches one action) for the action that will
     /// probably start next. The launcher does not answer. If no keeper is prepared, the action only starts more slowly.
-    pub fn park(&mut self, isolation: &Isolation) {
+    ///
+    /// `early` is a command that is started in it, and that may go on as the action.
+    pub fn park(&mut self, isolation: &Isolation, early: Option<EarlyCommand>) {
         if self.state == LauncherState::Up {
             // If the launcher is gone, the next request notices it.
-            let _gone = self.channel.send(&LauncherRequest::Park { isolation: Box::new(isolation.clone()) }, &[]);
+            let _gone = self
+                .channel
+                .send(&LauncherRequest::Park { isolation: Box::new(isolation.clone()), early: early.map(Box::new) }, &[]);
         }
     }
 

@@ -7,6 +7,8 @@
 //! only with the launcher. The action cannot read the keeper's memory, because the keeper is made non-dumpable before
 //! any process of the action exists.
 
+mod left_processes;
+
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -29,26 +31,15 @@ use crate::process::clock::{Monotonic, monotonic};
 use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
+use crate::process::early::{EarlyStart, ReadyCommand};
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
-use crate::process::process_table::{
-    LiveProcess, NAMED_CAP, find_descendants, has_children, hold_more_than, read_own_children, read_survivor,
-};
+use crate::process::process_table::{find_descendants, has_children, hold_more_than};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
-use crate::process::system_calls::{
-    Children, Reaping, close_all_but, join_own_session_keyring, lower_priority, reap_ended_children, wait_child,
+use crate::process::system_calls::{Reaping, close_all_but, join_own_session_keyring, lower_priority, wait_child};
+use proctor_model::{
+    Access, DurationMs, EarlyUse, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, SystemCallFilter,
 };
-use proctor_model::{Access, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, Survivor, SystemCallFilter};
-
-/// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
-/// faster than it is found is killed without being named.
-const LOOKS: usize = 50;
-
-/// How long processes that the leader left behind may take to end by themselves before they count as left behind.
-const LAST_MOMENTS: Duration = Duration::from_millis(200);
-
-/// The time between two looks at them.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// How often the memory of an action is summed, in milliseconds, if it has a limit that no cgroup enforces. `RLIMIT_AS` is no limit on
 /// memory: node, the JVM and WebAssembly reserve addresses by the gigabyte.
@@ -76,6 +67,8 @@ pub(super) struct KeeperSetup<'a> {
     /// The action to start. `None` for a parked keeper, which is forked before its action is known and receives the
     /// action later.
     pub(super) start: Option<(&'a StartAction, Vec<OwnedFd>)>,
+    /// The command that a parked keeper starts before its action is known.
+    pub(super) early: Option<EarlyStart>,
 }
 
 struct Keeper {
@@ -90,6 +83,14 @@ struct Keeper {
     summed: Monotonic,
     /// Whether a signal that asks the action to end was sent.
     is_stopping: bool,
+    /// The command that is started before the action is known.
+    early: Option<EarlyStart>,
+    /// The command that is to go on as the action, or why none is.
+    ready: Result<ReadyCommand, EarlyUse>,
+    /// The filter of the action that this keeper was forked in advance for.
+    filter: SystemCallFilter,
+    /// The processor time that the leader had used before it was given the action.
+    used_before: (DurationMs, DurationMs),
 }
 
 enum ActionState {
@@ -116,7 +117,8 @@ pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
 }
 
 fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
-    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, has_network, socket, start } = commission;
+    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, has_network, socket, start, early } =
+        commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
     let mut keeper = Keeper::prepare(level, socket).map_err(ServingError::Prepare)?;
@@ -147,7 +149,11 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
             keeper.most_memory = start.child.isolation.resources.memory.filter(|_| !is_enforced);
             keeper.start(start, descriptors)
         }
-        None => keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel),
+        None => {
+            keeper.early = early.filter(|_| level == IsolationLevel::Namespace);
+            keeper.filter = isolation.filter;
+            keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel)
+        }
     };
     let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
@@ -188,6 +194,10 @@ impl Keeper {
             most_memory: None,
             summed: monotonic(),
             is_stopping: false,
+            early: None,
+            ready: Err(EarlyUse::NotTried),
+            filter: SystemCallFilter::WherePossible,
+            used_before: Default::default(),
         })
     }
 
@@ -207,8 +217,14 @@ impl Keeper {
                 return Ok(());
             }
             let mut watched =
-                [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
-            let patience = self.most_memory.map_or(PollTimeout::NONE, |_| until_next_sum(monotonic().since(self.summed)).into());
+                vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
+            let said = self.early.as_ref().and_then(EarlyStart::descriptor);
+            watched.extend(said.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
+            let patience = match (&self.early, self.most_memory) {
+                (Some(early), _) => early.patience(),
+                (None, Some(_)) => until_next_sum(monotonic().since(self.summed)).into(),
+                (None, None) => PollTimeout::NONE,
+            };
             match poll(&mut watched, patience) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
@@ -223,7 +239,17 @@ impl Keeper {
             if has_requests {
                 self.take_requests()?;
             }
+            self.step_early()?;
         }
+    }
+
+    fn step_early(&mut self) -> Result<(), ServingError> {
+        let filter = self.filter;
+        let confine = || renounce_capabilities().and_then(|()| filter_system_calls(filter)).map_err(|error| not_isolated(&error));
+        let unblocked = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
+        let listed = self.early.as_mut().and_then(|early| early.step(confine));
+        let _blocked_again = unblocked.and_then(|mask| mask.thread_set_mask());
+        Ok(listed.map_or(Ok(()), |list| self.send_event(&KeeperEvent::Listed(list)))?)
     }
 
     /// Tells the launcher, once, that the action holds more memory than it may. Sums when it is time, however busy the action is.
@@ -256,6 +282,8 @@ impl Keeper {
     /// Starts the action for which this keeper was forked in advance. If a path of the sandbox was replaced in the
     /// meantime, reports [`Obstacle::Stale`] instead.
     fn start_if_current(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
+        // The project is covered until then, so it would look replaced.
+        self.ready = self.early.take().map_or(Err(EarlyUse::NotTried), |early| early.uncover(start));
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
@@ -271,9 +299,9 @@ impl Keeper {
         let spawned = self.spawn(start, descriptors);
         let _blocked_again = mask.and_then(|mask| mask.thread_set_mask());
         match spawned {
-            Ok(group) => {
+            Ok((group, early)) => {
                 self.stand = ActionState::Running(group);
-                self.send_event(&KeeperEvent::LeaderStarted)?;
+                self.send_event(&KeeperEvent::LeaderStarted(early))?;
             }
             Err(failure) => {
                 self.stand = ActionState::Over;
@@ -284,12 +312,15 @@ impl Keeper {
     }
 
     /// Starts the leader, the action's main process, with the restrictions of the isolation level.
-    fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
-        // The action inherits it from this process, which does little.
-        if start.child.isolation.resources.nice > 0 {
-            lower_priority(start.child.isolation.resources.nice);
+    fn spawn(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(ProcessGroup, EarlyUse), SpawnFailure> {
+        // The action inherits it from this process, which does little. A command that was started early gets it too.
+        let nice = start.child.isolation.resources.nice;
+        if nice > 0 {
+            let early = self.ready.as_ref().ok().map(ReadyCommand::process);
+            early.into_iter().chain([Pid::this()]).for_each(|process| lower_priority(process, nice));
         }
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
+        let ready = std::mem::replace(&mut self.ready, Err(EarlyUse::NotTried));
         if let Some(staged) = &self.staged {
             let (snapshot, dropped) = (start.child.isolation.snapshot.as_ref(), start.child.isolation.dropped.as_ref());
             staged.finish(output, snapshot, dropped).map_err(|error| not_isolated(&error))?;
@@ -300,17 +331,25 @@ impl Keeper {
             IsolationLevel::Namespace => {
                 let confined = renounce_capabilities().and_then(|()| filter_system_calls(filter));
                 confined.map_err(|error| not_isolated(&error))?;
-                spawn_child(start, descriptors)
+                let early = match ready.and_then(|ready| ready.hand_over(start, &descriptors)) {
+                    Ok(handed) => {
+                        self.used_before = handed.used_before;
+                        return Ok((handed.group, EarlyUse::Used));
+                    }
+                    Err(early) => early,
+                };
+                spawn_child(start, descriptors).map(|group| (group, early))
             }
             IsolationLevel::Cgroup | IsolationLevel::Landlock => {
                 let confine = || confine_by_landlock(&start.child.isolation).and_then(|()| filter_system_calls(filter));
                 let start = with_empty_git_settings(start, sandbox);
-                spawn_confined(&start, descriptors, || confine().map_err(|error| not_isolated(&error)))
+                let group = spawn_confined(&start, descriptors, || confine().map_err(|error| not_isolated(&error)));
+                group.map(|group| (group, EarlyUse::NotTried))
             }
             IsolationLevel::ProcessGroup if filter == SystemCallFilter::Required => {
                 Err(not_isolated(&ConfineError::NoFilter("commands that are kept by nothing but a process group have none")))
             }
-            IsolationLevel::ProcessGroup => spawn_child(start, descriptors),
+            IsolationLevel::ProcessGroup => spawn_child(start, descriptors).map(|group| (group, EarlyUse::NotTried)),
             IsolationLevel::Remote => Err(not_isolated(&ConfineError::NoFilter("commands for a server do not start here"))),
         }
     }
@@ -357,10 +396,13 @@ impl Keeper {
         match self.stand {
             ActionState::Waiting | ActionState::Told | ActionState::Over => {}
             ActionState::Running(group) => {
-                let Ok(Some(ended)) = wait_child(group.id(), Reaping::Keep) else {
+                let Ok(Some(mut ended)) = wait_child(group.id(), Reaping::Keep) else {
                     self.reap_orphans();
                     return Ok(());
                 };
+                let (user, system) = self.used_before;
+                ended.usage.user.0 = ended.usage.user.0.saturating_sub(user.0);
+                ended.usage.system.0 = ended.usage.system.0.saturating_sub(system.0);
                 let others = self.others();
                 self.stand = match others {
                     RemainingProcesses::Nobody => ActionState::Told,
@@ -380,60 +422,10 @@ impl Keeper {
         Ok(())
     }
 
-    /// Returns which processes of the action are left after the leader, its main process, has ended.
-    fn others(&self) -> RemainingProcesses {
-        // In a namespace only the action itself could reuse the group id, so the leader need not stay a zombie.
-        if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
-            return RemainingProcesses::Nobody;
-        }
-        let survivors: Vec<Survivor> = self.alive_after_all().iter().take(NAMED_CAP).map(read_survivor).collect();
-        if survivors.is_empty() { RemainingProcesses::NoneFound } else { RemainingProcesses::Alive(survivors) }
-    }
-
-    /// Returns the processes that are still alive when those that end by themselves have had the time to. Python's
-    /// `multiprocessing.resource_tracker`, for example, ends some milliseconds after the leader, when its pipe has closed.
-    fn alive_after_all(&self) -> Vec<LiveProcess> {
-        let until = monotonic().plus(LAST_MOMENTS);
-        loop {
-            let alive = self.alive();
-            let left = until.map_or(Duration::ZERO, |until| until.since(monotonic()));
-            if alive.is_empty() || self.is_stopping || left.is_zero() {
-                return alive;
-            }
-            // SIGCHLD says that one of them has ended. It is not read here, so that the main loop looks at the children too.
-            std::thread::sleep(left.min(BETWEEN_LOOKS));
-        }
-    }
-
-    /// Returns every living process of the action except the leader, its main process. If the result is empty, it is
-    /// certain that no other process is left.
-    fn alive(&self) -> Vec<LiveProcess> {
-        let leader = self.leader();
-        for _ in 0..LOOKS {
-            self.reap_orphans();
-            if !has_children(leader.as_slice()) {
-                return Vec::new();
-            }
-            let found = find_descendants(leader.as_slice());
-            if !found.is_empty() {
-                return found;
-            }
-        }
-        let children = read_own_children().unwrap_or_default().into_iter();
-        children.filter(|child| Some(*child) != leader).map(LiveProcess::unseen).collect()
-    }
-
     fn leader(&self) -> Option<Pid> {
         match self.stand {
             ActionState::Running(group) | ActionState::Lingering(group) => Some(group.id()),
             ActionState::Waiting | ActionState::Told | ActionState::Over => None,
-        }
-    }
-
-    fn reap_orphans(&self) {
-        let leader = self.leader();
-        for child in read_own_children().unwrap_or_default().into_iter().filter(|child| Some(*child) != leader) {
-            let _ended_or_not = wait_child(child, Reaping::Reap);
         }
     }
 }

@@ -74,6 +74,8 @@ pub(super) struct Launcher {
     pub(super) delegation: Result<Delegation, String>,
     pub(super) open: BTreeMap<ActionNumber, ActiveAction>,
     pub(super) parked: Option<ParkedKeeper>,
+    /// What the last rehearsal of an early command has said, with the key of the command.
+    pub(super) listed: Option<(String, String)>,
     /// For open actions: the isolation of the next action. Once the open action is over, a keeper (the process that
     /// watches one action) is forked in advance with this isolation.
     pub(super) followed: BTreeMap<ActionNumber, Isolation>,
@@ -124,6 +126,7 @@ impl Launcher {
             delegation: Delegation::find(),
             open: BTreeMap::new(),
             parked: None,
+            listed: None,
             followed: BTreeMap::new(),
             released: Vec::new(),
         })
@@ -183,7 +186,7 @@ impl Launcher {
                     }
                 }
                 LauncherRequest::Signal { number, stage } => self.signal(number, stage),
-                LauncherRequest::Park { isolation } => self.park(*isolation, None),
+                LauncherRequest::Park { isolation, early } => self.park(*isolation, None, early.map(|early| *early)),
                 LauncherRequest::Release { number } => self.release(number),
             }
         }
@@ -263,7 +266,7 @@ impl Launcher {
         // An action that was never started still has its cgroup.
         let _unused = action.close_group();
         if let Some(isolation) = self.followed.remove(&number) {
-            self.park(isolation, None);
+            self.park(isolation, None, None);
         }
     }
 

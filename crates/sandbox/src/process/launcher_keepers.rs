@@ -12,11 +12,12 @@ use nix::unistd::Pid;
 
 use crate::process::active_action::{ActiveAction, KeeperHandle};
 use crate::process::cgroup::Cgroup;
+use crate::process::early::EarlyStart;
 use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::launcher::{Launcher, WAKING};
-use crate::process::process_table::read_own_children;
-use crate::process::protocol::{DescriptorRole, Isolation, NO_OWN_NETWORK, Obstacle, StartAction};
+use crate::process::process_table::{read_children_of, read_own_children};
+use crate::process::protocol::{DescriptorRole, EarlyCommand, Isolation, NO_OWN_NETWORK, Obstacle, StartAction};
 use crate::process::system_calls::{
     Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, fork_into_namespaces_of,
     wait_child,
@@ -35,6 +36,8 @@ pub(super) struct ParkedKeeper {
     pub(super) isolation: Isolation,
     /// The network of its own that the keeper has joined; `None` for the machine's. The keeper keeps it, so its number stays its own.
     network: Option<u64>,
+    /// The key of the command that is started early in it.
+    key: Option<String>,
 }
 
 /// A network of a run that an action is to have.
@@ -67,6 +70,21 @@ impl JoinedNetwork {
     fn number(&self) -> Option<u64> {
         Some(File::from(self.network.try_clone().ok()?).metadata().ok()?.ino())
     }
+}
+
+/// What a keeper does when its isolation is set up.
+enum FirstTask<'a> {
+    /// It starts an action.
+    Start(&'a StartAction, &'a [OwnedFd]),
+    /// It starts a command early, and waits for the action.
+    StartEarly(Box<EarlyStart>),
+    Wait,
+}
+
+/// Moves a parked keeper into a cgroup, and the command that it has started early.
+fn add_with_children(group: &Cgroup, keeper: Pid) -> io::Result<()> {
+    group.add_process(keeper)?;
+    read_children_of(keeper).into_iter().try_for_each(|child| group.add_process(child))
 }
 
 /// Returns the obstacle that says why an action at the namespace level has not the network that it asks for; `None` if it has it.
@@ -105,7 +123,7 @@ impl Launcher {
         if level != IsolationLevel::Namespace {
             return false;
         }
-        let Ok(mut keeper) = self.fork_keeper(KeeperIsolation { level, isolation, group: None }, None, None) else {
+        let Ok(mut keeper) = self.fork_keeper(KeeperIsolation { level, isolation, group: None }, FirstTask::Wait, None) else {
             return false;
         };
         let is_ready = keeper.await_ready().is_ok();
@@ -133,7 +151,7 @@ impl Launcher {
         };
         let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
         let mut keeper = self
-            .fork_keeper(isolation, Some((start, descriptors)), network)
+            .fork_keeper(isolation, FirstTask::Start(start, descriptors), network)
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
             Ok(()) => Ok(ActiveAction::new(keeper, group.ok(), unenforced)),
@@ -154,7 +172,7 @@ impl Launcher {
         descriptors: &[OwnedFd],
         network: Option<&JoinedNetwork>,
     ) -> Option<Result<ActiveAction, String>> {
-        let ParkedKeeper { mut keeper, isolation, network: joined } = self.parked.take()?;
+        let ParkedKeeper { mut keeper, isolation, network: joined, key } = self.parked.take()?;
         let has_network = joined == network.and_then(JoinedNetwork::number) && isolation.network == start.child.isolation.network;
         let is_meant = has_network
             && isolation.strongest == start.child.isolation.strongest
@@ -165,9 +183,13 @@ impl Launcher {
         let is_given = is_meant
             && unenforced.is_ok()
             && keeper.await_ready().is_ok()
-            && group.as_ref().is_none_or(|group| group.add_process(keeper.process).is_ok())
+            && group.as_ref().is_none_or(|group| add_with_children(group, keeper.process).is_ok())
             && keeper.give_action(start, descriptors, group.as_ref()).is_ok();
-        match is_given.then(|| keeper.await_start()) {
+        let begun = is_given.then(|| keeper.await_start());
+        if let (Some(key), Some(list)) = (key, keeper.listed.take()) {
+            self.listed = Some((key, list));
+        }
+        match begun {
             Some(Ok(())) => {
                 self.levels.note_working(keeper.level);
                 Some(Ok(ActiveAction::new(keeper, group, unenforced.unwrap_or_default())))
@@ -234,14 +256,14 @@ impl Launcher {
         if start.child.isolation.mounts_overlay() {
             self.followed.insert(start.number, start.child.isolation);
         } else {
-            self.park(start.child.isolation, network);
+            self.park(start.child.isolation, network, None);
         }
     }
 
     /// Forks a keeper (the process that watches one action) in advance, for an action that will probably be requested
     /// next. Only at the level `namespace` is a keeper forked in advance. A failure is ignored here, because the
     /// request for the action will meet the same failure and report it.
-    pub(super) fn park(&mut self, isolation: Isolation, network: Option<&JoinedNetwork>) {
+    pub(super) fn park(&mut self, isolation: Isolation, network: Option<&JoinedNetwork>, early: Option<EarlyCommand>) {
         if let Some(parked) = self.parked.take() {
             self.end_keeper(&parked.keeper);
         }
@@ -249,8 +271,11 @@ impl Launcher {
         if level != IsolationLevel::Namespace || isolation.network.is_open() != network.is_none() {
             return;
         }
-        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, None, network) {
-            self.parked = Some(ParkedKeeper { keeper, isolation, network: network.and_then(JoinedNetwork::number) });
+        let key = early.as_ref().map(|early| early.key.clone());
+        let list = self.listed.as_ref().filter(|(of, _)| Some(of) == key.as_ref()).map(|(_, list)| list.clone());
+        let first = early.map_or(FirstTask::Wait, |early| FirstTask::StartEarly(Box::new(EarlyStart::new(early, list))));
+        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, first, network) {
+            self.parked = Some(ParkedKeeper { keeper, isolation, network: network.and_then(JoinedNetwork::number), key });
         }
     }
 
@@ -259,7 +284,7 @@ impl Launcher {
     fn fork_keeper(
         &mut self,
         isolation: KeeperIsolation<'_>,
-        start: Option<(&StartAction, &[OwnedFd])>,
+        first: FirstTask<'_>,
         network: Option<&JoinedNetwork>,
     ) -> io::Result<KeeperHandle> {
         let level = isolation.level;
@@ -280,9 +305,20 @@ impl Launcher {
                 // number may be reused.
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
-                let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
+                let (start, early) = match first {
+                    FirstTask::Start(start, descriptors) => (owned(descriptors).ok().map(|owned| (start, owned)), None),
+                    FirstTask::StartEarly(early) => (None, Some(*early)),
+                    FirstTask::Wait => (None, None),
+                };
                 let has_network = network.is_some();
-                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, has_network, socket: theirs, start }))
+                end_forked(run_keeper(KeeperSetup {
+                    isolation,
+                    identity: self.identity,
+                    has_network,
+                    socket: theirs,
+                    start,
+                    early,
+                }))
             }
         }
     }

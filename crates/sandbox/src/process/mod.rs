@@ -34,6 +34,7 @@ mod companion;
 mod confine;
 mod control;
 mod covers;
+mod early;
 #[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
 mod foreground;
 mod frames;
@@ -93,7 +94,7 @@ pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
 pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};
 pub(crate) use protocol::NO_OWN_NETWORK;
-pub use protocol::{Isolation, LaunchedChild};
+pub use protocol::{EarlyCommand, Isolation, LaunchedChild};
 pub use restart::{PassedSocket, open_files_left, raise_open_files_limit, replace_program};
 pub use run_network::{NETWORK_ARGUMENT, RunNetwork, network_main};
 pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};

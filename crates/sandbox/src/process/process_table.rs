@@ -15,6 +15,9 @@ use proctor_model::{DurationMs, Survivor};
 /// The most survivors that are named in reports. Survivors beyond this number are killed too, but not named.
 pub(super) const NAMED_CAP: usize = 64;
 
+/// The unit of the times in `/proc/PID/stat`, which is the same on all of Linux (`USER_HZ`).
+const MILLISECONDS_PER_TICK: u64 = 10;
+
 /// The most bytes of an argument vector that are kept.
 const ARGUMENTS_CAP: u64 = 4096;
 
@@ -163,6 +166,20 @@ fn age(started: u64) -> Option<DurationMs> {
 pub(super) fn read_own_children() -> Option<Vec<Pid>> {
     let text = fs::read_to_string(format!("/proc/self/task/{}/children", Pid::this())).ok()?;
     Some(text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect())
+}
+
+/// Returns the children of a process, including zombies; none if they cannot be read.
+pub(super) fn read_children_of(process: Pid) -> Vec<Pid> {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect()
+}
+
+/// Returns the processor time that a process has used so far, as user and as system.
+pub(super) fn read_used_time(process: Pid) -> Option<(DurationMs, DurationMs)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let milliseconds = |at: usize| Some(DurationMs(fields.get(at)?.parse::<u64>().ok()? * MILLISECONDS_PER_TICK));
+    Some((milliseconds(11)?, milliseconds(12)?))
 }
 
 fn parse_arguments(bytes: &[u8]) -> Vec<String> {

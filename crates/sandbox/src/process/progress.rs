@@ -99,8 +99,8 @@ impl<'limits> ActionProgress<'limits> {
     /// Notes an event from the launcher, the process that starts actions, about this action.
     pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
-            LauncherEvent::Started { level, obstacles, unenforced, .. } => {
-                self.reached = Some(ReachedLevel { level, obstacles, unenforced });
+            LauncherEvent::Started { level, obstacles, unenforced, early, .. } => {
+                self.reached = Some(ReachedLevel { level, obstacles, unenforced, early });
             }
             LauncherEvent::NotStarted { failure, .. } => {
                 self.leader = Leader::NotStarted(failure);

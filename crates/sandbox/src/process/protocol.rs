@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Access, DroppedWrites, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure,
-    StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
+    Access, DroppedWrites, EarlyUse, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount,
+    SpawnFailure, StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -58,6 +58,48 @@ pub struct LaunchedChild {
     /// Whether the next action will probably be isolated in the same way. If so, its keeper (the process that watches
     /// one action) is forked while this action runs, so that the next action starts faster.
     pub another_follows: bool,
+    /// The key of the [`EarlyCommand`] that may go on as this child; `None` if the child is always started when it is requested.
+    pub early: Option<String>,
+}
+
+/// A command that is started before its action is requested: in the namespaces that the action will probably have, with an empty directory
+/// in place of the project. It is given the action and the project's files later.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EarlyCommand {
+    /// Stands for everything that the started command may depend on. It may go on as the children with the same key.
+    pub key: String,
+    /// As in [`LaunchedChild`].
+    #[serde(with = "os_text")]
+    pub program: PathBuf,
+    /// As in [`LaunchedChild`]; those of the action may differ where they name its output directory.
+    #[serde(with = "os_text::list")]
+    pub argv: Vec<OsString>,
+    /// The variables of the started command; it gets those of its action later.
+    #[serde(with = "os_text::pairs")]
+    pub environment: Vec<(OsString, OsString)>,
+    #[serde(with = "os_text")]
+    pub directory: PathBuf,
+    /// The root of the project.
+    #[serde(with = "os_text")]
+    pub root: PathBuf,
+    /// The directories of installed packages that the command sees.
+    #[serde(with = "os_text::list")]
+    pub environments: Vec<PathBuf>,
+    /// The directories, relative to the root, that the command finds.
+    pub directories: Vec<String>,
+    /// The files that the command finds in place of the project's: paths relative to the root, and contents.
+    pub files: Vec<(String, String)>,
+    /// The variable in which the command finds the number of the descriptor by which it speaks with the keeper.
+    pub channel: String,
+    /// The file, relative to the root, in which the command finds what its rehearsal has said.
+    pub list: String,
+}
+
+impl fmt::Debug for EarlyCommand {
+    /// Leaves out the environment: its values may be secrets.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("EarlyCommand").field("key", &self.key).field("argv", &self.argv).finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for LaunchedChild {
@@ -120,7 +162,7 @@ pub(super) enum LauncherRequest {
     Signal { number: ActionNumber, stage: StopStage },
     /// Prepare a keeper (the process that watches one action) for an action that will probably be requested next. A
     /// start with the same isolation is then faster.
-    Park { isolation: Box<Isolation> },
+    Park { isolation: Box<Isolation>, early: Option<Box<EarlyCommand>> },
     /// The supervisor is done with the action: kill the action's processes, reap its keeper (the process that watches
     /// it), and forget the action.
     Release { number: ActionNumber },
@@ -153,6 +195,7 @@ pub(super) enum LauncherEvent {
         obstacles: Vec<String>,
         /// The limits that were asked for and are not enforced.
         unenforced: Vec<UnenforcedLimit>,
+        early: EarlyUse,
     },
     /// The child could not be started; no process of the action is left.
     NotStarted { number: ActionNumber, failure: SpawnFailure },
@@ -230,8 +273,10 @@ pub(super) enum KeeperEvent {
     Ready,
     /// The keeper could not set up the isolation of its action.
     Unready(Obstacle),
+    /// The rehearsal of an early command has said what the command loads.
+    Listed(String),
     /// The leader, the action's main process, was started.
-    LeaderStarted,
+    LeaderStarted(EarlyUse),
     /// The leader, the action's main process, could not be started.
     LeaderNotStarted(SpawnFailure),
     /// The processes of the action hold more memory than the limit, which no cgroup enforces.
@@ -315,6 +360,7 @@ mod tests {
                 directory: odd.clone().into(),
                 isolation: Isolation { output: Some(odd.clone().into()), sandbox: Some(sandbox), ..Isolation::weakest() },
                 another_follows: true,
+                early: Some("k".to_owned()),
             },
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));

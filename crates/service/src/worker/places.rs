@@ -11,6 +11,8 @@ use std::time::Duration;
 const MOST_LOOKS: usize = 16;
 /// The most projects that stay ready for their next save after a run.
 const MOST_READY: usize = 8;
+/// The most commands that are started before their runs, whatever the projects' settings say.
+const MOST_STARTED: usize = 64;
 /// The least and the most runs at the same time. The actions of all runs of the machine have a queue of their own
 /// (`[queue]`), so further runs would only wait there, with open files.
 const RUNS: (u64, u64) = (8, 64);
@@ -29,6 +31,8 @@ pub(crate) enum PlaceKind {
     Run,
     /// Keeping the launcher and the index of a project open for its next save.
     Ready,
+    /// Holding a command that was started before its run.
+    Started,
 }
 
 /// The places that the workers of a service share. Clones share them.
@@ -43,9 +47,9 @@ struct Shared {
 #[derive(Debug)]
 struct Free {
     /// The number of free places of each kind.
-    left: [usize; 3],
+    left: [usize; 4],
     /// For each kind of place, those who wait for it, the longest waiting first.
-    lines: [VecDeque<Arc<Condvar>>; 3],
+    lines: [VecDeque<Arc<Condvar>>; 4],
     /// The number of runs that have a place.
     runs: usize,
     /// Whether no further run gets a place.
@@ -72,7 +76,7 @@ impl WorkPlaces {
     /// Returns the places of a service that may open this many files.
     pub(crate) fn of_service(open_files: u64) -> Self {
         let runs = (open_files.saturating_sub(FOR_OTHERS) / FOR_A_RUN).clamp(RUNS.0, RUNS.1);
-        let left = [MOST_LOOKS, usize::try_from(runs).unwrap_or(MOST_LOOKS), MOST_READY];
+        let left = [MOST_LOOKS, usize::try_from(runs).unwrap_or(MOST_LOOKS), MOST_READY, MOST_STARTED];
         let free = Free { left, lines: Default::default(), runs: 0, is_held: false };
         Self(Arc::new(Shared { state: Mutex::new(free) }))
     }
@@ -106,6 +110,14 @@ impl WorkPlaces {
     pub(crate) fn try_take(&self, kind: PlaceKind) -> Option<WorkPlace> {
         let mut free = self.lock();
         if free.lines[kind as usize].is_empty() { self.take_one(&mut free, kind) } else { None }
+    }
+
+    /// Returns a place for a command that is started early, if fewer than `most` are taken.
+    pub(crate) fn try_take_started(&self, most: u32) -> Option<WorkPlace> {
+        let mut free = self.lock();
+        let taken = MOST_STARTED - free.left[PlaceKind::Started as usize];
+        let is_left = usize::try_from(most).is_ok_and(|most| taken < most);
+        is_left.then(|| self.take_one(&mut free, PlaceKind::Started)).flatten()
     }
 
     /// Lets no further run begin. The runs under way go on.
@@ -194,6 +206,18 @@ mod tests {
             let places = WorkPlaces::of_service(open_files);
             assert_eq!(places.lock().left[PlaceKind::Run as usize], runs, "{open_files}");
         }
+    }
+
+    #[test]
+    fn so_many_commands_are_started_early_as_the_project_that_asks_allows() {
+        let places = WorkPlaces::of_service(0);
+        assert!(places.try_take_started(0).is_none());
+        let first = places.try_take_started(1).expect("a free place");
+        assert!(places.try_take_started(1).is_none());
+        let second = places.try_take_started(2);
+        assert!(second.is_some());
+        drop(first);
+        assert!(places.try_take_started(2).is_some(), "a place that was given back");
     }
 
     #[test]

@@ -14,17 +14,24 @@ use proctor_project::ProjectError;
 const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
 /// How long a project of the service stays ready for its next save after a run.
 const READY: Duration = Duration::from_secs(30);
+/// How long it does if a command was started for its next run.
+const STARTED: Duration = Duration::from_secs(30 * 60);
 
 impl WorkerState {
     /// Carries out requests until none came for a while, and returns the worker for later requests. Returns `None` when the worker's
     /// handle was dropped or nobody receives its reports.
     pub(super) fn serve(mut self: Box<Self>, queue: &TaskQueue) -> Option<Box<Self>> {
         loop {
-            let longest = self.places.as_ref().map(|_| if self.ready.is_some() { READY } else { Duration::ZERO });
+            let longest = match (&self.started, &self.ready) {
+                (Some(_), _) => STARTED,
+                (None, Some(_)) => READY,
+                (None, None) => Duration::ZERO,
+            };
+            let longest = self.places.as_ref().map(|_| longest);
             let task = match queue.next(longest) {
                 NextTask::Task(task) => task,
                 NextTask::Rest => {
-                    self.ready = None;
+                    (self.ready, self.started) = (None, None);
                     self.workspace.rest();
                     return Some(self);
                 }
@@ -44,7 +51,10 @@ impl WorkerState {
                 proctor_run::compile_modules(&mut self.workspace, COMPILING_WHEN_IDLE, &control);
                 queue.end_idle_work();
             }
-            if has_run && self.ready.is_none() {
+            self.started.take_if(|_| !self.workspace.has_started_early());
+            if self.started.is_some() {
+                self.ready = None;
+            } else if has_run && self.ready.is_none() {
                 self.ready = self.places.as_ref().and_then(|places| places.try_take(PlaceKind::Ready));
             }
         }

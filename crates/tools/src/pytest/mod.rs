@@ -11,6 +11,7 @@ mod collected;
 mod control;
 mod coverage;
 mod discover;
+mod early;
 mod failures;
 mod hiding;
 mod hung;
@@ -39,6 +40,7 @@ pub use control::{
     prepare_control,
 };
 pub(super) use discover::find;
+pub use early::{EarlyStartPlan, EarlyStartRequest, paths_named_early, plan_early_start};
 pub use hiding::{hiding_module, judge_hidden};
 use node_ids::NodeIds;
 pub(super) use prepare::ask;

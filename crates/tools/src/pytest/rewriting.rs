@@ -17,7 +17,7 @@ pub const PYTEST_SETTINGS_FILES: &[&[u8]] =
 const REWRITES_OTHERWISE: &[u8] = b"enable_assertion_pass_hook";
 
 /// The variable with further arguments for pytest, separated as a shell separates words.
-const MORE_ARGUMENTS: &[u8] = b"PYTEST_ADDOPTS";
+pub(super) const MORE_ARGUMENTS: &str = "PYTEST_ADDOPTS";
 
 /// The option that names another file of settings, and its short form.
 const SETTINGS_OPTION: &[u8] = b"--config-file";
@@ -43,7 +43,7 @@ pub fn command_may_rewrite_otherwise<'a>(
     variables: impl Iterator<Item = (&'a [u8], &'a [u8])>,
 ) -> bool {
     let of_variable = |(name, value): (&[u8], &[u8])| {
-        if name != MORE_ARGUMENTS {
+        if name != MORE_ARGUMENTS.as_bytes() {
             return names_setting(value);
         }
         let words = std::str::from_utf8(value).ok().and_then(split_words);

@@ -121,6 +121,20 @@ pub struct ActionResultV2 {
     pub debt_generation: Option<DebtGeneration>,
     /// What an agent should do about the result; absent if the action was skipped.
     pub agent_action: Option<AgentAction>,
+    /// Whether the action's process was started early, before the run (added to the original format); absent if none was started for it.
+    pub early_start: Option<EarlyStartV2>,
+}
+
+/// A process that was started for an action before the run, and that waited for the project's files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EarlyStartV2 {
+    /// Whether it went on as the action. Otherwise it had ended before the action was started anew.
+    pub used: bool,
+    /// Why it was not used.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub why_not: Option<String>,
 }
 
 /// The earlier run that a reused result comes from, and the action's files in that run. No file is copied.

@@ -17,8 +17,8 @@ mod report;
 mod tests_modified;
 
 pub use action::{
-    ActionImpactV2, ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, ImpactV2, PrerequisiteImpactV2, ReusedV2,
-    SchemaValidationV2, ShownV2, SkipReason,
+    ActionImpactV2, ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, EarlyStartV2, ImpactV2, PrerequisiteImpactV2,
+    ReusedV2, SchemaValidationV2, ShownV2, SkipReason,
 };
 pub use context::{
     CachesV2, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,

@@ -56,6 +56,7 @@ fn an_exit_with_closed_pipes_is_finished_at_once() {
             level: IsolationLevel::Namespace,
             obstacles: Vec::new(),
             unenforced: Vec::new(),
+            early: proctor_model::EarlyUse::Used,
         },
     );
     progress.note_event(at(base, 9), exited(3));
