@@ -208,7 +208,7 @@ impl EarlyStart {
             confine()
         };
         let group = spawn_confined(&start, vec![out.into(), err.into()], inherit);
-        let group = group.map_err(|failure| io::Error::other(format!("{failure:?}")))?;
+        let group = group.map_err(|failure| io::Error::other(failure.to_string()))?;
         Ok(Started { group, socket: ours, output: [stdout.into(), stderr.into()], environments })
     }
 
