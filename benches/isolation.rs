@@ -114,7 +114,7 @@ impl Bench {
 
     fn run_request(&mut self, request: &LaunchRequest, parking: Parking) -> Duration {
         if parking == Parking::Yes {
-            self.launcher.park(&request.child.isolation);
+            self.launcher.park(&request.child.isolation, None);
             // `proctor watch` starts the keeper (the process that holds an action's processes together) long before the
             // next save. The pause gives the keeper here the time to get ready as well.
             thread::sleep(Duration::from_millis(5));
@@ -175,6 +175,7 @@ impl Bench {
                 program: program.into(),
                 argv: [program].iter().chain(arguments).map(Into::into).collect(),
                 another_follows: false,
+                early: None,
                 environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
                 directory: self.root.path().join("project"),
                 isolation,

@@ -102,7 +102,7 @@ fn what_plugins_do_when_they_are_loaded_is_as_in_a_cold_start() {
 fn no_interpreter_is_started_early_where_the_settings_say_so() {
     let project = project(&PLAIN);
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
-    project.save("proctor.toml", &(toml.replace("nice = 0", "started = 0")));
+    project.save("proctor.toml", &(toml.replace("started = 4", "started = 0")));
     let mut watch = project.watch([""; 0]);
     for save in 0..2 {
         project.save("test_z.py", &format!("def test_z(): assert {save} + 1\n"));
@@ -124,7 +124,7 @@ fn what_plugins_see_of_project_clock_and_variables_when_they_are_loaded_is_no_su
 fn a_service_starts_so_many_early_as_are_allowed_and_a_run_that_is_handed_over_uses_one() {
     let project = project(&PLAIN);
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
-    project.save("proctor.toml", &toml.replace("nice = 0", "started = 1"));
+    project.save("proctor.toml", &toml.replace("started = 4", "started = 1"));
     git(&project, &["init", "--quiet"]);
     commit(&project, "test_z.py", "def test_z(): assert 1\n");
     let other = project.root().join("other");
@@ -318,7 +318,7 @@ fn project(state: &State) -> Project {
     let words: Vec<&str> = state.command.split(' ').collect();
     let words = serde_json::to_string(&words).expect("words can be written").replacen('"', "\".venv/bin/", 1);
     let mut toml = format!(
-        "[service]\nnice = 0\n[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n[[check]]\nname = \"unit\"\ncommand = {words}\n"
+        "[service]\nnice = 0\nstarted = 4\n[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n[[check]]\nname = \"unit\"\ncommand = {words}\n"
     );
     toml += "environment = { ";
     let dump = project.shared("dump").display().to_string();

@@ -2,7 +2,7 @@
 //! tests that passed and failed on one content.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 

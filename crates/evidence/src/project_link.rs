@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn the_link_is_made_once_and_other_entries_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
-        let target = &directory.path().join("store/evidence/shop-00000001");
-        let link = |name: &str| link_project(directory.path(), name, target).unwrap();
+        let target = directory.path().join("store/evidence/shop-00000001");
+        let link = |name: &str| link_project(directory.path(), name, &target).unwrap();
         assert_eq!(link(""), LinkOutcome::Off);
         assert_eq!(link("evidence"), LinkOutcome::Created);
         assert_eq!(link("evidence"), LinkOutcome::AlreadyRight);
@@ -222,8 +222,8 @@ mod tests {
         assert_eq!(link("old"), LinkOutcome::Obstructed(LinkObstacle::LinkTo("/elsewhere".into())));
         assert_eq!(link("file"), LinkOutcome::Obstructed(LinkObstacle::File));
         assert_eq!(link("directory"), LinkOutcome::Obstructed(LinkObstacle::Directory));
-        assert!(link_project(directory.path(), "a/b", target).is_err());
-        assert!(link_project(directory.path(), "..", target).is_err());
+        assert!(link_project(directory.path(), "a/b", &target).is_err());
+        assert!(link_project(directory.path(), "..", &target).is_err());
     }
 
     #[test]

@@ -21,6 +21,7 @@ fn word(read: &ReadAttestation) -> &'static str {
     match read {
         ReadAttestation::Claim(_) => "claim",
         ReadAttestation::Accepted(_) => "acceptance",
+        ReadAttestation::Proof(_) => "proof",
         ReadAttestation::Summary => "summary",
         ReadAttestation::Refused(refusal) => refusal.word(),
     }

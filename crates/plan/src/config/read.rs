@@ -236,7 +236,7 @@ fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> RunServic
     let nice = section.setting(document, "nice", count(0..=19, "5")).value;
     RunServiceSettings {
         nice: u8::try_from(nice).unwrap_or(u8::MAX),
-        started: section.setting(document, "started", count(0..=64, "4")).value,
+        started: section.setting(document, "started", count(0..=64, "0")).value,
     }
 }
 

@@ -313,7 +313,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.watch.on_change, defaults.watch.max_restarts), (OnChange::Restart, 1));
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
     assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));
-    assert_eq!(defaults.service.started, 4);
+    assert_eq!(defaults.service.started, 0);
     assert_eq!(defaults.environment.env_file, None);
     assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (ProtectionMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));

@@ -13,7 +13,7 @@ use crate::perform::{Attempts, Performer, limits_of};
 use crate::perform::{PreparedAttempt, server};
 use proctor_evidence::report::{ActionFiles, ActionResult};
 use proctor_model::{
-    Action, ActionEnd, ActionLimits, DurationMs, EndedAction, IsolationLevel, LimitKind, OPEN_WORLD, ReachedIsolation,
+    Action, ActionEnd, ActionLimits, DurationMs, EarlyUse, EndedAction, IsolationLevel, LimitKind, OPEN_WORLD, ReachedIsolation,
     ReachedLevel, RemotePackages, RemoteRun, SpawnFailure, StopReason, StopStage, TreePath, WithoutServer, written_below,
 };
 use proctor_project::{ProjectError, environments_in_project};
@@ -126,7 +126,8 @@ impl RemoteLaunch {
             obstacles.push(format!("{OPEN_WORLD}: what its workers have (`remote.platform` names no image by its digest)"));
         }
         obstacles.extend(its_word);
-        let reached = ReachedLevel { level: IsolationLevel::Remote, obstacles, unenforced: Vec::new() };
+        let reached =
+            ReachedLevel { level: IsolationLevel::Remote, obstacles, unenforced: Vec::new(), early: EarlyUse::NotTried };
         ReachedIsolation { reached, killed_by: None }
     }
 }
@@ -273,6 +274,7 @@ impl Performer<'_, '_> {
                 directory: PathBuf::from(&launch.directory),
                 isolation: Isolation::weakest(),
                 another_follows: false,
+                early: None,
             },
             network: None,
             input: None,
