@@ -135,6 +135,7 @@ fn run_true(launcher: &mut LauncherHandle, root: &Path, snapshot: Option<Snapsho
             program: "/bin/true".into(),
             argv: vec!["/bin/true".into()],
             another_follows: false,
+            early: None,
             environment: Vec::new(),
             directory: root.join("project"),
             isolation,

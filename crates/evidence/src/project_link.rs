@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(link("evidence"), LinkOutcome::Created);
         assert_eq!(link("evidence"), LinkOutcome::AlreadyRight);
         assert_eq!(std::fs::read_link(directory.path().join("evidence")).unwrap(), target);
-        symlink("/store/evidence/shop-00000002", directory.path().join("copied")).unwrap();
+        symlink(directory.path().join("store/evidence/shop-00000002"), directory.path().join("copied")).unwrap();
         assert_eq!(link("copied"), LinkOutcome::Created, "it led to another project's evidence");
         assert_eq!(std::fs::read_link(directory.path().join("copied")).unwrap(), target);
         symlink("/elsewhere", directory.path().join("old")).unwrap();
