@@ -28,7 +28,6 @@ mod turns;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,7 +39,7 @@ use crate::flow::{RunClock, skip_reason, stop_reasons_for};
 use crate::hidden_caches::hidden_caches;
 use crate::hidden_inputs::hidden_input_notes;
 use crate::missing_directories::missing_directories;
-use crate::perform::shards::processors;
+use crate::perform::shards::{processors, with_note_of_undivided};
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::run_context::{RunContext, RunNetworks};
 use crate::test_history::test_history;
@@ -461,15 +460,6 @@ impl<'w, 'c> Performer<'w, 'c> {
             history: &history,
         })
     }
-}
-
-/// Adds a note to the result of a check with `shards` whose tests one process ran all the same.
-fn with_note_of_undivided(mut one: ActionResult, processors: NonZeroU32) -> ActionResult {
-    if one.action.shards.is_some_and(|shards| shards.count(processors) > 1) {
-        let message = "its tests ran in one process: shards need a snapshot, and a home that is no overlay".to_owned();
-        one.notes.push(PlanNote { subject: one.action.name.clone(), message });
-    }
-    one
 }
 
 /// Returns the names of a tree's files that select toolchains.

@@ -153,9 +153,9 @@ mod tests {
         let missing = |ends: &[EndOfCheck]| find_flip(ends).map(|flip| (flip.missing(), flip.missing_beside_others())).unwrap();
         let red = end(1, &[("a", "AssertionError")], false);
         let eleven: Vec<EndOfCheck> = (2..13).map(|number| alone(number, true)).collect();
-        assert_eq!(missing(&[&[red.clone()], &eleven[..]].concat()), (3, 3));
+        assert_eq!(missing(&[std::slice::from_ref(&red), &eleven[..]].concat()), (3, 3));
         let whole: Vec<EndOfCheck> = (13..16).map(|number| end(number, &[], true)).collect();
-        assert_eq!(missing(&[&[red.clone()], &eleven[..8], &whole[..]].concat()), (0, 0));
+        assert_eq!(missing(&[std::slice::from_ref(&red), &eleven[..8], &whole[..]].concat()), (0, 0));
         assert_eq!(missing(&[&[red, alone(2, false)], &eleven[..]].concat()), (0, 0), "they fail alone");
     }
 

@@ -307,3 +307,12 @@ impl<'p, 'w, 'c> ShardRun<'p, 'w, 'c> {
         self.over.insert(place, (Some(prepared), ended));
     }
 }
+
+/// Adds a note to the result of a check with `shards` whose tests one process ran all the same.
+pub(super) fn with_note_of_undivided(mut one: ActionResult, processors: NonZeroU32) -> ActionResult {
+    if one.action.shards.is_some_and(|shards| shards.count(processors) > 1) {
+        let message = "its tests ran in one process: shards need a snapshot, and a home that is no overlay".to_owned();
+        one.notes.push(PlanNote { subject: one.action.name.clone(), message });
+    }
+    one
+}
