@@ -328,9 +328,7 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         let place = project.file_system.map_or_else(|| "root missing".to_owned(), |kind| classify_file_system(kind).name);
         lines.push(format!("project {}: {} ({place})", name(project), project.root.display()));
         lines.push(doctor_snapshots::line_of_project(facts, project));
-        lines.extend(
-            project.cold_start.as_ref().map(|why| format!("  {:<19} not used in the last run, because {why}", "early start")),
-        );
+        lines.extend(project.cold_start.as_ref().map(|why| format!("  {:<19} not used lately, because {why}", "early start")));
         for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
             let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             let path = tool.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();

@@ -78,7 +78,7 @@ pub(crate) struct WaitOptions {
 // The verdict that `proctor wait` waits for. This is no doc comment, because clap would use it as the command's help.
 #[derive(Debug, Args)]
 pub(crate) struct AwaitedVerdict {
-    /// For a fresh verdict: what is waited for without it too
+    /// Accepted for scripts that say it: a fresh verdict is what is waited for
     #[arg(long)]
     pub(crate) fresh: bool,
     /// Of this task of a test specification instead of the project's own checks; `*` is every task

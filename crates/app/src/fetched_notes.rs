@@ -75,11 +75,34 @@ pub fn fetch_notes(environment: &Environment, root: &Path) -> Result<Result<(), 
         address,
         &notes,
     ];
+    let held = remove_unfinished(&place).0;
+    if held > 2 * LARGEST_PACK {
+        // Packs that nothing leads to any more are among them. What counts is fetched anew.
+        let _kept_if_it_cannot_be_removed = fs::remove_dir_all(&place);
+    }
     Ok(fs::create_dir_all(environment.state_root().join(DIRECTORY)).map_err(|error| error.to_string()).and_then(|()| {
         run_git(environment, create.collect())?;
-        let directory = [OsString::from("--git-dir"), place.into()].into_iter();
-        run_git(environment, directory.chain(fetch.map(OsString::from)).collect())
+        let directory = [OsString::from("--git-dir"), place.clone().into()].into_iter();
+        run_git(environment, directory.chain(fetch.map(OsString::from)).collect()).map_err(|said| {
+            let is_large = remove_unfinished(&place).1 >= LARGEST_PACK;
+            if is_large { format!("it brings more than {} MiB", LARGEST_PACK >> 20) } else { said }
+        })
     }))
+}
+
+/// Removes the packs of a repository that were not written to their ends. Returns the bytes of the others, and those of the largest that
+/// was removed.
+fn remove_unfinished(repository: &Path) -> (u64, u64) {
+    let (mut held, mut largest) = (0, 0);
+    for file in fs::read_dir(repository.join("objects/pack")).into_iter().flatten().flatten() {
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        if !file.file_name().as_encoded_bytes().starts_with(b"tmp_") {
+            held += size;
+        } else if fs::remove_file(file.path()).is_ok() {
+            largest = largest.max(size);
+        }
+    }
+    (held, largest)
 }
 
 fn place_of(environment: &Environment, repository: &ProjectRepository) -> PathBuf {
@@ -147,6 +170,19 @@ mod tests {
             assert_eq!(end.code == Some(0), succeeds, "{bytes}");
             assert!(file.metadata().expect("a file").len() <= 64 << 10);
         }
+    }
+
+    #[test]
+    fn a_fetch_that_was_too_large_leaves_no_file() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let packs = directory.path().join("objects/pack");
+        assert_eq!(remove_unfinished(directory.path()), (0, 0));
+        fs::create_dir_all(&packs).expect("it is ours");
+        for (name, size) in [("tmp_pack_a1", 7), ("tmp_idx_b2", 3), ("pack-1.pack", 20), ("pack-1.idx", 2)] {
+            fs::File::create(packs.join(name)).and_then(|file| file.set_len(size)).expect("it is ours");
+        }
+        assert_eq!(remove_unfinished(directory.path()), (22, 7));
+        assert_eq!(remove_unfinished(directory.path()), (22, 0));
     }
 
     #[test]

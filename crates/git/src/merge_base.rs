@@ -17,6 +17,11 @@ impl GitStorage {
         merge_base(one, other, &|commit| self.parents(commit))
     }
 
+    /// Returns the commit on which this one was made; `None` for a first one, or one that cannot be read.
+    pub fn first_parent(&self, commit: ObjectId) -> Option<ObjectId> {
+        self.parents(commit).into_iter().next()
+    }
+
     /// Returns how many commits are `tip` or before it, and neither `base` nor before that.
     pub fn commits_since(&self, base: ObjectId, tip: ObjectId) -> usize {
         let parents: &Parents<'_> = &|commit| self.parents(commit);

@@ -89,7 +89,11 @@ fn own_accepted(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
     kept.map(|kept| parse_accepted(&kept)).unwrap_or_default()
 }
 
-/// Returns the commits that were accepted in other places and not in this one, and are `judged` or come before it.
+/// Returns the commits that were accepted in other places and not in this one, and are `judged` or come before it, but nothing that builds
+/// on what was accepted here: a person here has the last word about that.
+///
+/// What a place kept at its registration was compared with nothing. If an earlier commit is known elsewhere, as in a shallow clone that
+/// lacks it, nothing of that place counts.
 fn accepted_elsewhere(
     store: &Store,
     (root, repository): (&Path, &ProjectRepository),
@@ -103,13 +107,18 @@ fn accepted_elsewhere(
     // A line of an earlier version does not say which directory of the repository it is about.
     let is_here =
         |line: &&str| !line.starts_with(&own_line) && line.split(' ').all(|word| !word.starts_with(BELOW) || word == here);
-    let is_known =
-        |one: &AcceptedCommit| repository.storage.peel(one.commit).is_ok() && own.iter().all(|other| other.commit != one.commit);
-    let known: Vec<AcceptedCommit> = text.lines().filter(is_here).flat_map(parse_accepted).filter(is_known).collect();
-    let wanted: BTreeSet<ObjectId> = known.iter().map(|one| one.commit).collect();
-    let before = repository.storage.find_ancestors(&wanted, judged, MOST_BEFORE);
+    let places: Vec<Vec<AcceptedCommit>> = text.lines().filter(is_here).map(parse_accepted).collect();
+    let own: BTreeSet<ObjectId> = own.iter().map(|one| one.commit).collect();
+    let wanted = places.iter().flatten().map(|one| one.commit).chain(own.iter().copied()).collect();
+    let find_ancestors = |wanted: &BTreeSet<ObjectId>, tip| repository.storage.find_ancestors(wanted, tip, MOST_BEFORE);
+    let before = find_ancestors(&wanted, judged);
+    let lasts: BTreeSet<ObjectId> = places.iter().filter_map(|place| Some(place.last()?.commit)).collect();
+    let has_earlier = |last: &&ObjectId| find_ancestors(&before, **last).iter().any(|found| found != *last);
+    let not_compared: BTreeSet<&ObjectId> = lasts.intersection(&before).filter(has_earlier).collect();
+    let new: BTreeSet<&ObjectId> = before.iter().filter(|commit| find_ancestors(&own, **commit).is_empty()).collect();
+    let is_compared = |place: &Vec<AcceptedCommit>| place.last().is_some_and(|last| !not_compared.contains(&last.commit));
+    let found = places.into_iter().filter(is_compared).flatten().filter(|one| new.contains(&one.commit));
     // Branches of another place have nothing to do with those of this one.
-    let found = known.into_iter().filter(|one| before.contains(&one.commit));
     found.map(|one| AcceptedCommit { branch: String::new(), ..one }).collect()
 }
 

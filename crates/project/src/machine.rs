@@ -208,7 +208,9 @@ impl StoreReader {
         // A ledger that cannot be read is named where the projects are listed.
         let last = id.and_then(|id| self.runs(id, LATELY).ok()).unwrap_or_default();
         let newest = last.first().map(|run| run.started);
-        let cold_start = id.and_then(|id| last.iter().find_map(|run| cold_start(&self.store, id, run)).flatten());
+        let is_started_early = loaded.is_some_and(|(_, settings)| settings.started > 0);
+        let cold_start =
+            id.filter(|_| is_started_early).and_then(|id| last.iter().find_map(|run| cold_start(&self.store, id, run)).flatten());
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
         let (mut directories, mut ahead_ms, mut tools, mut snapshot_obstacle) = (None, 0, Vec::new(), None);
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {

@@ -115,6 +115,7 @@ impl Workspace {
         drop(ledger);
         keep_first_commit(&evidence.store, root, former.as_deref());
         let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
+        notes.extend(mend_link(&evidence.store, &scope, settings));
         let linked = make_link(&evidence.store, &scope, settings);
         if linked.is_empty() {
             let place = settings.link.as_ref().map_or_else(|| "the store".to_owned(), |link| format!("`{link}`"));
@@ -261,12 +262,9 @@ fn make_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings) ->
         Ok(LinkOutcome::Created) => {
             notes.extend(exclude(&scope.root, name));
         }
-        // A link to other evidence is made again.
-        Ok(LinkOutcome::Obstructed(_)) => notes.push(mend_link(store, scope, settings).unwrap_or_else(|| {
-            format!(
-                "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
-            )
-        })),
+        Ok(LinkOutcome::Obstructed(_)) => notes.push(format!(
+            "`{name}` in the project is something else and was left alone: `proctor show` finds the evidence without a link"
+        )),
         // The repository may have been made after the link.
         Ok(LinkOutcome::AlreadyRight) => notes.extend(exclude(&scope.root, name)),
         Ok(LinkOutcome::Off) => {}

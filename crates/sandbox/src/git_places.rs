@@ -29,7 +29,11 @@ const LARGEST_CONFIGURATION: u64 = 1 << 20;
 const SHA1_DIGITS: usize = 40;
 const SHA256_DIGITS: usize = 64;
 /// What git keeps in `objects/info`.
-const OBJECT_LISTS: &[&str] = &["alternates", "commit-graph", "commit-graphs", "http-alternates", "packs"];
+const OBJECT_LISTS: &[&str] = &["alternates", "commit-graph", COMMIT_GRAPHS, "http-alternates", "packs"];
+/// The directory of the lists of commits that build on each other.
+const COMMIT_GRAPHS: &str = "commit-graphs";
+/// The kinds of files that packs and lists consist of.
+const PACK_FILES: &[&str] = &["pack", "idx", "rev", "bitmap", "keep", "promisor", "mtimes", "graph"];
 /// The most files and directories of references that are looked at.
 const MOST_REFERENCES: u32 = 10_000;
 /// The most bytes that a file of a reference has: names of references have at most 4,096.
@@ -87,18 +91,33 @@ fn foreign_objects(objects: &Path) -> Vec<PathBuf> {
             continue;
         };
         let is_own = |below: &str| match name {
-            "pack" => below.starts_with("pack-") || below.starts_with("multi-pack-index"),
+            "pack" => is_list_or_pack(below),
             "info" => OBJECT_LISTS.contains(&below),
             _ => [SHA1_DIGITS - 2, SHA256_DIGITS - 2].contains(&below.len()) && is_hexadecimal(below),
         };
         let is_own_entry = |below: &DirEntry| {
-            below.file_name().to_str().is_some_and(is_own)
-                && below.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir() && name == "info")
+            let is_list = |kind: fs::FileType| kind.is_dir() && below.file_name() == COMMIT_GRAPHS;
+            below.file_name().to_str().is_some_and(is_own) && below.file_type().is_ok_and(|kind| kind.is_file() || is_list(kind))
         };
+        let graphs = fs::read_dir(entry.path().join(COMMIT_GRAPHS)).into_iter().flatten().flatten();
+        let is_graph = |graph: &DirEntry| {
+            graph.file_name().to_str().is_some_and(is_list_or_pack) && graph.file_type().is_ok_and(|kind| kind.is_file())
+        };
+        foreign.extend(graphs.filter(|graph| !is_graph(graph)).map(|graph| graph.path()));
         let below = fs::read_dir(entry.path()).into_iter().flatten().flatten();
         foreign.extend(below.filter(|below| !is_own_entry(below)).map(|below| below.path()));
     }
     foreign
+}
+
+/// Returns whether git gives a file of packs, or of the list of packs or commits, such a name.
+fn is_list_or_pack(name: &str) -> bool {
+    let named = ["pack-", "multi-pack-index-", "graph-"].into_iter().find_map(|prefix| name.strip_prefix(prefix));
+    let is_named = |(digest, kind): (&str, &str)| {
+        [SHA1_DIGITS, SHA256_DIGITS].contains(&digest.len()) && is_hexadecimal(digest) && PACK_FILES.contains(&kind)
+    };
+    ["multi-pack-index", "commit-graph-chain"].contains(&name)
+        || named.and_then(|named| named.split_once('.')).is_some_and(is_named)
 }
 
 fn is_directory_of_objects(name: &str) -> bool {
@@ -215,7 +234,10 @@ mod tests {
         file(&format!("main/.git/objects/ab/{}", &name[2..]), "");
         file("main/.git/objects/ab/conftest.py", "");
         file("main/.git/objects/pack/conftest.py", "");
-        file("main/.git/objects/pack/pack-1.idx", "");
+        file("main/.git/objects/pack/pack-0123456789abcdef0123456789abcdef01234567.idx", "");
+        file("main/.git/objects/pack/pack-evil.sh", "");
+        file("main/.git/objects/info/commit-graphs/graph-0123456789abcdef0123456789abcdef01234567.graph", "");
+        file("main/.git/objects/info/commit-graphs/evil.sh", "");
         file("main/.git/refs/heads/main.py", &format!("{name}\n"));
         file("main/.git/refs/remotes/origin/HEAD", "ref: refs/remotes/origin/main\n");
         file("main/.git/refs/conftest.py", "import os\n");
@@ -235,6 +257,8 @@ mod tests {
             "main/.git/objects/x",
             "main/.git/objects/ab/conftest.py",
             "main/.git/objects/pack/conftest.py",
+            "main/.git/objects/pack/pack-evil.sh",
+            "main/.git/objects/info/commit-graphs/evil.sh",
             "main/.git/refs/conftest.py",
             "main/.git/refs/heads/x/conftest.py",
         ];
@@ -249,7 +273,9 @@ mod tests {
             "main/.git/info",
             "main/.git/logs",
             "main/.git/objects/ab",
-            "main/.git/objects/pack/pack-1.idx",
+            "main/.git/objects/pack/pack-0123456789abcdef0123456789abcdef01234567.idx",
+            "main/.git/objects/info/commit-graphs",
+            "main/.git/objects/info/commit-graphs/graph-0123456789abcdef0123456789abcdef01234567.graph",
             "main/.git/refs/heads/main.py",
             "main/.git/refs/remotes/origin/HEAD",
         ] {

@@ -1,8 +1,8 @@
 //! The lines of `proctor gate`.
 
-use crate::cli::screen::run_numbers::with_run_numbers;
+use crate::cli::screen::run_numbers::with_numbers_of;
 use crate::cli::style::{Line, Style, Tone};
-use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, GateProof, NotRun, RefusedAttestation, with_causes};
+use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, NotRun, RefusedAttestation, with_causes};
 use proctor_model::{Digest, TreeDigest};
 use proctor_plan::verdict::{GateJudgement, GateState, GateSubject};
 
@@ -24,7 +24,7 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     let mut lines = vec![style.paint(tone, words).and(format!(" · {named}{commit}{tree}"))];
     match &answer.tree {
         Err(refusal) => lines.push(Line::from(format!("  {} ({})", with_causes(refusal), refusal.word()))),
-        Ok(_) => lines.extend(answer.judgements.iter().map(|judged| judgement_line(judged, answer.proof.as_ref()))),
+        Ok(_) => lines.extend(answer.judgements.iter().map(|judged| judgement_line(judged, answer))),
     }
     for RefusedAttestation { word, message } in &answer.refused_attestations {
         lines.push(Line::from(format!("  an attestation does not count: {message} ({word})")));
@@ -41,7 +41,11 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     }
     let is_named = |flipped: &&FlippedCheck| !answer.acceptable().contains(&flipped.words());
     lines.extend(
-        answer.flipped.iter().filter(is_named).map(|flipped| Line::from(format!("  {}", with_run_numbers(&flipped.words())))),
+        answer
+            .flipped
+            .iter()
+            .filter(is_named)
+            .map(|flipped| Line::from(format!("  {}", with_own_numbers(&flipped.words(), answer)))),
     );
     let unasked = answer.changes.iter().filter(|change| !change.kind.asks(answer.policy.weakened));
     let unasked: Vec<String> = unasked.map(ToString::to_string).collect();
@@ -79,13 +83,24 @@ fn condition(what: &str, paths: &[&str]) -> Option<Line> {
     (!paths.is_empty()).then(|| Line::from(format!("  on condition: {what} {named}{more}")))
 }
 
-fn judgement_line(judged: &GateJudgement, proof: Option<&GateProof>) -> Line {
+/// Returns a text in which the project's own runs have their numbers.
+fn with_own_numbers(text: &str, answer: &GateAnswer) -> String {
+    with_numbers_of(text, |run| !answer.elsewhere.contains_key(run) && answer.attested.iter().all(|one| one.claim.run != *run))
+}
+
+fn judgement_line(judged: &GateJudgement, answer: &GateAnswer) -> Line {
     let what = &judged.subject;
-    if let (GateSubject::Change, Some(GateProof { record, .. })) = (what, proof) {
-        return Line::from(format!("  {what}: {} since {} · {}", record.state, &record.base[..12], record.summary));
+    if let (GateSubject::Change, Some(proof)) = (what, &answer.proof) {
+        let record = &proof.record;
+        return Line::from(format!(
+            "  {what}: {} since {} · {}",
+            record.state,
+            record.base.get(..12).unwrap_or_default(),
+            record.summary
+        ));
     }
     if judged.state == GateState::Proved {
-        let runs: Vec<String> = judged.runs.iter().map(|run| format!("run {}", run.number())).collect();
+        let runs: Vec<String> = judged.runs.iter().map(|run| with_own_numbers(run.as_str(), answer)).collect();
         let warnings = match &judged.warnings[..] {
             [] => String::new(),
             names => format!(" with warnings ({})", names.join(", ")),
@@ -93,5 +108,5 @@ fn judgement_line(judged: &GateJudgement, proof: Option<&GateProof>) -> Line {
         return Line::from(format!("  {what}: passed{warnings} in {}", runs.join(", ")));
     }
     let reasons: Vec<String> = judged.reasons.iter().map(ToString::to_string).collect();
-    Line::from(format!("  {what}: {}", with_run_numbers(&reasons.join("; "))))
+    Line::from(format!("  {what}: {}", with_own_numbers(&reasons.join("; "), answer)))
 }

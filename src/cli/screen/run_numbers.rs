@@ -2,15 +2,21 @@
 
 use proctor_model::RunId;
 
-/// Returns a text with `run 12` in place of each id of a run that stands alone. One in a path stays, because the path is opened.
+/// Returns a text with `run 12` in place of each id of a run of this project that stands alone. One in a path stays, because the path is
+/// opened.
 pub(crate) fn with_run_numbers(text: &str) -> String {
+    with_numbers_of(text, |_| true)
+}
+
+/// The same for the runs that are the project's own. Another project's run with this number would be another run.
+pub(crate) fn with_numbers_of(text: &str, is_own: impl Fn(&RunId) -> bool) -> String {
     let is_part = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '/' | '_');
     let mut numbered = String::with_capacity(text.len());
     for piece in text.split_inclusive(|character| !is_part(character)) {
         let word = piece.trim_end_matches(|character| !is_part(character) || character == '.');
         match RunId::try_from(word) {
-            Ok(run) => numbered.push_str(&format!("run {}{}", run.number(), &piece[word.len()..])),
-            Err(_) => numbered.push_str(piece),
+            Ok(run) if is_own(&run) => numbered.push_str(&format!("run {}{}", run.number(), &piece[word.len()..])),
+            Ok(_) | Err(_) => numbered.push_str(piece),
         }
     }
     numbered

@@ -188,9 +188,8 @@ impl GateAnswer {
         let text = match reason {
             GateReason::Failed { .. } | GateReason::OnPlatform { .. } => return None,
             GateReason::ChangeNotProved { since, answer } => {
-                let from = since.as_ref().map_or("BASE", |commit| &commit[..12]);
                 let first = if answer.is_some() { "let each added test assert what the change does; then " } else { "" };
-                return Some(format!("{first}`proctor prove {from}..{}` where it is checked out", self.revision));
+                return Some(format!("{first}`proctor prove {}..{}` where it is checked out", &since[..12], self.revision));
             }
             GateReason::PersonNeeded { .. } => "`proctor status` says what the task waits for",
             GateReason::Weaker { .. } => {

@@ -259,9 +259,9 @@ fn upstream_or_default(
     match default {
         Some(default) if has_judged || is_copy() => Ok((default, TrustedBecause::NotTheCopy)),
         // Where nobody else has the repository, nobody else can have changed the upstream.
-        None if has_judged && storage.has_remotes() => {
+        None if (has_judged || is_copy()) && storage.has_remotes() => {
             let message = format!(
-                "{} has the judged commit, which would choose its own policy, and the default branch of the remote is not known",
+                "{} is the branch's own copy, which would choose its own policy, and the default branch of the remote is not known",
                 upstream.as_str()
             );
             Err(CommandError::new(CommandExit::PersonNeeded, message)

@@ -12,8 +12,8 @@ pub struct GateProof {
     pub is_own: bool,
 }
 
-/// Judges the change of a commit since the one that it is compared with; without one, since whatever commit the answer is about. The first
-/// answer about this change counts. `None` if the commit changes nothing since then.
+/// Judges the change of a commit since the one that it is compared with; without one, since its first parent. The first answer about this
+/// change counts. `None` if the commit changes nothing since then, as a first commit.
 pub(super) fn judge_change(
     answers: impl IntoIterator<Item = GateProof>,
     storage: &GitStorage,
@@ -21,11 +21,8 @@ pub(super) fn judge_change(
 ) -> Option<(GateJudgement, Option<GateProof>)> {
     // Without a common commit, no answer can be about the change.
     let since = beside.map(|beside| storage.merge_base(beside, commit).unwrap_or(beside));
-    if since == Some(commit) {
-        return None;
-    }
-    let since = since.map(ObjectId::hex);
-    let found = answers.into_iter().find(|proof| since.as_ref().is_none_or(|since| *since == proof.record.base));
+    let since = since.or_else(|| storage.first_parent(commit)).filter(|since| *since != commit)?.hex();
+    let found = answers.into_iter().find(|proof| since == proof.record.base);
     let is_proved = found.as_ref().is_some_and(|proof| proof.record.is_proved());
     let answer = found.as_ref().map(|proof| format!("{} · {}", proof.record.state, proof.record.summary));
     let reason = GateReason::ChangeNotProved { since, answer };

@@ -13,7 +13,7 @@ use crate::files::list_directory;
 use crate::names::MANIFEST_NAME;
 use crate::retention::purge::remove_project_directory;
 use crate::{EvidenceError, FileOperation, Ledger, ProjectLock, StoredRun, list_runs};
-use proctor_model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, TaskId, Timestamp};
+use proctor_model::{Asker, LedgerBody, LedgerLine, PruneReason, PruneRecord, PrunedRun, TaskId, Timestamp};
 
 /// The most runs that one ledger line names. The longest such line is far shorter than a reader accepts.
 const MOST_OF_A_LINE: usize = 256;
@@ -65,7 +65,8 @@ pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> R
 /// written while one of these runs still exists.
 pub(super) fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usize, EvidenceError> {
     let mut removed = 0;
-    for run in runs {
+    // What an earlier version packed and did not remove any more is all that is left to read of the run.
+    for run in runs.iter().filter(|run| run.why != PruneReason::Archived) {
         removed += usize::from(remove_run_directory(lock, &lock.store().run_directory(lock.project(), &run.task, &run.run_id))?);
     }
     let tasks: BTreeSet<&TaskId> = runs.iter().map(|run| &run.task).collect();

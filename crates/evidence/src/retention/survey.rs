@@ -39,10 +39,11 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
             }
             LedgerBody::Pruned(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Purged(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
-            LedgerBody::Archived(record) => pruned.extend(record.runs.into_iter().map(|run| run.run_id)),
             LedgerBody::Phase(record) => drop(states.insert(record.task, record.tdd)),
             LedgerBody::Override(record) => drop(states.insert(record.task, record.tdd)),
-            LedgerBody::Registered(_)
+            // The directory of a packed run is what an earlier version did not remove any more: a run like the others.
+            LedgerBody::Archived(_)
+            | LedgerBody::Registered(_)
             | LedgerBody::Superseded(_)
             | LedgerBody::Serving(_)
             | LedgerBody::Retest(_)

@@ -212,7 +212,15 @@ impl<'a> RunsInLedger<'a> {
                 Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id, &record.task)),
                 Some(RunLine::Pruned(pruned)) => {
                     runs.pruned.extend(pruned.iter().map(|run| &run.run_id));
-                    runs.packed.extend(pruned.iter().filter(|run| run.why == PruneReason::Archived).map(|run| &run.run_id));
+                    for run in pruned {
+                        // A packed run that was pruned or purged later is that.
+                        match run.why {
+                            PruneReason::Archived => runs.packed.insert(&run.run_id),
+                            PruneReason::Days | PruneReason::Runs | PruneReason::Bytes | PruneReason::Purged => {
+                                runs.packed.remove(&run.run_id)
+                            }
+                        };
+                    }
                 }
                 None => {}
             }

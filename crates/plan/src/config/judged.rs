@@ -101,6 +101,7 @@ const ROWS: &[SettingRow] = &[
         text(word_of(PACKAGE_CREDENTIALS, &all.sandbox.package_credentials))
     }),
     first("sandbox.snapshot", Later(&["require", "auto", "off"]), |all| text(word_of(MODE, &all.sandbox.snapshot))),
+    rule("service.started", Higher, |all| SettingValue::Number(all.service.started.into())),
     rule("sandbox.max_snapshot_bytes", Lower, |all| SettingValue::Number(all.sandbox.max_snapshot_bytes.0)),
     rule("sandbox.caches", Later(&["fresh", "kept"]), |all| text(word_of(CACHES, &all.sandbox.caches))),
     wide("remote.endpoint", Changed, |all| text(&all.remote.server.value.endpoint)),

@@ -98,8 +98,8 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     // A file that leaves the tree is named, whichever setting takes it out.
     ("tasks", "file", "file"),
     ("queue", "max_parallel wait", "max_parallel wait"),
-    // A command that is started early is a cold start that was made before; the priority changes when a check is done.
-    ("service", "nice started", "nice started"),
+    // The priority changes when a check is done.
+    ("service", "nice started", "nice"),
     ("environment", "pass_environment env_file", ""),
     (
         "sandbox",

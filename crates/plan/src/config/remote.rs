@@ -89,7 +89,8 @@ pub(super) fn read_place(
 
 /// Returns what is wrong with settings for a server in a program that was built without the feature for it.
 pub fn lacking_feature(remote: &RemoteSettings, file: &str) -> Option<Problem> {
-    let place = remote.server.place?;
+    // No server is the default.
+    let place = remote.server.place.filter(|_| !remote.server.value.endpoint.is_empty())?;
     let message = "this proctor was built without the feature `remote`, so no check runs on a server";
     let problem = Problem::new("remote.endpoint", message).within(file, Some(place));
     Some(problem.hint("build it with `cargo build --release --features remote`, or remove `[remote]`"))
@@ -190,6 +191,8 @@ mod tests {
         assert!(
             problem.message.contains("feature `remote`") && problem.hint.is_some_and(|hint| hint.contains("--features remote"))
         );
-        assert_eq!(lacking_feature(&read("", "proctor.toml").expect("right").remote, "proctor.toml"), None);
+        for none in ["", "[remote]\nendpoint = \"\"\n", include_str!("default.toml")] {
+            assert_eq!(lacking_feature(&read(none, "proctor.toml").expect("right").remote, "proctor.toml"), None);
+        }
     }
 }

@@ -54,8 +54,8 @@ pub enum GateReason {
     ChangedRules { run: RunId, changed: Vec<String> },
     /// The tests of the change are not known to fail without it.
     ChangeNotProved {
-        /// The commit where the change begins; `None` if any counts.
-        since: Option<String>,
+        /// The commit where the change begins.
+        since: String,
         /// The answer of `proctor prove`, in words; `None` if there is none.
         answer: Option<String>,
     },
@@ -148,8 +148,7 @@ impl fmt::Display for GateReason {
             }
             Self::ChangeNotProved { answer: Some(answer), .. } => formatter.write_str(answer),
             Self::ChangeNotProved { since, answer: None } => {
-                let since = since.as_ref().map(|commit| format!(" since {}", &commit[..12])).unwrap_or_default();
-                write!(formatter, "no answer of `proctor prove`{since} is stored for this content")
+                write!(formatter, "no answer of `proctor prove` since {} is stored for this content", &since[..12])
             }
             Self::OnPlatform { platform, reason } => write!(formatter, "on {platform}: {reason}"),
         }

@@ -244,6 +244,10 @@ impl Keeper {
     }
 
     fn step_early(&mut self) -> Result<(), ServingError> {
+        // A signal that comes while none is blocked wakes nobody.
+        if self.early.is_none() {
+            return Ok(());
+        }
         let filter = self.filter;
         let confine = || renounce_capabilities().and_then(|()| filter_system_calls(filter)).map_err(|error| not_isolated(&error));
         let unblocked = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
@@ -284,7 +288,9 @@ impl Keeper {
     fn start_if_current(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         // The project is covered until then, so it would look replaced.
         self.ready = self.early.take().map_or(Err(EarlyUse::NotTried), |early| early.uncover(start));
-        if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
+        // What a refused command left would run beside the action and see its snapshot: another keeper, with a namespace of its own, has none.
+        let has_strays = matches!(self.ready, Err(EarlyUse::Refused(_))) && has_children(&[]);
+        if has_strays || self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
         }

@@ -196,6 +196,8 @@ const ROWS: &[Row] = &[
     Row("gate.world", CHECK, "", "[gate]\nworld = \"open\""),
     Row("gate.weakened", CHECK, "", "[gate]\nweakened = \"say\""),
     Row("gate.flaky", CHECK, "", "[gate]\nflaky = \"say\""),
+    Row("gate.prove", CHECK, "[gate]\nprove = \"tests\"", ""),
+    Row("service.started", CHECK, "", "[service]\nstarted = 4"),
     Row("share.git", CHECK, "", "[share]\ngit = \"origin\""),
     Row("share.directory", CHECK, "", "[share]\ndirectory = \"/mnt/team\""),
     Row("gate.max_age", CHECK, "[gate]\nmax_age = \"2h\"", "[gate]\nmax_age = \"3h\""),
