@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream::ReadRequest;
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
-use proctor_model::{Digest, EntryKind, TreePath};
+use proctor_model::Digest;
 use prost::Message as _;
 use sha2::{Digest as _, Sha256};
 
@@ -186,7 +186,7 @@ impl<'a> AnswerReader<'a> {
         if !self.written.insert(path.to_owned()) || self.written.len() > MOST_FILES {
             return Err(RemoteFault::Untrue(format!("`{path}` is there twice, or there are too many files")));
         }
-        if self.sent(path, false) == Some(blob.digest) {
+        if self.files.sent(path, false) == Some(blob.digest) {
             return Ok(());
         }
         let place = self.into.join("root").join(path);
@@ -201,21 +201,9 @@ impl<'a> AnswerReader<'a> {
 
     /// Notes a link, which is not made here: it could lead anywhere.
     fn link(&mut self, path: String, target: &str) {
-        if self.links.len() < MOST_FILES && self.sent(&path, true) != Some(Digest::of(target.as_bytes())) {
+        if self.links.len() < MOST_FILES && self.files.sent(&path, true) != Some(Digest::of(target.as_bytes())) {
             self.links.insert(path);
         }
-    }
-
-    /// Returns the digest of the file or link that was sent at a path; `None` if none was.
-    fn sent(&self, path: &str, is_link: bool) -> Option<Digest> {
-        let path = TreePath::try_from(path.strip_prefix(self.files.place)?.strip_prefix('/')?).ok()?;
-        if self.files.installed.iter().any(|installed| path.as_path().starts_with(installed.as_path())) {
-            let place = self.files.project.join(path.as_path());
-            let is_file = !is_link && place.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-            return is_file.then(|| std::fs::read(&place).ok())?.map(|bytes| Digest::of(&bytes));
-        }
-        let entry = self.files.tree?.lookup(&path)?;
-        entry.digest.filter(|_| (entry.kind == EntryKind::Link) == is_link)
     }
 
     fn write(&mut self, place: &Path, bytes: &[u8]) -> Result<(), RemoteFault> {

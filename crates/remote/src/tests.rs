@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
-use proctor_model::{RemoteCertificates, RemotePackages, RemoteServer, Timestamp, TreePath};
+use proctor_model::{Digest, RemoteCertificates, RemotePackages, RemoteServer, Timestamp, TreePath};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
 use tempfile::TempDir;
@@ -240,6 +240,17 @@ fn installed_packages_lie_in_the_tree_at_its_own_path() {
             "/srv/shop/top.py"
         ]
     );
+    for (path, is_link, text) in [
+        ("srv/shop/.venv/bin/tool", false, Some("run")),
+        ("srv/shop/.venv/bin/python", false, None),
+        ("srv/shop/a/near.py", false, Some("near")),
+        ("srv/shop/link.py", true, Some("top.py")),
+        ("srv/shop/link.py", false, None),
+        ("srv/shop/new.py", false, None),
+        ("out/top.py", false, None),
+    ] {
+        assert_eq!(files.sent(path, is_link), text.map(|text| Digest::of(text.as_bytes())), "{path}");
+    }
     kept.note_sent(&made);
     let again = kept.root(files).expect("a root");
     assert_eq!((again.name, again.blobs.len()), (made.name, 0), "what the server has is not sent again");
