@@ -46,8 +46,8 @@ pub(crate) struct DoctorFacts {
 /// What the server of `[remote]` answered.
 pub(crate) struct RemoteFound {
     pub(crate) endpoint: String,
-    /// What it can do, or why it carries no checks out.
-    pub(crate) answer: Result<String, String>,
+    /// What it can do, or why it carries no checks out; `None` if it was not asked.
+    pub(crate) answer: Option<Result<String, String>>,
 }
 
 /// The document that `--json` prints (`proctor-doctor-v1`).
@@ -337,11 +337,12 @@ pub(crate) fn apparmor_profile(executable: &Path) -> String {
 }
 
 fn remote_line(found: &RemoteFound) -> Option<String> {
-    Some(format!("remote: {} {}", found.endpoint, found.answer.as_ref().ok()?))
+    let answer = found.answer.as_ref().map_or(Ok("not asked: nobody has approved this server"), |answer| answer.as_deref());
+    Some(format!("remote: {} {}", found.endpoint, answer.ok()?))
 }
 
 fn remote_finding(found: &RemoteFound) -> Option<Finding> {
-    let why = found.answer.as_ref().err()?;
+    let why = found.answer.as_ref()?.as_ref().err()?;
     let problem = format!("{} carries no checks out: {why}", found.endpoint);
     Some(Finding { problem, advice: "see whether the server runs, and what `[remote]` says of it".to_owned() })
 }
@@ -439,6 +440,18 @@ mod tests {
         assert_eq!(commands(&all), [""; 0], "a profile is there already");
         assert_eq!(DoctorFindings::of(&all).exit(), CommandExit::Proceed);
         assert_eq!(DoctorFindings::of(&all).lines(Style::Plain).pop(), Some("all is well".into()));
+    }
+
+    #[test]
+    fn a_server_that_nobody_approved_is_nothing_to_mend() {
+        let mut all = facts([None, None, None], KernelSwitches::default());
+        let endpoint = "grpc://127.0.0.1:1".to_owned();
+        all.remote = Some(RemoteFound { endpoint: endpoint.clone(), answer: None });
+        let lines = DoctorFindings::of(&all).lines(Style::Plain);
+        assert!(lines.contains(&"remote: grpc://127.0.0.1:1 not asked: nobody has approved this server".into()), "{lines:?}");
+        assert_eq!(DoctorFindings::of(&all).exit(), CommandExit::Proceed);
+        all.remote = Some(RemoteFound { endpoint, answer: Some(Err("away".to_owned())) });
+        assert!(!DoctorFindings::of(&all).lines(Style::Plain).contains(&"all is well".into()));
     }
 
     #[test]

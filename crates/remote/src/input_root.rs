@@ -77,6 +77,20 @@ pub struct InputFiles<'a> {
     pub now: Timestamp,
 }
 
+impl InputFiles<'_> {
+    /// Returns the digest of the file, or of the link's target, that is sent at a path of the root; `None` if there is none.
+    pub(crate) fn sent(&self, path: &str, is_link: bool) -> Option<Digest> {
+        let path = TreePath::try_from(path.strip_prefix(self.place)?.strip_prefix('/')?).ok()?;
+        if self.installed.iter().any(|installed| path.as_path().starts_with(installed.as_path())) {
+            let place = self.project.join(path.as_path());
+            let is_file = !is_link && place.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+            return is_file.then(|| std::fs::read(&place).ok())?.map(|bytes| Digest::of(&bytes));
+        }
+        let entry = self.tree?.lookup(&path)?;
+        entry.digest.filter(|_| (entry.kind == EntryKind::Link) == is_link)
+    }
+}
+
 pub(crate) struct Builder<'a> {
     pub(crate) files: InputFiles<'a>,
     pub(crate) old: &'a Kept,

@@ -16,7 +16,7 @@ use crate::capabilities::{Capabilities, capabilities};
 use crate::connection::{Connection, ServerAccess};
 use crate::fault::RemoteFault;
 use crate::input_root::{BlobSource, InputFiles, Kept};
-use crate::operation::{Answer, cancel, execute};
+use crate::operation::{cancel, execute};
 use crate::upload::upload;
 
 /// How often an action is tried that the server could not carry out for a reason that may pass.
@@ -59,12 +59,22 @@ pub struct RemoteEnd {
     pub stderr: PathBuf,
     /// The directory that has the files that came back, by their paths in the action's root.
     pub root: PathBuf,
+    /// The paths, in the action's root, of the symbolic links that the action left. They do not come back.
+    pub links: Vec<String>,
     /// The name of the worker, as the server says.
     pub worker: String,
     /// How long the worker ran the command, as the server says; `None` if it does not say.
     pub took: Option<Duration>,
     /// How many blobs were sent.
     pub uploaded: usize,
+}
+
+/// An action that ended there, before what it left was read.
+struct Ended {
+    connection: Connection,
+    result: reapi::ActionResult,
+    is_timeout: bool,
+    uploaded: usize,
 }
 
 /// What is kept of each server, by endpoint and instance, so that a save sends what changed.
@@ -83,7 +93,7 @@ pub fn run(
         let (named, name) = watch::channel(None);
         let limit = order.timeout.saturating_add(QUEUE);
         let outcome = tokio::select! {
-            outcome = tries(access, order, &named) => return outcome,
+            outcome = carry_out(access, order, &named) => return outcome,
             () = stopped(is_stopped) => RemoteFault::Stopped,
             () = tokio::time::sleep(limit) => RemoteFault::Late(limit.as_secs()),
         };
@@ -116,15 +126,25 @@ async fn stopped(is_stopped: &(dyn Fn() -> bool + Sync)) {
     }
 }
 
-async fn tries(
+async fn carry_out(
     access: &ServerAccess,
     order: &RemoteOrder<'_>,
     named: &watch::Sender<Option<String>>,
 ) -> Result<RemoteEnd, RemoteFault> {
+    let ended = tries(access, async || {
+        named.send_replace(None);
+        execute_once(access, order, named).await
+    });
+    let ended = ended.await?;
+    // What has ended is never carried out again: another run could end in another way.
+    tries(access, async || read(order, &ended).await).await
+}
+
+/// Does something again while its fault may pass, [`TRIES`] times in all.
+async fn tries<T>(access: &ServerAccess, once: impl AsyncFn() -> Result<T, RemoteFault>) -> Result<T, RemoteFault> {
     let mut pause = PAUSE;
     for number in 1..TRIES {
-        named.send_replace(None);
-        match one_try(access, order, named).await {
+        match once().await {
             Err(fault) if fault.may_pass() => {
                 tracing::info!(%fault, number, "the server is asked again");
                 if fault.lacks_blobs() {
@@ -136,20 +156,27 @@ async fn tries(
             outcome => return outcome,
         }
     }
-    named.send_replace(None);
-    one_try(access, order, named).await
+    once().await
 }
 
-async fn one_try(
+/// Sends an action and waits for its end.
+async fn execute_once(
     access: &ServerAccess,
     order: &RemoteOrder<'_>,
     named: &watch::Sender<Option<String>>,
-) -> Result<RemoteEnd, RemoteFault> {
+) -> Result<Ended, RemoteFault> {
     let connection = access.connect().await?;
     let able = capabilities(&connection).await?;
     let (action, uploaded) = send(access, &connection, order, &able).await?;
     let answer = execute(&connection, action, named).await?;
-    read(&connection, order, answer, uploaded).await
+    let is_timeout = answer.is_timeout();
+    let result = match (answer.status, answer.result) {
+        (Ok(()), Some(result)) => result,
+        (Err(_), result) if is_timeout => result.unwrap_or_default(),
+        (Err(fault), _) => return Err(fault),
+        (Ok(()), None) => return Err(RemoteFault::Untrue("all is well, and there is no result".to_owned())),
+    };
+    Ok(Ended { connection, result, is_timeout, uploaded })
 }
 
 /// Sends the action and what it needs. Returns its name, and how many blobs were sent.
@@ -205,40 +232,31 @@ fn platform(order: &RemoteOrder<'_>) -> reapi::Platform {
     reapi::Platform { properties: order.platform.iter().map(property).collect() }
 }
 
-async fn read(
-    connection: &Connection,
-    order: &RemoteOrder<'_>,
-    answer: Answer,
-    uploaded: usize,
-) -> Result<RemoteEnd, RemoteFault> {
-    let is_timeout = answer.is_timeout();
-    let result = match (answer.status, answer.result) {
-        (Ok(()), Some(result)) => result,
-        (Err(_), result) if is_timeout => result.unwrap_or_default(),
-        (Err(fault), _) => return Err(fault),
-        (Ok(()), None) => return Err(RemoteFault::Untrue("all is well, and there is no result".to_owned())),
-    };
+/// Reads what an action left. A connection that broke is taken up again.
+async fn read(order: &RemoteOrder<'_>, ended: &Ended) -> Result<RemoteEnd, RemoteFault> {
+    let Ended { connection, result, is_timeout, uploaded } = ended;
     let into = order.into;
     // Nothing of an earlier try is part of this answer.
     if into.exists() {
         std::fs::remove_dir_all(into).map_err(RemoteFault::Output)?;
     }
     std::fs::create_dir(into).map_err(RemoteFault::Output)?;
-    let mut reader = AnswerReader::new(connection, into, &order.directory, &order.outputs);
+    let mut reader = AnswerReader::new(connection, order);
     let stdout = reader.stream("stdout", &result.stdout_raw, result.stdout_digest.as_ref()).await?;
     let stderr = reader.stream("stderr", &result.stderr_raw, result.stderr_digest.as_ref()).await?;
-    reader.outputs(&result).await?;
-    let metadata = result.execution_metadata.unwrap_or_default();
+    reader.outputs(result).await?;
+    let metadata = result.execution_metadata.clone().unwrap_or_default();
     let took = metadata.execution_start_timestamp.as_ref().zip(metadata.execution_completed_timestamp.as_ref());
     Ok(RemoteEnd {
         code: result.exit_code,
-        is_timeout,
+        is_timeout: *is_timeout,
         stdout,
         stderr,
         root: into.join("root"),
+        links: reader.links.into_iter().collect(),
         worker: metadata.worker,
         took: took.and_then(|(start, end)| between(start, end)),
-        uploaded,
+        uploaded: *uploaded,
     })
 }
 

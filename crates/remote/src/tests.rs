@@ -7,12 +7,13 @@ mod lying_server;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
-use proctor_model::{RemoteCertificates, RemotePackages, RemoteServer, Timestamp, TreePath};
+use proctor_model::{Digest, RemoteCertificates, RemotePackages, RemoteServer, Timestamp, TreePath};
 use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{Matcher, MatcherSettings};
 use tempfile::TempDir;
@@ -95,7 +96,7 @@ impl Project {
             environment: BTreeMap::new(),
             platform: &BTreeMap::new(),
             directory: "project".to_owned(),
-            outputs: vec!["../out".to_owned(), "made".to_owned()],
+            outputs: ["../out", "made", "top.py", "link.py"].map(str::to_owned).to_vec(),
             timeout: Duration::from_secs(30),
             into: &self.answers.path().join("answer"),
         };
@@ -129,9 +130,17 @@ fn an_honest_answer_is_read_whole() {
     assert_eq!(fs::read(&end.stderr).expect("read"), b"warned");
     assert_eq!(fs::read(end.root.join("out/junit.xml")).expect("read"), b"<testsuite tests=\"1\"/>");
     assert_eq!(fs::read(end.root.join("project/made/below/deep.txt")).expect("read"), b"deep");
+    assert_eq!(mode(&end, "project/made/below/deep.txt"), 0o755);
+    assert_eq!(mode(&end, "out/junit.xml") & 0o111, 0);
+    assert_eq!(end.links, ["project/made/new-link"], "a link that was sent is not named");
+    assert!(!end.root.join("project/top.py").exists(), "nobody wrote what came back as it was sent");
     let seen = server.seen.lock().expect("not poisoned");
     assert!(seen.headers.iter().all(|header| header == "Bearer s3cret") && !seen.headers.is_empty());
     assert!(seen.executed[0].skip_cache_lookup, "an honest run is a run");
+}
+
+fn mode(end: &RemoteEnd, path: &str) -> u32 {
+    fs::metadata(end.root.join(path)).expect("it came back").permissions().mode() & 0o777
 }
 
 #[test]
@@ -148,6 +157,7 @@ fn no_answer_that_is_not_true_is_accepted() {
     // A directory that the server does not have is its own word, and is asked for again.
     let server = LyingServer::start(Lie::MissingChild);
     assert!(matches!(project.run(&server, &tree, &never), Err(RemoteFault::Said { .. })));
+    assert_eq!(server.seen.lock().expect("not poisoned").executed.len(), 1);
 }
 
 /// Writes a file that is too large for a message of blobs.
@@ -230,6 +240,17 @@ fn installed_packages_lie_in_the_tree_at_its_own_path() {
             "/srv/shop/top.py"
         ]
     );
+    for (path, is_link, text) in [
+        ("srv/shop/.venv/bin/tool", false, Some("run")),
+        ("srv/shop/.venv/bin/python", false, None),
+        ("srv/shop/a/near.py", false, Some("near")),
+        ("srv/shop/link.py", true, Some("top.py")),
+        ("srv/shop/link.py", false, None),
+        ("srv/shop/new.py", false, None),
+        ("out/top.py", false, None),
+    ] {
+        assert_eq!(files.sent(path, is_link), text.map(|text| Digest::of(text.as_bytes())), "{path}");
+    }
     kept.note_sent(&made);
     let again = kept.root(files).expect("a root");
     assert_eq!((again.name, again.blobs.len()), (made.name, 0), "what the server has is not sent again");
@@ -314,7 +335,7 @@ fn what_may_pass_is_asked_again_within_a_bound() {
         (Lie::VanishesOnce, 2),
         (Lie::AbortsOnce, 2),
         (Lie::InternalOnce, 2),
-        (Lie::ReadFailsOnce, 2),
+        (Lie::ReadFailsOnce, 1),
     ] {
         let server = LyingServer::start(lie);
         assert_eq!(project.run(&server, &tree, &never).expect("a result").code, 1, "{lie:?}");
@@ -324,6 +345,10 @@ fn what_may_pass_is_asked_again_within_a_bound() {
     let fault = project.run(&server, &tree, &never).expect_err("no room");
     assert!(fault.to_string().contains("the server says: said so"), "{fault}");
     assert_eq!(asked(&server), 3);
+    let server = LyingServer::start(Lie::ReadFailsAlways);
+    let fault = project.run(&server, &tree, &never).expect_err("unreadable");
+    assert!(fault.to_string().contains("the server says: said so"), "{fault}");
+    assert_eq!(asked(&server), 1, "what ended is not carried out again");
 }
 
 #[test]

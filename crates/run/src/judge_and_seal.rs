@@ -338,7 +338,7 @@ fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
         let server = &one.action.remote.as_ref()?.server;
         let is_there = one.executed()?.ended.kept.as_ref()?.reached.level == IsolationLevel::Remote;
         let sha256 = server.image_digest().filter(|_| is_there)?;
-        Some(EnvironmentComponentV2 { name: format!("image of {}", server.endpoint), sha256 })
+        Some(EnvironmentComponentV2 { name: format!("image asked of {}", server.endpoint), sha256 })
     }));
     components.dedup_by(|a, b| a.name == b.name);
     EnvironmentV2 { digest: run_end.after.surveyed.digest, names: names.into_iter().collect(), components }

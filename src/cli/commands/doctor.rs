@@ -11,7 +11,7 @@ use crate::cli::environment;
 use crate::cli::render;
 use proctor_app::project::{opening, setup, specification_files};
 use proctor_app::{CommandError, Environment, RunControl};
-use proctor_model::{CommandExit, NetworkAccess};
+use proctor_model::{CommandExit, NetworkAccess, PlanSettings, RemoteServer};
 use proctor_plan::spec::{self, DiskFiles};
 use proctor_project::{ExaminationRequest, Machine, evidence_bytes, examine, snapshot_usage, try_snapshot};
 use proctor_sandbox::EnvironmentAdditions;
@@ -56,10 +56,10 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         network_obstacle: RunNetwork::make(environment.executable(), NetworkAccess::Loopback).err(),
         around: look_around(environment, &mut launcher, &request)?,
         service: super::service::installed(environment),
-        remote: Some(&configuration.remote.server.value).filter(|server| !server.endpoint.is_empty()).map(|server| {
-            let answer = proctor_run::ask_server(server, environment.variables(), &root);
-            RemoteFound { endpoint: server.endpoint.clone(), answer }
-        }),
+        remote: Some(&configuration.remote.server.value)
+            .filter(|server| !server.endpoint.is_empty())
+            .map(|server| ask_approved(environment, server, &root, &plan.settings))
+            .transpose()?,
     };
     let findings = DoctorFindings::of(&facts);
     if options.json {
@@ -69,6 +69,23 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         findings.lines(style).iter().for_each(render::line);
     }
     Ok(findings.exit())
+}
+
+/// Asks the server of `[remote]` what it can do, if a person approved it: the question has the token.
+fn ask_approved(
+    environment: &Environment,
+    server: &RemoteServer,
+    root: &Path,
+    settings: &PlanSettings,
+) -> Result<RemoteFound, CommandError> {
+    let mut archive = opening::open_archive(environment)?;
+    let found = archive.find_project(root).and_then(|project| match project {
+        Some(project) => Ok(archive.unapproved_settings(&project, settings, "remote")?.is_none()),
+        None => Ok(false),
+    });
+    let is_approved = found.map_err(|error| super::from_run_error(&error))?;
+    let answer = is_approved.then(|| proctor_run::ask_server(server, environment.variables(), root));
+    Ok(RemoteFound { endpoint: server.endpoint.clone(), answer })
 }
 
 /// Reads the machine's limits and free space. Examines every registered project, and the project of the trial even if it

@@ -78,6 +78,7 @@ pub(super) enum Lie {
     InternalOnce,
     /// Once, what came of the action cannot be read.
     ReadFailsOnce,
+    ReadFailsAlways,
     /// It prints the place where a root at `/` has it.
     RootIsTop,
     /// It prints a place below the worker's own directory.
@@ -213,11 +214,12 @@ impl LyingServer {
             Lie::NameOfParent => "..",
             _ => "deep.txt",
         };
-        let node = reapi::FileNode { name: name.to_owned(), digest: Some(text), ..reapi::FileNode::default() };
+        let node = reapi::FileNode { name: name.to_owned(), digest: Some(text), is_executable: true, ..Default::default() };
         let child = reapi::Directory { files: vec![node], ..reapi::Directory::default() };
         let child_name = BlobName::of(&child.encode_to_vec()).message();
         let below = reapi::DirectoryNode { name: "below".to_owned(), digest: Some(child_name) };
-        let root = reapi::Directory { directories: vec![below], ..reapi::Directory::default() };
+        let link = reapi::SymlinkNode { name: "new-link".to_owned(), target: "/etc".to_owned(), ..Default::default() };
+        let root = reapi::Directory { directories: vec![below], symlinks: vec![link], ..reapi::Directory::default() };
         let children = if self.lie == Lie::MissingChild { Vec::new() } else { vec![child] };
         let tree = reapi::Tree { root: Some(root), children }.encode_to_vec();
         let tree_digest = match self.lie {
@@ -228,6 +230,14 @@ impl LyingServer {
         result.output_directories.push(directory);
     }
 
+    /// Names a file and a link as they were sent.
+    fn untouched(&self, result: &mut reapi::ActionResult) {
+        let digest = Some(BlobName::of(b"top").message());
+        result.output_files.push(reapi::OutputFile { path: "top.py".to_owned(), digest, ..Default::default() });
+        let (path, target) = ("link.py".to_owned(), "top.py".to_owned());
+        result.output_symlinks.push(reapi::OutputSymlink { path, target, ..Default::default() });
+    }
+
     fn response(&self) -> reapi::ExecuteResponse {
         let is_trial = matches!(self.lie, Lie::RootIsTop | Lie::RootIsElsewhere);
         let mut result = reapi::ActionResult { exit_code: i32::from(!is_trial), ..reapi::ActionResult::default() };
@@ -235,6 +245,7 @@ impl LyingServer {
         if !is_trial {
             self.report(&mut result);
             self.directory(&mut result);
+            self.untouched(&mut result);
         }
         let status = |code: Code| Some(rpc::Status { code: code as i32, message: "said so".to_owned(), details: Vec::new() });
         let first = self.asked.fetch_add(1, Ordering::SeqCst) == 0;
@@ -407,6 +418,9 @@ impl bytes::byte_stream_server::ByteStream for LyingServer {
 
     async fn read(&self, request: Request<bytes::ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
         self.fail_once(Lie::ReadFailsOnce, Code::Unavailable)?;
+        if self.lie == Lie::ReadFailsAlways {
+            return Err(Status::unavailable("said so"));
+        }
         let resource = request.into_inner().resource_name;
         let seen = self.seen.lock().expect("not poisoned");
         let found = seen.blobs.iter().find(|(name, _)| resource.ends_with(&name.path()));

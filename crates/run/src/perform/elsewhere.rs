@@ -63,8 +63,8 @@ pub(crate) struct RemoteLaunch {
 pub(super) struct ServerAnswer {
     pub(super) code: i32,
     pub(super) is_timeout: bool,
-    /// What the server says of worker and time, as words for people.
-    pub(super) its_word: String,
+    /// What the server says of worker and time, and what did not come back, as words for people.
+    pub(super) said: Vec<String>,
     pub(super) stdout: PathBuf,
     pub(super) stderr: PathBuf,
 }
@@ -114,18 +114,18 @@ impl RemoteLaunch {
         let was_started = !matches!(end, ActionEnd::NotStarted(_));
         let streams = answer.as_ref().map(|answer| (answer.stdout.as_path(), answer.stderr.as_path()));
         let captured = capture_files(sinks, limits.output, streams)?;
-        let kept = was_started.then(|| self.kept(answer.map(|answer| answer.its_word)));
+        let kept = was_started.then(|| self.kept(answer.map(|answer| answer.said).unwrap_or_default()));
         Ok(EndedAction { end, started, ended, duration, captured, survivors: Vec::new(), usage: None, kept })
     }
 
     /// Returns what a verdict says about an action that ran where nobody here could look.
-    fn kept(&self, its_word: Option<String>) -> ReachedIsolation {
+    fn kept(&self, said: Vec<String>) -> ReachedIsolation {
         let server = &self.run.server;
         let mut obstacles = vec![format!("{REMOTE}{} (the server could lie about what it ran)", server.endpoint)];
         if server.image_digest().is_none() {
             obstacles.push(format!("{OPEN_WORLD}: what its workers have (`remote.platform` names no image by its digest)"));
         }
-        obstacles.extend(its_word);
+        obstacles.extend(said);
         let reached =
             ReachedLevel { level: IsolationLevel::Remote, obstacles, unenforced: Vec::new(), early: EarlyUse::NotTried };
         ReachedIsolation { reached, killed_by: None }
@@ -286,10 +286,17 @@ impl Performer<'_, '_> {
     /// Returns why an attempt is repeated on this machine; `None` if it is not, because the server gave a result or no other may.
     pub(super) fn runs_here_instead(&self, action: &Action, attempts: &Attempts, one: &ActionResult) -> Option<String> {
         let run = attempts.server_of(action)?;
-        let ActionEnd::NotStarted(SpawnFailure::NoServer { why }) = &one.executed()?.ended.end else { return None };
+        let why = lack_of_result(&one.executed()?.ended)?;
         let may = run.without_result == WithoutServer::RunHere && self.requested_stop(action).is_none();
         may.then(|| format!("it runs here, because there is no result of the server {why}"))
     }
+}
+
+/// Returns why there is no result of a server; `None` if there is one, be it of one shard only.
+fn lack_of_result(ended: &EndedAction) -> Option<&str> {
+    let ActionEnd::NotStarted(SpawnFailure::NoServer { why }) = &ended.end else { return None };
+    // Of several shards, how each one that has a result was kept is kept.
+    ended.kept.is_none().then_some(why)
 }
 
 /// Returns a working directory relative to the action's root.
@@ -324,6 +331,23 @@ fn read_from(report: ReportRequest, out: &Path) -> ReportRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perform::ended_not_started;
+
+    #[test]
+    fn a_check_runs_here_instead_only_if_no_shard_has_a_result() {
+        let mut ended = ended_not_started(SpawnFailure::NoServer { why: "unix:///s: away".to_owned() });
+        assert_eq!(lack_of_result(&ended), Some("unix:///s: away"));
+        let reached = ReachedLevel {
+            level: IsolationLevel::Remote,
+            obstacles: Vec::new(),
+            unenforced: Vec::new(),
+            early: EarlyUse::NotTried,
+        };
+        ended.kept = Some(ReachedIsolation { reached, killed_by: None });
+        assert_eq!(lack_of_result(&ended), None, "another shard ended there");
+        ended = ended_not_started(SpawnFailure::ClientNotReady { why: String::new() });
+        assert_eq!(lack_of_result(&ended), None);
+    }
 
     #[test]
     fn what_a_tool_writes_is_named_by_paths_that_hold_there() {

@@ -84,6 +84,31 @@ pub(super) fn ask(launch: &RemoteLaunch, is_stopped: &(dyn Fn() -> bool + Sync))
     let end = run(&access, &order, is_stopped).map_err(no_answer)?;
     tracing::debug!(uploaded = end.uploaded, "a server carried an action out");
     let took = end.took.map(|took| format!(", {} ms", took.as_millis())).unwrap_or_default();
-    let its_word = format!("by its word: worker `{}`{took}", end.worker.escape_debug());
-    Ok(ServerAnswer { code: end.code, is_timeout: end.is_timeout, its_word, stdout: end.stdout, stderr: end.stderr })
+    let mut said = vec![format!("by the server's word: worker `{}`{took}", end.worker.escape_debug())];
+    said.extend(name_links(&end.links, &launch.place));
+    Ok(ServerAnswer { code: end.code, is_timeout: end.is_timeout, said, stdout: end.stdout, stderr: end.stderr })
+}
+
+/// Returns a sentence that names the symbolic links that an action left; `None` if it left none. `place` is the tree's path.
+#[cfg(feature = "remote")]
+fn name_links(links: &[String], place: &str) -> Option<String> {
+    const NAMED: usize = 5;
+    let inside = |link: &String| link.strip_prefix(place).map_or(link.as_str(), |rest| rest.trim_start_matches('/')).to_owned();
+    let named: Vec<_> = links.iter().take(NAMED).map(|link| format!("`{}`", inside(link).escape_debug())).collect();
+    let more = if links.len() > NAMED { format!(" and {} more", links.len() - NAMED) } else { String::new() };
+    (!links.is_empty()).then(|| format!("symbolic links do not come back: {}{more}", named.join(", ")))
+}
+
+#[cfg(all(test, feature = "remote"))]
+mod tests {
+    use super::name_links;
+
+    #[test]
+    fn links_that_do_not_come_back_are_named_by_their_paths_in_the_project() {
+        let links = |count: usize| (0..count).map(|number| format!("project/dist/{number}")).collect::<Vec<_>>();
+        assert_eq!(name_links(&[], "project"), None);
+        let named = |count| name_links(&links(count), "project").expect("there are some");
+        assert_eq!(named(2), "symbolic links do not come back: `dist/0`, `dist/1`");
+        assert!(named(7).ends_with("`dist/4` and 2 more"), "{}", named(7));
+    }
 }
