@@ -14,7 +14,7 @@ const FEWEST_SHARED: usize = 3;
 /// Two types look alike if the common members are at least this percentage of the members of each type.
 const PERCENT_SHARED: usize = 60;
 /// The most rows that [`LOOK_ALIKES`] may have.
-const MOST_PAIRS: usize = 29;
+const MOST_PAIRS: usize = 32;
 
 /// Pairs of types that look alike for a reason, each with the reason. Names and rows are in alphabetical order.
 const LOOK_ALIKES: &[(&str, &str, &str)] = &[
@@ -23,6 +23,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("BlockOn", "RawTypeCheckBlockOn", "a type checker has no warnings, and the published schema says so"),
     ("ChangedFile", "DifferingFile", "the first has what two commits say, the second the digests of two trees"),
     ("CycleRequest", "TddVerb", "the command line has defaults, and a verb that only shows"),
+    ("EarlyStartPlan", "ShardPreparation", "one process that is started before its run, and several of one run"),
     ("ExchangeRecordV1", "FileRecordV1", "each stored record says whose it is, and its keys lie flat"),
     ("ExpectedOutput", "RawExpectedOutput", "in a specification nearly everything may be left out"),
     ("GateChange", "GateChangeV1", "the document says whether it is asked about"),
@@ -40,6 +41,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("HealthCheckV2", "HealthObservation", "the report's form"),
     ("LastVerdict", "VerdictV1", "the socket's form"),
     ("Message", "MypyItem", "two tools print their findings in forms of their own"),
+    ("PackedRun", "PrunedRun", "what a line of an earlier version says, which has no reason"),
     ("PauseRecord", "PersonAsked", "the ledger's record, and the question that is shown of it or of an approval"),
     ("PreparedAttempt", "ReadAttempt", "what an attempt needs to be started, and what is left of it to be judged"),
     ("PresentConditions", "ReuseCriteria", "what holds now, and what a result was made under"),
@@ -52,6 +54,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("RawLintToolPolicy", "ToolPolicy", "in a specification nearly everything may be left out"),
     ("RawLintingStrategy", "RawTypeCheckingStrategy", "a type checker has no warnings, and the published schema says so"),
     ("RunningAttempt", "RunningShard", "an attempt has its action beside it, and all shards have one"),
+    ("ServerAnswer", "TrialEnd", "what a server says in files, and what a program here printed"),
     ("TaskStatusV1", "VerdictStatus", "the socket's form"),
     ("TestCase", "TestRecordV1", "the form of a stored record"),
     ("TreeEntry", "TreeEntryV1", "the printed form"),

@@ -254,12 +254,13 @@ fn upstream_or_default(
     }
     // Whoever pushes the branch decides what its copy says. A copy can have any name, and can be in this repository too, so it is known by
     // the judged commit in it, or by a push from here.
-    let has_judged = storage.resolve(upstream.as_str()).is_ok_and(|tip| storage.is_ancestor(judged, tip));
+    let tip = storage.resolve(upstream.as_str());
+    let has_judged = tip.as_ref().is_ok_and(|tip| storage.is_ancestor(judged, *tip));
     let is_copy = || storage.follows_its_name(branch) || was_pushed_here(storage, upstream.as_str());
     match default {
         Some(default) if has_judged || is_copy() => Ok((default, TrustedBecause::NotTheCopy)),
         // Where nobody else has the repository, nobody else can have changed the upstream.
-        None if (has_judged || is_copy()) && storage.has_remotes() => {
+        None if tip.is_ok() && (has_judged || is_copy()) && storage.has_remotes() => {
             let message = format!(
                 "{} is the branch's own copy, which would choose its own policy, and the default branch of the remote is not known",
                 upstream.as_str()
