@@ -115,8 +115,10 @@ impl Workspace {
         drop(ledger);
         keep_first_commit(&evidence.store, root, former.as_deref());
         let mut notes = vec![format!("registered `{}` as {}{said}", place.identity.path, scope.project)];
-        notes.extend(mend_link(&evidence.store, &scope, settings));
-        let linked = make_link(&evidence.store, &scope, settings);
+        let mut linked = make_link(&evidence.store, &scope, settings);
+        if let Some(mended) = mend_link(&evidence.store, &scope, settings) {
+            linked = vec![mended];
+        }
         if linked.is_empty() {
             let place = settings.link.as_ref().map_or_else(|| "the store".to_owned(), |link| format!("`{link}`"));
             let kept =
