@@ -30,7 +30,7 @@ pub struct UserAllowance {
     /// The absolute path of the container engine's socket, which the clients of DOCKER_COMMAND actions may use; `None` if they may
     /// use none.
     pub engine_socket: Option<String>,
-    /// The editor in which the page opens files: one of [`EDITORS`], or the pattern of an address; `None` if none is named.
+    /// The editor in which the page opens files: one of those that the page knows, or the pattern of an address; `None` if none is named.
     pub editor: Option<String>,
 }
 
