@@ -15,7 +15,7 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 1_850,
-    "app": 8_470,
+    "app": 8_480,
     "evidence": 16_450,
     "git": 1_950,
     "govern": 2_340,
@@ -24,7 +24,7 @@ LIMITS = {
     "model": 6_910,
     "plan": 15_350,
     "proctor": 12_000,
-    "project": 13_020,
+    "project": 13_030,
     "prove": 2_920,
     "remote": 1_310,
     "run": 11_380,

@@ -56,6 +56,26 @@ fn no_file_is_too_long() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
+/// `.ci/mutants.py` plants these faults, each with the seed of the first schedule of a simulator that found it.
+#[test]
+fn every_planted_fault_fits_into_the_code_at_one_place() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (simulator, below, least, most) in [
+        ("crates/service/src/service/simulator", "crates/service/src", 12, 100_000),
+        ("crates/project/src/simulator", "crates", 11, 20_000),
+    ] {
+        let table = std::fs::read_to_string(repository.join(simulator).join("mutants.json")).expect("the table is there");
+        let rows: Vec<serde_json::Value> = serde_json::from_str(&table).expect("a list");
+        assert!(rows.len() >= least, "{simulator}: {}", rows.len());
+        for row in rows {
+            let text = |key: &str| row[key].as_str().unwrap_or_else(|| panic!("`{key}` is a text in {row}")).to_owned();
+            let code = std::fs::read_to_string(repository.join(below).join(text("file"))).expect("the file is there");
+            assert_eq!(code.matches(&text("old")).count(), 1, "{}: {}", text("file"), text("what"));
+            assert!(row["seed"].as_u64().is_some_and(|seed| (1..=most).contains(&seed)), "{row}");
+        }
+    }
+}
+
 #[test]
 fn every_rust_file_says_what_it_owns() {
     let silent: Vec<String> =

@@ -7,9 +7,6 @@ use crate::store_reader::StoreReader;
 use proctor_evidence::LedgerLookup;
 use proctor_model::{LedgerBody, ProjectId, ProofRecord, Timestamp, TreeDigest};
 
-/// How many lines of a ledger are searched for answers, from its end.
-const SEARCHED_LINES: usize = 500;
-
 impl Evidence {
     /// Writes an answer of `proctor prove` to the ledger.
     ///
@@ -22,14 +19,19 @@ impl Evidence {
 
 impl StoreReader {
     /// Returns the answers of `proctor prove` that a project's ledger holds about a tree, newest first, with their times. Each line's
-    /// signature and its place in the chain are checked. Only the last 500 lines are read.
+    /// signature and its place in the chain are checked. Only the last `most` lines are read.
     ///
     /// # Errors
     /// When the ledger cannot be read, or a line is not as proctor wrote it.
-    pub fn proofs_on_tree(&self, project: &ProjectId, tree: TreeDigest) -> Result<Vec<(Timestamp, ProofRecord)>, ProjectError> {
+    pub fn proofs_on_tree(
+        &self,
+        project: &ProjectId,
+        tree: TreeDigest,
+        most: usize,
+    ) -> Result<Vec<(Timestamp, ProofRecord)>, ProjectError> {
         let ledger = LedgerLookup::open(&self.store, project)?;
         let mut found = Vec::new();
-        for line in ledger.newest().take(SEARCHED_LINES) {
+        for line in ledger.newest().take(most) {
             let line = line?;
             if let LedgerBody::Proof(proof) = line.body
                 && proof.tree_digest == tree

@@ -11,7 +11,6 @@
 //! | … and what a loss of power leaves of it | a model: any part of the end of its log is lost; what SQLite synced is kept |
 
 mod life;
-mod mutants;
 mod power;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -52,6 +52,8 @@ const LOST: &str = "nothing was compared: the repository does not have the commi
 
 /// The most lists of inputs that runs recorded for which the digest of a commit is computed, beside those that are found now.
 const MOST_OTHER_INPUTS: usize = 16;
+/// How many of the newest lines of a ledger are searched for an answer of `proctor prove`.
+const MOST_LINES_FOR_PROOFS: usize = 20_000;
 
 /// The most changed files whose notes are read for acceptances of what changed in them.
 const MOST_FILES_WITH_NOTES: usize = 200;
@@ -237,7 +239,7 @@ pub(crate) fn look(
         }
         if compared.policy.prove == ProofAsked::Tests {
             let project = archive.find_project(root).map_err(|error| from_run_error(&error))?;
-            let own = project.map(|project| archive.proofs_on_tree(&project, tree.digest));
+            let own = project.map(|project| archive.proofs_on_tree(&project, tree.digest, MOST_LINES_FOR_PROOFS));
             let own = own.transpose().map_err(|error| from_run_error(&error))?.unwrap_or_default();
             let own = own.into_iter().map(|(_, record)| GateProof { record, is_own: true });
             let others = attested.proofs.drain(..).map(|record| GateProof { record, is_own: false });

@@ -21,6 +21,8 @@ use proctor_sandbox::process::clock;
 
 /// How much longer the service may take to answer than it waits, and a run in this process to end when its time is over.
 const MARGIN: Duration = Duration::from_secs(3);
+/// How many of the newest lines of a ledger are searched for an answer of `proctor prove`: a turn's end waits for it.
+const LINES_AT_TURN: usize = 500;
 
 /// Reads a project's verdict: from the service if it watches the project, else in this process.
 pub(super) struct ProjectReader<'a> {
@@ -139,7 +141,7 @@ impl HookVerdictReader for ProjectReader<'_> {
     fn read_passing_without(&mut self, tree: TreeDigest) -> Option<(usize, usize)> {
         let mut archive = opening::open_archive(self.environment).ok()?;
         let project = archive.find_project(self.root).ok()??;
-        let (_, newest) = archive.proofs_on_tree(&project, tree).ok()?.into_iter().next()?;
+        let (_, newest) = archive.proofs_on_tree(&project, tree, LINES_AT_TURN).ok()?.into_iter().next()?;
         newest.passing_without().filter(|(passing, _)| *passing > 0)
     }
 

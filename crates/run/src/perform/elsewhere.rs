@@ -188,7 +188,7 @@ impl Performer<'_, '_> {
         let limits = limits_of(action, time_budget.timeout);
         let report = read_from(report, &launch.out());
         let launch = self.remote_launch(&names, limits, launch)?;
-        // Nothing of the project is at stake, so nothing is moved aside, and no other file can be taken for the report.
+        // Nothing of the project is at stake, so nothing is moved aside. A file that comes back as it was sent is not taken for a report.
         let (control, listing, report_watch, aside) = (None, None, None, Vec::new());
         Ok(PreparedAttempt {
             launch,

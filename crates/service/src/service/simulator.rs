@@ -20,7 +20,6 @@ mod clients;
 mod disk;
 mod draw;
 mod model;
-mod mutants;
 mod named;
 mod operate;
 mod run;

@@ -3,9 +3,10 @@
 The interpreter is started by the check's own command, with an empty directory in place of the project. It executes this file as its
 `sitecustomize`. Without a list it is a rehearsal: the command goes on until it would execute the first code of the project, says
 which modules it had loaded by then, in their order, and which files it had opened, and ends. With a list it loads these modules and
-waits; if anything that the rehearsal has read differs from then, it asks for another rehearsal. The answer brings the descriptors, directory, arguments and variables of the check; the project is mounted by then. If anything
-is not as it would be for an interpreter that starts now, it ends, and the check is started as ever. Otherwise it forgets all this and
-returns, so that the interpreter goes on as it does without it.
+waits; if anything that the rehearsal has read differs from then, it asks for another rehearsal. The answer brings the descriptors,
+directory, arguments and variables of the check; the project is mounted by then. If anything is not as it would be for an interpreter
+that starts now, it ends, and the check is started as ever. Otherwise it forgets all this and returns, so that the interpreter goes on as
+it does without it.
 """
 
 
