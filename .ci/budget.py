@@ -27,7 +27,7 @@ LIMITS = {
     "project": 13_030,
     "prove": 2_920,
     "remote": 1_310,
-    "run": 11_380,
+    "run": 11_390,
     "sandbox": 12_160,
     "service": 9_530,
     "tools": 17_720,

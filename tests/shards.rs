@@ -66,6 +66,27 @@ fn tests_run_in_several_processes_and_are_one_result() {
 }
 
 #[test]
+fn what_each_shard_writes_is_kept_where_writes_says() {
+    let test = |name: &str| {
+        format!(
+            "import pathlib\ndef test_{name}():\n    pathlib.Path('dist').mkdir(exist_ok=True)\n    pathlib.Path('dist/{name}').write_text('x')\n"
+        )
+    };
+    let python = python_plain().display().to_string();
+    let check = format!(
+        "[[check]]\nname = \"tests\"\ncommand = [\"{python}\", \"-m\", \"pytest\"]\nshards = 2\nwrites = [\"dist/**\"]\n"
+    );
+    let project = Project::new().toml(&format!("{check}{QUEUE}")).file(".gitignore", "dist\n");
+    let project = project.file("test_a.py", &test("a")).file("test_b.py", &test("b"));
+    let output = project.proctor(["run"]).success();
+    assert_eq!(result(&output.report())["result"]["shards"], json!(2), "{}", output.snapshot());
+    for name in ["a", "b"] {
+        let written = fs::read_to_string(project.path().join("dist").join(name));
+        assert_eq!(written.expect("it is kept"), "x", "{}", output.snapshot());
+    }
+}
+
+#[test]
 fn a_check_whose_tests_were_not_divided_says_so_however_its_number_is_written() {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     for (shards, wanted) in [("2", 2), ("\"cores\"", processors)] {

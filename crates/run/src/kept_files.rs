@@ -79,8 +79,12 @@ pub(crate) struct KeptOutcome {
 }
 
 impl KeptFiles {
-    /// Notes the files that an attempt of a check wrote to its layer. Files of the check's earlier attempts are then no
-    /// longer copied.
+    /// Begins to note what an attempt of a check wrote: files of the check's earlier attempts are no longer copied.
+    pub(crate) fn begin_attempt(&mut self, action: &ActionId) {
+        self.candidates.retain(|_, candidate| candidate.action != *action);
+    }
+
+    /// Notes the files that a process of an attempt wrote to its layer.
     pub(crate) fn note(
         &mut self,
         action: &Action,
@@ -89,7 +93,6 @@ impl KeptFiles {
         entries: &[WrittenEntry],
         settings: &ProjectSettings,
     ) {
-        self.candidates.retain(|_, candidate| candidate.action != action.id);
         self.is_asked |= !action.writes.is_empty();
         let kept = KeptPaths::new(&action.writes);
         let obstacle = end.exit_code().is_none().then_some("the check did not end by itself");

@@ -372,6 +372,11 @@ impl RunSnapshot {
         SeenFiles::in_snapshot(&self.root, directories, &self.base.environments)
     }
 
+    /// Begins to note what the processes of an attempt wrote, of which there are several where a check is divided.
+    pub(crate) fn begin_attempt(&mut self, action: &Action) {
+        self.kept.begin_attempt(&action.id);
+    }
+
     /// Notes the files that `writes` of a check names and that a server sent back other than they were sent.
     pub(crate) fn note_answered(
         &mut self,

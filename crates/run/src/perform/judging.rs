@@ -73,11 +73,19 @@ impl Performer<'_, '_> {
         ended: EndedAction,
         attempts: &mut Attempts,
     ) -> Result<ActionResult, ProjectError> {
+        self.begin_reading(action);
         let read = self.read_attempt(action, prepared, ended)?;
         self.conclude(action, read, attempts)
     }
 
-    /// Reads what an attempt left, and keeps its output and its reports. No process of the attempt is left.
+    /// Begins to read what an attempt left: what the check's earlier attempts wrote is not kept any more.
+    pub(super) fn begin_reading(&mut self, action: &Action) {
+        if let Some(snapshot) = self.place.snapshot_to_change(action) {
+            snapshot.begin_attempt(action);
+        }
+    }
+
+    /// Reads what a process of an attempt left, and keeps its output and its reports. The process has ended.
     pub(super) fn read_attempt(
         &mut self,
         action: &Action,

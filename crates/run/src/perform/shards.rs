@@ -102,6 +102,7 @@ impl Performer<'_, '_> {
         let duration = DurationMs::from(clock::monotonic().since(begun));
         // No process of the check is left, so another action may start while this one is judged.
         drop(slot);
+        self.begin_reading(action);
         let (mut read, mut unstarted) = (Vec::with_capacity(over.len()), None);
         for (number, (prepared, ended)) in (1..).zip(over) {
             match prepared {
