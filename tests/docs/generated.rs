@@ -2,6 +2,7 @@
 //!
 //! `PROCTOR_UPDATE_HELP=1 cargo test --test integration -- readme docs` writes `tests/help/*.txt` and the pages anew.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 
@@ -28,8 +29,8 @@ fn the_page_of_the_command_line_is_made_of_the_help_texts() {
     let helps = helps();
     let parts: Vec<Vec<String>> = helps.iter().map(|(_, help)| parts(help)).collect();
     let common = common_parts(&parts);
-    let intro = "it holds what `--help` prints of every command. What several commands say of an option or an argument in the same words \
-                 stands once, in the first section.";
+    let intro = "it holds what `--help` prints of every command, but for the examples. What several commands say of an option or an argument \
+                 in the same words stands once, in the first section.";
     let mut text = format!("# Command line\n\n{MADE_BY}: {intro}\n\n## Common options and arguments\n\n```text\n");
     common.iter().for_each(|part| text.push_str(&format!("{part}\n")));
     text.push_str("```\n");
@@ -43,9 +44,125 @@ fn the_page_of_the_command_line_is_made_of_the_help_texts() {
 #[test]
 fn the_page_of_the_configuration_is_the_file_of_all_settings() {
     let settings = Project::new().proctor(["init", "--print"]).success().stdout;
-    let intro = "it holds what `proctor init --print` prints, every setting with its default. A `proctor.toml` in the root of a project \
-                 holds what differs.";
-    compare_page(CONFIGURATION, &format!("# Configuration\n\n{MADE_BY}: {intro}\n\n```toml\n{settings}```\n"));
+    let intro = "it holds what `proctor init --print` prints, every setting with its default. Which changes are asked for stands below; \
+                 tables of tools with equal keys stand once. A `proctor.toml` in the root of a project holds what differs.";
+    let (settings, asked) = without_asked_for(&settings);
+    let settings = with_equal_policies_once(&settings);
+    let approvals = "Before anything runs, a person is asked for these changes \
+                     ([approvals](../guides/approvals.md#what-opens-the-machine)); where `*` stands, for more than the default at the \
+                     first run, too.";
+    let table = format!("## What is asked for\n\n{approvals}\n\n{}", asked_for_table(&asked));
+    compare_page(CONFIGURATION, &format!("# Configuration\n\n{MADE_BY}: {intro}\n\n```toml\n{settings}```\n\n{table}"));
+}
+
+/// A line `# Asked for: …` of the file of all settings, with the setting below it.
+#[derive(Debug, PartialEq, Eq)]
+struct AskedFor {
+    change: String,
+    is_asked_at_the_first_run: bool,
+    table: String,
+    key: String,
+}
+
+/// Returns the file of all settings without its lines `# Asked for: …`, and what these lines say.
+fn without_asked_for(settings: &str) -> (String, Vec<AskedFor>) {
+    let mut kept = String::new();
+    let mut asked: Vec<AskedFor> = Vec::new();
+    let mut table = String::new();
+    let mut waiting: Option<&str> = None;
+    for line in settings.lines() {
+        if let Some(change) = line.strip_prefix("# Asked for: ") {
+            waiting = Some(change.trim_end_matches('.'));
+            continue;
+        }
+        let setting = line.strip_prefix('#').unwrap_or(line);
+        if setting.starts_with('[') {
+            setting.clone_into(&mut table);
+        }
+        if let (Some(change), Some((key, _))) = (waiting, setting.split_once(" = ")) {
+            let short = change.strip_suffix("; more than the default at the first run, too");
+            asked.push(AskedFor {
+                change: short.unwrap_or(change).to_owned(),
+                is_asked_at_the_first_run: short.is_some(),
+                table: table.clone(),
+                key: key.to_owned(),
+            });
+            waiting = None;
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    assert!(waiting.is_none(), "no setting follows `Asked for`");
+    (kept, asked)
+}
+
+/// Returns a table with a row for each kind of change that is asked for.
+fn asked_for_table(asked: &[AskedFor]) -> String {
+    let mut text = "| change | settings |\n|---|---|\n".to_owned();
+    let changes: BTreeSet<&str> = asked.iter().map(|asked| asked.change.as_str()).collect();
+    for change in changes {
+        let mut cell = String::new();
+        let mut table = "";
+        for (position, setting) in asked.iter().filter(|asked| asked.change == change).enumerate() {
+            cell.push_str(if position == 0 {
+                ""
+            } else if setting.table == table {
+                ", "
+            } else {
+                "; "
+            });
+            if setting.table != table {
+                cell.push_str(&format!("`{}` ", setting.table));
+            }
+            cell.push_str(&format!("`{}`{}", setting.key, if setting.is_asked_at_the_first_run { "\\*" } else { "" }));
+            table = &setting.table;
+        }
+        text.push_str(&format!("| {change} | {cell} |\n"));
+    }
+    text
+}
+
+/// Returns the file of all settings with the table `[policy.eslint]` in place of all tables that have its keys. A line for each
+/// value of `block_on` names them. Panics if such a table has another default.
+fn with_equal_policies_once(settings: &str) -> String {
+    const SAME: &str = "# These keys are as for eslint";
+    let lines_with_values = |table: &str| -> Vec<String> {
+        let values = table.lines().filter(|line| line.contains(" = ") && !line.starts_with("block_on"));
+        values.map(str::to_owned).collect()
+    };
+    let tables: Vec<&str> = settings.split("\n\n").collect();
+    let eslint = tables.iter().position(|table| table.starts_with("[policy.eslint]")).expect("there is a table of eslint");
+    let mut named: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut kept = Vec::new();
+    for table in &tables {
+        let Some((name, same)) = table.split_once('\n').filter(|(_, rest)| rest.starts_with(SAME)) else {
+            kept.push((*table).to_owned());
+            continue;
+        };
+        assert_eq!(lines_with_values(table), lines_with_values(tables[eslint]), "{name} has other defaults");
+        let name = name.trim_start_matches("[policy.").trim_end_matches(']');
+        let note = same[SAME.len()..].lines().next().unwrap_or_default().trim_matches([';', ' ', '.']);
+        let block_on = table.lines().find_map(|line| line.strip_prefix("block_on = ")).expect("the table has the key");
+        named.entry(block_on).or_default().push(if note.is_empty() { name.to_owned() } else { format!("{name} ({note})") });
+    }
+    let mut others = "\n# The same keys are in [policy.NAME], with this `block_on`:".to_owned();
+    for (block_on, names) in named {
+        others.push_str(&format!("\n# {block_on}: {}", names.join(", ")));
+    }
+    kept[eslint].push_str(&others);
+    kept.join("\n\n")
+}
+
+#[test]
+fn what_is_asked_for_is_a_table_and_equal_policies_stand_once() {
+    let settings = "[a]\n# Text.\n# Asked for: any change; more than the default at the first run, too.\nb = 1\n#[[c]]\n\
+                    # Asked for: any change.\n#d = 2\n# Asked for: any change.\n#e = 2\n";
+    let (kept, asked) = without_asked_for(settings);
+    assert_eq!(kept, "[a]\n# Text.\nb = 1\n#[[c]]\n#d = 2\n#e = 2\n");
+    assert_eq!(asked_for_table(&asked), "| change | settings |\n|---|---|\n| any change | `[a]` `b`\\*; `[[c]]` `d`, `e` |\n");
+    let settings = "[policy.eslint]\nblock_on = \"x\"\nk = 1\n\n[policy.a]\n# These keys are as for eslint; n.\nblock_on = \"y\"\nk = 1\n\n[g]\n";
+    let short = "[policy.eslint]\nblock_on = \"x\"\nk = 1\n# The same keys are in [policy.NAME], with this `block_on`:\n# \"y\": a (n)\n\n[g]\n";
+    assert_eq!(with_equal_policies_once(settings), short);
 }
 
 #[test]
@@ -148,7 +265,7 @@ fn own_text(parts: &[String], common: &[String]) -> String {
     let is_shown = |position: usize| position == 0 || kept[position].starts_with(' ') || has_entries(position);
     (0..kept.len())
         .filter(|position| is_shown(*position))
-        .map(|position| without_plain_usage(without_commands(kept[position])))
+        .map(|position| without_plain_usage(&without_examples(without_commands(kept[position]))))
         .collect()
 }
 
@@ -164,9 +281,17 @@ fn without_plain_usage(part: &str) -> String {
     kept.join("\n").trim_end().to_owned() + "\n"
 }
 
-/// Returns a part without the list of nested commands: each of them has a section that begins with the same words.
+/// Returns a part without its examples, which end at an empty line.
+fn without_examples(part: &str) -> String {
+    let Some((before, examples)) = part.split_once("\nExamples:\n") else { return part.to_owned() };
+    let after = examples.split_once("\n\n").map_or("", |(_, after)| after);
+    format!("{before}\n{after}")
+}
+
+/// Returns a part without the lists of commands: each of them has a section that begins with the same words.
 fn without_commands(part: &str) -> &str {
-    part.split_once("\nCommands:\n").map_or(part, |(before, _)| before)
+    let lists = ["\nCommands:\n", "\nEvery day:\n"];
+    lists.iter().find_map(|heading| part.split_once(heading)).map_or(part, |(before, _)| before)
 }
 
 #[test]
@@ -184,6 +309,8 @@ fn what_several_commands_say_of_an_option_is_told_once() {
     assert!(common_parts(&all[..1]).is_empty());
     assert_eq!(without_plain_usage("A\n\nUsage: proctor x [OPTIONS] <COMMAND>\n"), "A\n");
     assert_eq!(without_plain_usage("A\n\nUsage: proctor x [OPTIONS] [D]\n"), "A\n\nUsage: proctor x [OPTIONS] [D]\n");
+    assert_eq!(without_examples("A\n\nExamples:\n  a\n  b\n\nUsage: x\n"), "A\n\nUsage: x\n");
+    assert_eq!(without_examples("A\n\nExamples:\n  a\n"), "A\n\n");
     assert_eq!(without_commands("A\n\nUsage: x y\n\nCommands:\n  z  Z\n"), "A\n\nUsage: x y\n");
 }
 
