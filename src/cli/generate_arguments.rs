@@ -74,7 +74,7 @@ pub(crate) enum SchemaSubject {
 
 /// Print what makes a shell complete proctor's commands and options
 ///
-/// A package of proctor has it installed already. Otherwise:
+/// A package of proctor has it installed already; otherwise write it to where the shell looks for it.
 ///
 /// Examples:
 ///   proctor generate completions bash > ~/.local/share/bash-completion/completions/proctor

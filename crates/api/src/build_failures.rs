@@ -35,7 +35,7 @@ pub struct FailureChoice<'a> {
     pub excerpt_bytes: Option<usize>,
 }
 
-/// What the told failures are about.
+/// Which failures are listed: all of the run, or those of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FailureSubject<'a> {
     /// Everything that failed.
@@ -334,7 +334,7 @@ fn first_lines(text: &str, most: usize) -> Vec<String> {
     text.lines().take_while(fits).map(str::to_owned).collect()
 }
 
-/// Returns whether a command can be told as it is. A command that was cut or redacted would run something else.
+/// Returns whether a command can be shown without a change. A command that was cut or redacted would run something else.
 fn is_fit(command: &str) -> bool {
     command.len() <= LONGEST_COMMAND && !has_hidden_characters(command) && redact_text(command) == command
 }

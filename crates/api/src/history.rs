@@ -86,7 +86,7 @@ pub struct MatrixV1 {
     pub rows: Vec<MatrixTest>,
 }
 
-/// What the last runs took: `GET /v1/projects/{id}/trends`.
+/// The durations of the last runs: `GET /v1/projects/{id}/trends`.
 #[wire(open)]
 pub struct TrendsV1 {
     /// Always `proctor-trends-v1`.

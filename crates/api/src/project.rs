@@ -106,7 +106,7 @@ impl ListedV1 {
         Self { watching, doing, verdict, tasks, person, problems: standing.problems.clone(), health }
     }
 
-    /// Says that the project's directory is not there. Nothing is watched then, whatever was before.
+    /// Says that the project's directory is not there. Nothing is watched then.
     pub fn with_missing_root(mut self) -> Self {
         self.watching = WatchingV1::NotWatched;
         self.problems.insert(0, "root missing: the project's directory is not there".to_owned());

@@ -54,7 +54,7 @@ pub enum RouteName {
     Page,
 }
 
-/// What is asked about the past.
+/// A question about past runs and tests, each with a route of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PastRoute {
     /// Lists the runs of a project.

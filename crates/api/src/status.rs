@@ -111,7 +111,8 @@ pub struct TaskStatusV1 {
     /// The project's own test command that no check of the fresh verdict's run ran, such as `"test" of package.json (mocha)`: the verdict
     /// holds for what was run, and proves no commit. The key is absent if one ran it, and without a fresh verdict.
     pub tests_not_run: Option<String>,
-    /// That the fresh verdict's run had fewer tests than the last whole run of an ancestor of its tree. The key is absent otherwise.
+    /// How many tests the fresh verdict's run had less than the last whole run of an ancestor of its tree. The key is absent if there are
+    /// not fewer.
     pub fewer_tests: Option<FewerTests>,
     /// What failed in the run of the last verdict, fresh or not. The key is absent if nothing failed, and in the answer of
     /// `GET /v1/status`, which reads no report.

@@ -1,4 +1,4 @@
-//! Whether somebody writes to a store: verification, which takes no lock, looks again if so.
+//! Tells whether another process writes to a store. Verification, which takes no lock, reads everything again then.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::files::list_directory;
 use crate::lock_file::{ALL_BYTES, LockFile};
 
-/// What changes in a store whenever a process writes evidence. Two equal values with nobody at work in both mean that nothing was written
-/// in between.
+/// What changes in a store whenever a process writes evidence. Two equal values, both without a process at work, mean that nothing was
+/// written in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreActivity {
     /// Whether no process holds the lock of a project.
@@ -29,7 +29,7 @@ pub fn read_store_activity(root: &Path) -> StoreActivity {
     let is_idle = !of_projects.into_iter().any(is_locked);
     let others = ["ledger", "keys"].into_iter().flat_map(entries).map(|entry| entry.path());
     let mut files: Vec<_> = others.chain(locks.iter().cloned()).filter_map(stamp).collect();
-    // Whoever reads the index changes its file too: SQLite takes its log in when the last reader closes it. Another file is a new index.
+    // Reading the index changes its file too: SQLite merges its log into it when the last reader closes it. Another inode is a new index.
     files.extend(stamp(root.join("state.db")).map(|(path, _, inode, ..)| (path, 0, inode, 0, 0)));
     files.sort();
     StoreActivity { is_idle, files }

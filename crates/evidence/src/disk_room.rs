@@ -31,7 +31,7 @@ pub struct UsedReserve {
 
 impl Drop for UsedReserve {
     fn drop(&mut self) {
-        // A disk that takes no reserve has less room than before; the next run that is sealed tries again.
+        // The reserve cannot be written while the disk is full; the next run that is sealed tries again.
         let _unwritten = if self.is_used { self.store.give_back_reserve() } else { Ok(()) };
     }
 }
@@ -65,7 +65,7 @@ impl Store {
         Ok(UsedReserve { store: self.clone(), is_used })
     }
 
-    /// Writes a reserve of the room that is left, if the disk is still full; nobody else may take that room first.
+    /// Writes the reserve again, as large as the room that is left, before another process takes that room.
     fn give_back_reserve(&self) -> Result<(), EvidenceError> {
         let free = free_bytes(self.root()).map_or(0, |free| usize::try_from(free).unwrap_or(usize::MAX));
         if free < SMALLEST_RESERVE || self.reserve_length().is_some() {

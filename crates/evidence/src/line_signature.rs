@@ -77,8 +77,7 @@ impl OwnSignatures {
         Ok(signer.map(|signer| STANDARD.encode(signer.sign(&encode_pre_authentication(self.payload_type, bytes)))))
     }
 
-    /// Returns whether one of the store's keys signed the bytes. If the keys cannot be read, nobody can say so, and the answer
-    /// is no.
+    /// Returns whether one of the store's keys signed the bytes; false if the keys cannot be read.
     pub fn verifies(&self, bytes: &[u8], signature: &str) -> bool {
         let Ok(signature) = STANDARD.decode(signature) else { return false };
         let message = encode_pre_authentication(self.payload_type, bytes);

@@ -70,7 +70,7 @@ pub fn restore_project_link(
             LinkRepair::WasLink(other)
         }
         Ok(_) => {
-            // It stays outside of the project, where it would be a part of the tree.
+            // The replaced file goes into the store: in the project it would be a part of the tree.
             let directory = store.replaced_links_directory();
             create_directories(&directory)?;
             let name = |number: u32| directory.join(format!("{link_name}-{number}"));

@@ -60,7 +60,7 @@ impl Store {
             return Err(ServiceLockError::Busy { holder: read(&file) });
         }
         let record = ServingProcess { schema: SCHEMA.to_owned(), pid: std::process::id(), socket: socket.to_owned() };
-        // A path that is no UTF-8 has no JSON form. Then nobody is told of the socket, and the lock holds all the same.
+        // A path that is no UTF-8 has no JSON form. The lock is taken all the same, and its file does not name the socket.
         let mut bytes = serde_json::to_vec(&record).unwrap_or_default();
         bytes.resize(bytes.len().max(RECORD_BYTES), b' ');
         write_at(file.file(), &path, &bytes, 0)?;

@@ -57,7 +57,7 @@ pub struct IndexContent {
     shared: Option<SharedPart>,
 }
 
-/// What a split index says of its shared part.
+/// The shared part that a split index names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SharedPart {
     /// The hash in the name of the file with the shared part.
@@ -107,7 +107,7 @@ fn parse(bytes: &[u8], width: HashWidth) -> Result<IndexContent, GitIndexProblem
                 let is_split = hash.iter().any(|byte| *byte != 0);
                 content.shared = is_split.then(|| SharedPart { hash: hash.to_owned(), bitmaps: bitmaps.to_owned() });
             }
-            // This extension says only that entries may be directories (a sparse index), so it needs no reading.
+            // The extension `sdir` says only that entries may be directories (a sparse index), so it is not read.
             b"sdir" => {}
             // Extensions whose signature begins with an upper-case letter may be skipped.
             [b'A'..=b'Z', ..] => {}

@@ -70,7 +70,7 @@ impl Tables {
     ) -> Result<(), IndexError> {
         match self.check_seal(project, sealing, &mut None)? {
             SealCheck::Sealed(_) => {}
-            // Whoever edits rows could empty their seal too, so a store that can sign does not sign such rows.
+            // A program that edits rows could remove their seal too, so a store that has a key does not sign rows without a seal.
             SealCheck::Unsigned if sealing.is_some_and(|sealing| (sealing.sign)(b"proctor-index-probe").is_some()) => {
                 return Err(IndexError::Changed { path: self.reader.path.clone(), project: project.clone() });
             }

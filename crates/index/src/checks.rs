@@ -24,8 +24,7 @@ pub(super) fn write_checks(
         connection.execute(by_changed_rules, task)?;
     }
     let Some((results, plan)) = record.results.as_ref().zip(record.plan_digest) else {
-        // An older version wrote this line, and nobody can say what its run means for each check. A run without a plan was
-        // refused and carried nothing out.
+        // An older version wrote this line without the results of its checks. A run without a plan was refused and carried nothing out.
         if record.leads_latest() && record.plan_digest.is_some() {
             connection.execute("DELETE FROM checks WHERE project = ?1 AND task = ?2", task)?;
         }
@@ -54,7 +53,7 @@ fn write_check(
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
     let PlannedCheck { place, plan, check } = *planned;
-    // What ran was not all on the tree that the record names.
+    // A check rewrote the tree, so later checks ran on another tree than the record names.
     let is_of_tree = record.overall_status != OverallStatus::RewroteTree;
     let result = match &check.outcome {
         CheckOutcome::CarriedOut { .. } if !is_of_tree => None,

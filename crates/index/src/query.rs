@@ -16,8 +16,8 @@ use proctor_model::{
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit, tree_format, tested, isolation, coverage, changed_rules";
 
-/// Which runs a question is about. What a run finds of earlier ones is always about [`RunsJudgedBy::ApprovedRules`]: a run by rules that
-/// nobody approved is shown, and leaves nothing to others.
+/// Which runs a question is about. A run compares itself only with [`RunsJudgedBy::ApprovedRules`]: a run by rules that were not approved
+/// is shown to people, and has no effect on later runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunsJudgedBy {
     AnyRules,
@@ -68,7 +68,7 @@ pub struct IndexedRun {
     /// How many checks the run proved. Only the ledger's line says it: `None` in a row of the index, and for a line that does not
     /// name its checks.
     pub checks: Option<CheckCounts>,
-    /// Whether nobody had approved the rules by which the run was judged.
+    /// Whether the run was judged by rules that were not approved.
     pub by_changed_rules: bool,
 }
 

@@ -75,7 +75,7 @@ pub enum SealCheck {
     Sealed(AppliedLine),
     /// Another program changed the rows, or took their seal away.
     Changed,
-    /// The store had no key when the rows were written, so nobody can say whether they were changed.
+    /// The store had no key when the rows were written, so a change of the rows cannot be detected.
     Unsigned,
 }
 

@@ -187,7 +187,7 @@ pub struct CurrentApproval {
 pub struct RuleChange {
     /// The action, the table of settings, or another part of the rules: `pytest`, `watch`, `plan`.
     pub name: String,
-    /// What of it differs: `command`, `timeout`, `added`.
+    /// Which field of it differs: `command`, `timeout`, or `added` for the whole action.
     pub field: String,
     /// How it differs, in words for people.
     pub difference: String,
@@ -341,9 +341,9 @@ pub enum ProgramWay {
 }
 
 impl ApprovedProgram {
-    /// Returns what an approval without a person records of a program that an earlier approval has already, from what was
-    /// recorded and what is found now. Nothing is learned from a later search, because nobody looked at it. `None` means
-    /// that nothing is known, so no edit of the command is free.
+    /// Returns what an approval without a person records of a program that an earlier approval has already, from what was recorded and what
+    /// is found now. A later search for the program adds nothing, because no person saw its result. `None` means that nothing is known, so
+    /// no edit of the command is free.
     pub fn carried(recorded: Option<&Self>, now: Option<&Self>) -> Option<Self> {
         match (recorded, now) {
             // The program is there by now, so a search that does not find it later proves nothing.

@@ -29,12 +29,12 @@ pub struct ProofRecord {
     pub more_tests: u32,
 }
 
-/// What a test does for a change.
+/// How a test of a change ended with the change and without it.
 #[wire(schema)]
 pub struct ProofOfTest {
-    /// Its file and name.
+    /// The test's file and name.
     pub test: String,
-    /// Its word, such as `passes either way`.
+    /// The result in words, such as `passes either way`.
     pub word: String,
     /// Whether the change added it.
     pub added: bool,

@@ -66,7 +66,7 @@ pub struct CheckCounts {
     pub reused: u32,
 }
 
-/// What a run says of one check on the run's own tree.
+/// Whether a check has a result on the run's own tree, and by which run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckProof {
     /// The run carried the check out, or had to skip it.
@@ -202,7 +202,7 @@ pub struct CheckStanding {
     pub tree: Option<TreeDigest>,
     /// The run that carried the check out.
     pub run_id: Option<RunId>,
-    /// How many paths differ between the tree of the last result and the current tree; `None` if nobody counted them.
+    /// How many paths differ between the tree of the last result and the current tree; `None` if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_since: Option<u64>,
 }

@@ -86,7 +86,7 @@ pub enum CategoryCode {
     FileMissing,
     /// A checked file does not meet its requirement, or is of a kind that proctor does not read, such as a directory.
     FileInvalid,
-    /// A link in the path of a checked file leads out of the project and its environment, so nobody looked further.
+    /// A link in the path of a checked file leads out of the project and its environment, so proctor did not look further.
     FileOutside,
     /// A server's answer meets the action's requirements.
     AnswerValid,

@@ -55,7 +55,7 @@ pub enum Freshness {
 #[wire(Copy, Hash, schema)]
 pub enum StaleReason {
     Tree,
-    /// The digest of the tested tree does not have the current format, so nobody can say whether the tree is the same (S9).
+    /// The digest of the tested tree does not have the current format, so it is not known whether the tree is the same (S9).
     DigestVersion,
     /// The plan has changed: its checks, commands, time-outs or policies.
     Plan,
@@ -151,7 +151,7 @@ pub enum Attention {
 /// Whether the toolchains and installed packages that the verdict's run names have the content that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CurrentToolchains {
-    /// They have, or the run names none.
+    /// Each has the named content, or the run names none.
     AsNamed,
     Changed,
 }
@@ -214,8 +214,8 @@ pub struct VerdictStatus {
     /// The checks of the present plan and which of them have a result for the present tree; empty if plan or tree are not
     /// known.
     pub checks: Vec<CheckStanding>,
-    /// Lines for people: the errors in the task's specification, for what its plan asks that nobody approved, or for which failed task
-    /// it waits.
+    /// Lines for people: the errors in the task's specification, what its plan asks for without an approval, or for which failed task it
+    /// waits.
     pub problems: Vec<String>,
     /// Which rules of the present plan are not the approved ones, such as `pytest: command, timeout`. A verdict by them is no proof.
     pub rules_changed: Vec<String>,
@@ -225,7 +225,8 @@ pub struct VerdictStatus {
     pub tdd: TddState,
     /// The project's test command that no check of the fresh verdict's run ran; `None` if one did, or without a fresh verdict.
     pub tests_not_run: Option<String>,
-    /// That the fresh verdict's run had fewer tests than the last whole run before; `None` if not, or without a fresh verdict.
+    /// How many tests the fresh verdict's run had less than the last whole run before it; `None` if there are not fewer, or without a fresh
+    /// verdict.
     pub fewer_tests: Option<FewerTests>,
 }
 

@@ -29,7 +29,7 @@ pub struct GatePolicy {
     /// The branch of a remote repository whose rules are approved here, such as `origin/main`; `None` if none is followed. It decides once
     /// a person agreed to it.
     pub follow: Option<String>,
-    /// Which changes beside the trusted commit somebody has to accept that can make a commit green.
+    /// Which of the changes that can make a commit green a person has to accept.
     pub weakened: WeakenedChanges,
     /// What a check that failed and passed on one content proves.
     pub flaky: FlakyTests,
@@ -68,8 +68,8 @@ words! {
     pub fn FlakyTests::word, WORDS: Refuse "refuse", Say "say"
 }
 
-/// Which changes beside the trusted commit somebody has to accept: tests that are gone or skipped, commands, settings, suppressions. The
-/// others are named.
+/// Which differences from the trusted commit a person has to accept: tests that are gone or skipped, commands, settings, suppressions. The
+/// others are only named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WeakenedChanges {
     /// None.
@@ -86,7 +86,7 @@ words! {
 }
 
 impl GatePolicy {
-    /// Returns whether everything that this policy accepts is also accepted by the other one.
+    /// Returns whether `other` accepts everything that this policy accepts.
     pub fn asks_no_less_than(&self, other: &Self) -> bool {
         let has_all = |more: &[String], fewer: &[String]| fewer.iter().all(|one| more.contains(one));
         // No named check means every check, and no named platform any one.
@@ -113,8 +113,8 @@ impl GatePolicy {
     }
 }
 
-/// What somebody claims about a run on a commit's tree: this store's ledger, or a signed statement of somebody else. A claim is
-/// judged by a policy alone, wherever it comes from.
+/// A claim about a run on a commit's tree, from this store's ledger or from a signed statement of another store. A claim is judged by a
+/// policy alone, wherever it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateClaim {
     pub run: RunId,

@@ -14,11 +14,11 @@ pub struct KnownFrom {
     pub root: Option<String>,
     /// On what it rests beside equal content; `None` if the environments are equal.
     pub condition: Option<KnownCondition>,
-    /// Who signed that the run passed; `None` for a run of this store. Of an attested run this store has no report.
+    /// The key that signed that the run passed; `None` for a run of this store. This store has no report of an attested run.
     pub attested: Option<AttestedBy>,
 }
 
-/// Who attested a run in another store.
+/// The key that attested a run of another store.
 #[wire(schema)]
 pub struct AttestedBy {
     /// The name of the key's owner in the file of signers.

@@ -376,7 +376,7 @@ impl RunRecord {
         self.overall_status.counts() && self.checks.is_empty()
     }
 
-    /// Returns whether the run was judged by rules that nobody had approved. Nothing of it is the past of a run by approved rules.
+    /// Returns whether the run was judged by rules that were not approved. A run by approved rules is never compared with it.
     pub fn is_by_changed_rules(&self) -> bool {
         self.conditions.as_ref().is_some_and(|conditions| conditions.rules_changed.is_some())
     }

@@ -34,7 +34,7 @@ pub struct MountTable {
     pub mounts: Vec<Mount>,
     /// The mounts at each mount point, as places in `mounts`.
     at: HashMap<OsString, Vec<usize>>,
-    /// The mounts of each file system that is mounted more than once. No other one shows a file at two paths.
+    /// The mounts of each file system that is mounted more than once. Only such a mount shows a file at two paths.
     repeated: Vec<usize>,
 }
 

@@ -19,7 +19,7 @@ pub enum Observation {
     File(FileObservation),
     /// A request to a server, with the answer or the reason why no answer came.
     Exchange(Box<Exchange>),
-    /// What was seen of a service that did not become ready.
+    /// How a service that did not become ready answered its health checks.
     Service(ServiceObservation),
     Review(Box<ReviewObservation>),
 }
@@ -41,8 +41,8 @@ pub enum FileState {
     Missing,
     /// There is something at the path on disk, and nothing in the tree that is judged: it is ignored, or a directory without files.
     NotInTree { is_directory: bool },
-    /// A link in the path leads out of the project and its environment, so nobody looked further; the text says which link
-    /// leads where.
+    /// A link in the path leads out of the project and its environment, so proctor did not look further; the text says which link leads
+    /// where.
     Outside(String),
     /// The file is of a kind that proctor does not read, such as a directory or a device; the text says which.
     Refused(String),
@@ -175,7 +175,7 @@ pub struct PortObservation {
     pub holders: Vec<PortHolder>,
 }
 
-/// What was seen of a service that did not become ready.
+/// How a service that did not become ready answered its health checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceObservation {
     /// The start-up limit: the service should have become ready within this time.
@@ -207,8 +207,8 @@ impl FileObservation {
         }
     }
 
-    /// Returns whether the file exists; `None` if something is there that is no file, or not in the judged tree, if nobody looked at it,
-    /// or if the check ended early.
+    /// Returns whether the file exists; `None` if something is there that is no file, or not in the judged tree, if proctor did not look at
+    /// it, or if the check ended early.
     pub fn exists(&self) -> Option<bool> {
         self.found().map(|_| true).or((self.look == FileState::Missing).then_some(false))
     }

@@ -18,7 +18,7 @@ pub struct PersonAsked {
     pub command: String,
 }
 
-/// What a person is asked for.
+/// The kind of answer that a person is asked for.
 #[wire(Copy, Hash, schema)]
 pub enum PersonAskedFor {
     /// The task waits until a person decides where it goes (R9).

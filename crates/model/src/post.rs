@@ -1,4 +1,4 @@
-//! Who works through a queue whose thread exists only while something is in it.
+//! The worker of a queue whose thread exists only while a message is in the queue.
 
 /// The state of the one worker of a queue. `W` is what the worker keeps while it has no thread.
 pub enum Post<W> {

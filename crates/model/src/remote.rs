@@ -26,9 +26,9 @@ pub struct RemoteServer {
 /// Whose installed packages actions on a server use.
 #[wire(Copy, written, schema, kebab)]
 pub enum RemotePackages {
-    /// Those of the worker's image.
+    /// The packages of the worker's image.
     Image,
-    /// The project's own, which are sent: `.venv`, `node_modules` and the like.
+    /// The project's own packages, which are sent: `.venv`, `node_modules` and the like.
     Upload,
 }
 
@@ -43,7 +43,7 @@ pub struct RemoteCertificates {
     pub key: Option<String>,
 }
 
-/// That an action is carried out by a server.
+/// The server that carries out an action, and what happens without its result.
 #[wire(written, schema, sparse)]
 pub struct RemoteRun {
     pub server: RemoteServer,
@@ -54,9 +54,9 @@ pub struct RemoteRun {
 /// What happens to an action whose server gives no result.
 #[wire(Copy, written, schema, kebab)]
 pub enum WithoutServer {
-    /// It counts as not started, with the server's word.
+    /// The action counts as not started. The reason is the server's own text.
     NotStarted,
-    /// It is carried out on this machine.
+    /// The action is carried out on this machine.
     RunHere,
 }
 
@@ -73,8 +73,8 @@ pub fn written_below(pattern: &str) -> Option<String> {
 const IMAGE: &str = "container-image";
 
 impl RemoteServer {
-    /// Returns the digest of the image in which actions run; `None` if the platform names no image by its digest, so that nobody can say
-    /// which programs and packages they have.
+    /// Returns the digest of the image in which actions run; `None` if the platform names no image by its digest, so that it is not known
+    /// which programs and packages they use.
     pub fn image_digest(&self) -> Option<Digest> {
         let (_, digest) = self.platform.get(IMAGE)?.rsplit_once("@sha256:")?;
         Digest::try_from(digest.to_owned()).ok()

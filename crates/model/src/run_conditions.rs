@@ -52,13 +52,13 @@ pub struct RunConditions {
     pub other_programs: Vec<String>,
     /// Which rules were not the approved ones; `None` if all were.
     pub rules_changed: Option<ChangedRules>,
-    /// The project's test command that no check of the run's plan runs, such as `"test" of package.json (mocha)`. Lines of earlier versions
-    /// of proctor do not say it, and stay what they were.
+    /// The project's test command that no check of the run's plan runs, such as `"test" of package.json (mocha)`. Ledger lines of earlier
+    /// versions of proctor have no such field, and count as if a check ran it.
     pub tests_not_run: Option<String>,
     /// The id of the commit that was checked out when the run ended; `None` outside of a repository, before the first commit, and in lines
     /// of earlier versions of proctor. It says which runs are of this branch. It does not say that the tree is the commit's.
     pub head: Option<String>,
-    /// That fewer tests were counted than in the last whole run before; `None` if not.
+    /// How many tests the run had less than the last whole run before it; `None` if there are not fewer.
     pub fewer_tests: Option<FewerTests>,
 }
 
@@ -150,8 +150,8 @@ impl IgnoredFiles {
         }
     }
 
-    /// Takes out the names for which `may_be_named` is false. They count as unnamed, those of `others` too, because nobody can judge
-    /// them any more.
+    /// Takes out the names for which `may_be_named` is false. They count as unnamed, those of `others` too, because no policy can accept a
+    /// file without its name.
     pub fn unname(&mut self, may_be_named: impl Fn(&str) -> bool) {
         let before = self.others.len();
         self.paths.retain(|path| may_be_named(path));

@@ -45,7 +45,7 @@ pub enum ProofState {
     Kept,
     /// proctor removed them, as the limits of the project or a person asked. The ledger still has the verdict and the hashes.
     Pruned,
-    /// They are not where proctor put them: another program removed them.
+    /// The files are not where proctor put them: another program removed them.
     Missing,
 }
 
@@ -309,7 +309,7 @@ pub struct TimeToGreen {
     pub seconds: u64,
 }
 
-/// What the last runs took.
+/// The durations of the last runs.
 #[wire(open)]
 pub struct RunTrends {
     /// Newest first.

@@ -6,7 +6,7 @@ use proctor_wire::wire;
 
 use crate::{Digest, EntryKind, RunId};
 
-/// What a tree has at a path.
+/// The kind and content of the entry at a path of a tree.
 #[wire(Copy, schema)]
 pub struct TreeFile {
     pub kind: EntryKind,

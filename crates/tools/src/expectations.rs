@@ -5,9 +5,9 @@ use proctor_model::Tool;
 
 /// How the messages of a test runner are read.
 pub(super) struct Expectations {
-    /// What the error begins with where an expectation failed.
+    /// Beginnings of the messages of failed expectations.
     pub(super) begins: &'static [&'static str],
-    /// What such a message has all the same if it is another error.
+    /// Texts in a message with such a beginning that show another error all the same.
     pub(super) except: &'static [&'static str],
     /// Beginnings of the code that raised the error, where the message does not say it: `assert!(a, "too large")` of Rust says `too large`.
     pub(super) code: &'static [&'static str],

@@ -1,5 +1,4 @@
-//! Gathers a tool's diagnostics. All are counted, but only a limited number is kept, because nobody reads more. The log
-//! has the rest.
+//! Gathers a tool's diagnostics. All are counted, but only a limited number is kept, because people do not read more. The log has the rest.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

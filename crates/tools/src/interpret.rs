@@ -158,7 +158,7 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         | ActionKind::Review(_) => None,
     };
     let readable = |stream: &StreamExcerpt| match input.action.tool.judged_by() {
-        // What a client returns is compared as a whole.
+        // The output of a client is compared as a whole.
         JudgedBy::ExitCode if asked.is_some() => plain_text(stream),
         JudgedBy::Output => plain_text(stream),
         // The exit code or the grammar decides here, so a shortened text is enough. Converting megabytes would need

@@ -16,14 +16,14 @@ struct KnownRunner {
     programs: &'static [&'static str],
     /// The word that the command needs for the runner to run tests; empty if it needs none.
     subcommand: &'static str,
-    /// What nobody knows the number of, in the plural.
+    /// The word for what the runner runs, in the plural: their number is not known.
     counts: &'static str,
     /// The value of the setting `report` that fits.
     report: &'static str,
     /// What a person has to do so that the runner writes that report; empty if it always does.
     writes_it_with: &'static str,
-    /// Words of which the command needs one to ask for tests, whole or behind a colon; empty if each of its commands does. What a build says
-    /// of tests that nobody asked for decides nothing.
+    /// Words that ask the runner for tests, whole or behind a colon: a command without any of them is not judged by what it prints about
+    /// tests. Empty if each of the runner's commands asks for tests.
     asks: &'static [&'static str],
     /// The words of a line that says that nothing ran. A letter or digit beside them makes them other words; `\n` is the end of the line.
     nothing: &'static [&'static str],
@@ -182,8 +182,8 @@ pub(super) fn judge(exited: &Exited<'_>) -> Option<(CategoryCode, String)> {
     Some((CategoryCode::ExpectedExit, reason))
 }
 
-/// Returns what contradicts a success of a command that starts a known runner, whatever report it wrote: an option with which the runner runs
-/// nothing, or tests that told no result.
+/// Returns what contradicts a success of a command that starts a known runner, also if its report passed: an option with which the runner
+/// runs nothing, or tests that told no result.
 pub(super) fn contradiction(exited: &Exited<'_>) -> Option<(CategoryCode, String)> {
     let argv = &exited.action.command.argv;
     let (call, runner) = runner_of(argv)?;

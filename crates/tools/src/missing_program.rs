@@ -167,7 +167,8 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     })
 }
 
-/// Returns whether a program is among the project's packages of Node. Then it was started, whatever its output says.
+/// Returns whether a program is among the project's packages of Node. Such a program was started, even if the output says that it was not
+/// found.
 fn is_installed(launched: &Launched, exited: &Exited<'_>) -> bool {
     let directory = exited.place.root.join(exited.place.directory);
     let around = directory.ancestors().take_while(|around| around.starts_with(exited.place.root));

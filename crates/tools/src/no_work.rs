@@ -56,7 +56,7 @@ pub(super) const NONE: NoWork = NoWork {
 };
 
 impl NoWork {
-    /// Returns the option or subcommand with which the tool does something else than its checks.
+    /// Returns the option or subcommand by which the tool does not do its checks.
     pub(super) fn find(&self, arguments: &[String]) -> Option<String> {
         let find_with = |(options, with): &(&[&str], &[&str])| {
             let is_with = self.find_option(with, arguments).is_some();

@@ -13,7 +13,7 @@ use proctor_model::{EndedTest, TestOutcome, TestProgress};
 /// A line is cut after this many bytes. Nobody reads more of it while an action runs.
 const LONGEST_LINE: usize = 1024;
 
-/// The most ended tests that are kept until somebody takes them. The oldest go first.
+/// The most ended tests that are kept until the caller takes them. The oldest go first.
 const MOST_ENDED: usize = 200;
 
 /// What an action has printed so far about its tests, and its last line.

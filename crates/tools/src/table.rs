@@ -337,8 +337,8 @@ const _: () = {
     }
 };
 
-/// Returns the program of a tool whose name is one slip away: a letter more, less or other, or two letters changed round. `None` for the name of
-/// a program that is known itself, and near the short names, which other programs are near too.
+/// Returns the tool's program that a name is probably a misspelling of: one letter added, missing or different, or two letters swapped.
+/// `None` if a program has this very name, or if only a short program name is near, because many programs have a similar one.
 pub(super) fn program_like(name: &str) -> Option<&'static str> {
     let is_slip = |known: &&str| {
         let (mut left, mut right) = (name.as_bytes(), known.as_bytes());

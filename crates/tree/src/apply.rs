@@ -78,7 +78,7 @@ impl TreeIndex {
     }
 }
 
-/// What happens to the entries that the hints do not name.
+/// Whether the entries that the hints do not name are compared too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unnamed {
     /// Entries that no hint names are taken over from the previous index.

@@ -12,7 +12,7 @@ use proctor_model::{TreeComparison, TreePath};
 pub(super) enum Differences {
     /// Content, kind and existence of files and links.
     Content,
-    /// What `Content` compares, and directories that were replaced or renamed.
+    /// As `Content`, and also directories that were replaced or renamed.
     ContentAndPlace,
 }
 

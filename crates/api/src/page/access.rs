@@ -44,12 +44,12 @@ pub enum RawOutput {
     Refused,
 }
 
-/// What came of a ticket.
+/// The answer to a request that exchanges a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TicketUse {
     /// The ticket with this number was valid, and is used up now.
     Exchanged(u64),
-    /// It is no ticket, was used before, or came too late.
+    /// The sent text is no ticket, or the ticket was used before, or came too late.
     Refused,
 }
 

@@ -16,7 +16,7 @@ const STYLE_LINK: (&str, &str) = ("<link rel=\"stylesheet\" href=\"/assets/", "\
 const ICON_LINK: (&str, &str) = ("<link rel=\"icon\" href=\"/assets/", "\">");
 const SCRIPT_LINK: (&str, &str) = ("<script type=\"module\" src=\"/assets/", "\"></script>");
 
-/// Returns the page as one file that has these answers, and asks nobody for anything.
+/// Returns the page as one HTML file with these answers in it. It sends no requests.
 pub fn offline_page(answers: &Answers) -> String {
     let mut page = text(&INDEX).to_owned();
     let mut styles = Vec::new();
@@ -80,7 +80,7 @@ fn text(asset: &Asset) -> &str {
     std::str::from_utf8(asset.bytes).unwrap_or_default()
 }
 
-/// Returns the name by which a policy allows this text and no other one.
+/// Returns the hash by which a content security policy allows this script and no other text.
 fn source_hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Digest::of(text.as_bytes()).as_bytes()))
 }

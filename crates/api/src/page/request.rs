@@ -35,11 +35,11 @@ pub enum SentHeader<'a> {
     #[default]
     Absent,
     Once(&'a str),
-    /// It is there several times, or is no text.
+    /// The request has the header several times, or its value is no text.
     Wrong,
 }
 
-/// What a request gets.
+/// How a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageDecision<'a> {
     File(&'static Asset),

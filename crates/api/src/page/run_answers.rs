@@ -55,12 +55,13 @@ pub fn run_answers(run: &OfflineRun<'_>) -> Answers {
     answers.map(|(path, answer)| (path, outgoing(&answer, run.redactor, ids))).collect()
 }
 
-/// Returns the project's id, or another word where it names a person: it is made of a directory's name.
+/// Returns the project's id, or `project` in its place if the id has the name of this machine or its user: an id is made of the name of the
+/// project's directory.
 fn shown_id(project: &ProjectId, redactor: &OutgoingRedactor) -> String {
     if redactor.redact(project.as_str()) == project.as_str() { project.to_string() } else { "project".to_owned() }
 }
 
-/// Returns a path and query of which no part names the machine or a person: a task's id may.
+/// Returns a path and query without the names of the machine and its user, which a task's id may have.
 fn shown_path(path: &str, redactor: &OutgoingRedactor) -> String {
     path.split_inclusive(['/', '?', '=', '&']).map(|part| redactor.redact(part)).collect()
 }

@@ -1,5 +1,5 @@
-//! That somebody whom the trusted commit names accepts what another commit changes about how it is judged. Without it, such a commit is
-//! not accepted, whatever its checks say (P8).
+//! An acceptance: a person whom the trusted commit names accepts what another commit changes about how it is judged. Without it, such a
+//! commit is not accepted, whatever its checks say (P8).
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ const GIT_TREE: &str = "git-tree";
 /// The name of the subject that is the object of a file's content.
 const GIT_BLOB: &str = "git-blob";
 
-/// That the owner of a key accepts changes of how a commit is judged.
+/// The statement that the owner of a key accepts changes of how a commit is judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedChanges {
-    /// What has the changes.
+    /// The commit or file that has the changes.
     pub of: AcceptedOf,
     /// The project's directory in the repository.
     pub below: TreePath,
@@ -31,17 +31,18 @@ pub struct AcceptedChanges {
     pub accepted: Timestamp,
 }
 
-/// For what an acceptance holds.
+/// Where an acceptance counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AcceptedOf {
-    /// One content beside one trusted commit, so that a change which was taken back later is not accepted by it again.
+    /// Only for this content, compared with this trusted commit. So the acceptance does not count again for a change that was taken back
+    /// and made anew.
     Commit {
         /// The tree object of the whole commit that has the changes.
         git_tree: ObjectId,
         /// The trusted commit with which the commit was compared.
         trusted: ObjectId,
     },
-    /// A file that changes from one content to another, in whatever commit: after a rebase, the answer still holds.
+    /// For a file that changes from one content to another, in any commit: after a rebase, the acceptance still counts.
     File {
         /// The blob in the trusted commit; `None` if the file is not there.
         before: Option<ObjectId>,
@@ -120,7 +121,7 @@ impl AcceptedChanges {
 pub(super) mod tests {
     use super::*;
 
-    /// Returns an acceptance that nobody signed yet.
+    /// Returns an acceptance without a signature.
     pub(in crate::attestation) fn acceptance(key: Digest) -> AcceptedChanges {
         AcceptedChanges {
             of: AcceptedOf::Commit {

@@ -295,7 +295,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Returns a claim of a run that passed, which nobody signed yet.
+    /// Returns a claim of a run that passed, without a signature.
     pub(in crate::attestation) fn claim(key: Digest) -> CommitClaim {
         let origin = origin(key, 7);
         let left_out = ClaimedCheck { name: "mypy".to_owned(), result: None };

@@ -1,4 +1,5 @@
-//! That the tests of a change fail without it, as `proctor prove` of the store saw it that signs.
+//! An answer of `proctor prove` as a signed statement: whether the tests of a change fail without it, as it was seen in the store whose key
+//! signs.
 
 use serde_json::{Value, json};
 

@@ -20,9 +20,9 @@ const MOST_REPEATED_LINES: usize = 50_000;
 pub enum ReadAttestation {
     /// A claim, signed by a trusted key.
     Claim(Box<CommitClaim>),
-    /// That somebody accepts what the content changes about how it is judged, signed by a trusted key.
+    /// An acceptance of what the content changes about how it is judged, signed by a trusted key.
     Accepted(Box<AcceptedChanges>),
-    /// That the tests of the content's change fail without it, or not, signed by a trusted key.
+    /// An answer of `proctor prove`, whether the tests of the content's change fail without it, signed by a trusted key.
     Proof(Box<ProvedChange>),
     /// A verification summary, signed by a trusted key. It proves nothing that the claims beside it do not prove.
     Summary,
@@ -39,7 +39,7 @@ pub enum AttestationRefusal {
     },
     /// The signature is not that of the trusted key which the line names.
     Tampered { key: Digest },
-    /// It is no attestation, or one in a format of another version.
+    /// The line is no attestation, or one in a format of another version.
     UnknownFormat,
     /// A line, a note, or all notes about the tree together are longer than is read.
     TooLarge,
@@ -47,15 +47,15 @@ pub enum AttestationRefusal {
     Damaged,
     /// A trusted key signed it for another content.
     AnotherTree,
-    /// It says that the run ended at a time that is still to come.
+    /// The attestation says that the run ended at a time in the future.
     FutureDated,
-    /// A key signed it that was replaced by another one before the run ended.
+    /// The key that signed it was replaced before the run ended.
     Retired { key: Digest },
 }
 
 impl AttestationRefusal {
-    /// Returns whether somebody said something of the content that does not count. Anything else than an envelope says nothing of it,
-    /// such as a line that whoever can push notes wrote.
+    /// Returns whether the refused line is a signed envelope, and so an attestation that does not count. Any other line says nothing of the
+    /// content: everybody who can push notes can write one.
     pub fn is_of_an_envelope(&self) -> bool {
         match self {
             Self::Foreign { .. } | Self::Tampered { .. } | Self::AnotherTree | Self::FutureDated | Self::Retired { .. } => true,

@@ -76,7 +76,7 @@ impl SharedDirectory {
     pub fn list_by_tree(&self, tree: TreeDigest) -> io::Result<Vec<Digest>> {
         let entries = match fs::read_dir(self.of_tree(tree)) {
             Ok(entries) => entries,
-            // Without the directory itself nothing is known, and an empty answer would say that nobody attested.
+            // If the directory itself is missing, nothing is known; an empty list would say that there are no attestations.
             Err(error) if error.kind() == ErrorKind::NotFound => return fs::metadata(&self.root).map(|_| Vec::new()),
             Err(error) => return Err(error),
         };

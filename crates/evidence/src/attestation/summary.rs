@@ -1,5 +1,5 @@
-//! That a policy accepted a commit's content, as a SLSA verification summary v1. `proctor gate` judges the claims themselves and believes
-//! no summary; it is for tools that know this format only.
+//! The statement that a policy accepted a commit's content, as a SLSA verification summary v1. `proctor gate` judges the claims themselves
+//! and believes no summary; it is for tools that know this format only.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(super) const VERIFICATION_SUMMARY: &str = "https://slsa.dev/verification_sum
 /// The name of the program's part that judged.
 const VERIFIER: &str = "urn:proctor:gate:v1";
 
-/// That a policy accepted the content of a commit.
+/// The statement that a policy accepted the content of a commit.
 #[derive(Debug, Clone)]
 pub struct VerificationSummary<'a> {
     /// The claims on which the judgement rests; at least one, and all about the same content.

@@ -240,7 +240,7 @@ fn now() -> Timestamp {
 fn print(lines: &[String], exit: CommandExit) -> ExitCode {
     let text: String = lines.iter().flat_map(|line| line.split('\n')).map(|line| format!("{}\n", shown_line(line))).collect();
     let printed = if exit == CommandExit::Usage { write!(io::stderr(), "{text}") } else { write!(io::stdout(), "{text}") };
-    // Whoever closed the pipe does not want to read on.
+    // The reader closed the pipe, so it wants no more output.
     let _closed = printed;
     ExitCode::from(exit.code())
 }

@@ -1,5 +1,5 @@
-//! Which keys somebody accepts who verifies: those of a store, those of `proctor key export`, or one key alone together with the
-//! history of keys that an export carries.
+//! Which keys a verifier accepts: those of a store, those of `proctor key export`, or one key alone together with the history of keys that
+//! an export carries.
 
 use crate::keys::{KeyProblem, KeyRing, KnownKey};
 use crate::signing::{KeyFormatError, PublicKey};
@@ -11,7 +11,7 @@ use proctor_model::{Digest, ProjectId, Sequence};
 pub enum AcceptedKeys {
     /// Every key with its record. A line counts only if the key that was in force at that line signed it.
     History(KeyRing),
-    /// One key, of which nobody says since when and until when it signed.
+    /// One key without its history, so it is not known since when and until when it signed.
     Single(PublicKey),
 }
 
@@ -46,7 +46,7 @@ impl AcceptedKeys {
         if ring.keys().is_empty() {
             return PublicKey::parse(text).map(Self::Single).map_err(AcceptedKeysError::Format);
         }
-        // Whoever accepts the file accepts its keys. A replaced key that was lost endorsed nothing, and a wrong endorsement is none.
+        // A reader that accepts the file accepts its keys. A key that was lost endorsed nothing, and a wrong endorsement does not count.
         let is_wrong = |position: &usize| {
             let key = &ring.keys()[*position];
             !ring.is_proven(*position) && (key.record().endorsement.is_some() || !ring.is_signed(*position))

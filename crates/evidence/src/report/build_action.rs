@@ -181,7 +181,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
     let outcome = ActionOutcomeV2 {
         exit_code: ending.exit_code,
         signal: ending.signal,
-        // If the process never started, or its end is unknown, nobody can say whether it was killed.
+        // If the process never started, or its end is unknown, it is not known whether it was killed.
         killed: ending.error.is_none().then_some(ending.killed),
         error: ending.error,
         ready_after: executed.ready_after,

@@ -58,7 +58,7 @@ pub struct RunFacts {
     pub configuration_changed: Vec<ConfigurationChangeV2>,
     /// Which rules of the run nobody had approved when it began.
     pub rules_changed: Vec<String>,
-    /// That the run has fewer tests than the last whole run before; `None` if it has not.
+    /// How many tests the run has less than the last whole run before it; `None` if there are not fewer.
     pub fewer_tests: Option<FewerTests>,
     /// The comparison of the protected files with the approved ones; `None` if no files are protected.
     pub tests_modified: Option<TestsModifiedV2>,

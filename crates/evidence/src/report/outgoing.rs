@@ -44,7 +44,7 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 /// The characters at which an address ends, beside blanks.
 const ENDS_OF_ADDRESSES: &str = "\"'`<>()|,;";
 
-/// What opens and closes a part of a text.
+/// Pairs of brackets. A closing one ends a path if the opening one stands before the path.
 const BRACKETS: &[(char, char)] = &[('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')];
 
 /// Redacts texts before they leave the store. Knows the names of this machine and of the person who works at it.

@@ -29,7 +29,7 @@ pub struct KeptRun {
     pub reused_runs: Vec<RunId>,
 }
 
-/// What a run says about its task.
+/// Whether a run says something about the code of its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunSignificance {
     /// The run has a verdict on the task, and may be `latest`.

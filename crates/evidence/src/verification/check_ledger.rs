@@ -196,7 +196,7 @@ pub(super) struct RunsInLedger<'a> {
     /// The runs that a newer save stopped, each with its task.
     pub(super) superseded: BTreeMap<&'a RunId, &'a TaskId>,
     pub(super) pruned: BTreeSet<&'a RunId>,
-    /// Those of the pruned runs that an earlier version packed into files, which are not read.
+    /// The pruned runs that an earlier version packed into files. These files are not read.
     pub(super) packed: BTreeSet<&'a RunId>,
     /// The runs that the ledger's last line prunes.
     pub(super) pruned_last: &'a [PrunedRun],

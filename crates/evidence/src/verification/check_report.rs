@@ -71,7 +71,7 @@ fn disagreements(report: &ExecutionReportV2, context: &CheckedRun<'_>) -> Vec<St
     compare("environment.digest", shown(&report.environment.as_ref().map(|it| it.digest)), shown(&record.environment_digest));
     compare("validationCriteriaEvaluation.overallResult", shown(&result(report)), shown(&record.overall_result));
     compare("route.nextNode", shown(&report.route.as_ref().map(|it| it.next_node)), shown(&next_node(record)));
-    // An interrupted run that recovery sealed has no end time, because nobody saw its end.
+    // An interrupted run that recovery sealed has no end time, because no process saw its end.
     if record.overall_status != OverallStatus::Interrupted || summary.end_time.is_some() {
         compare("executionSummary.endTime", shown(&summary.end_time), shown(&Some(record.ended)));
     }

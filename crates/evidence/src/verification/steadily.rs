@@ -50,7 +50,7 @@ pub fn verify_steadily<T, E>(
     Ok(found)
 }
 
-/// Returns whether a time is still to come, whatever the clock of another machine says.
+/// Returns whether a time is so far in the future that clocks of two machines that differ do not explain it.
 pub fn is_ahead(time: Timestamp, now: Timestamp) -> bool {
     time.as_millis() > now.as_millis().saturating_add(CLOCK_TOLERANCE_MS)
 }

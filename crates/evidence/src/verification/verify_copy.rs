@@ -58,7 +58,7 @@ pub fn verify_copy(path: &Path, keys: &AcceptedKeys, anchors: &[Anchor]) -> Resu
     let exported = copied.export.as_ref().map(|files| {
         let keys = files.accepted_keys(keys, &mut result.faults);
         let line = read_exported_line(files, &keys, anchors, &mut result);
-        // What is no file is not said to be missing too.
+        // A name that is there and is no file is not reported as missing too.
         result.faults.retain(|fault| files.faults.iter().all(|known| known.file != fault.file));
         result.faults.extend(files.faults.iter().cloned());
         (keys, line)
@@ -102,7 +102,8 @@ pub fn names_a_key(path: &Path, ring: &KeyRing) -> Result<bool, EvidenceError> {
     Ok(named_key(&run, &AcceptedKeys::History(ring.clone())).is_some())
 }
 
-/// Returns the accepted key by which a copied run says that it is signed. One key alone is that key whatever the run says.
+/// Returns the accepted key that a copied run names as its signer. If only one key is accepted, it is that key, even if the run names
+/// another.
 fn named_key<'a>(run: &InspectedDirectory, keys: &'a AcceptedKeys) -> Option<&'a PublicKey> {
     let names = run.entries.keys().filter_map(|name| std::str::from_utf8(name).ok());
     let mut statements = names.filter(|name| name.ends_with(STATEMENTS_SUFFIX)).filter_map(|name| run.content(name));
@@ -114,8 +115,8 @@ fn named_key<'a>(run: &InspectedDirectory, keys: &'a AcceptedKeys) -> Option<&'a
 }
 
 impl ExportedFiles {
-    /// Returns the accepted keys together with those of the history that the export carries. With one key alone, an export that carries
-    /// none cannot be verified: nobody could say whether the key was in force at the run's line.
+    /// Returns the accepted keys together with those of the history that the export carries. With one key alone, an export without a
+    /// history cannot be verified: it would not be known whether the key was in force at the run's line.
     fn accepted_keys(&self, keys: &AcceptedKeys, faults: &mut Vec<EvidenceFault>) -> AcceptedKeys {
         let mut wrong = |kind, detail: String| faults.push(EvidenceFault::new(kind, EXPORTED_KEYS, detail));
         let Some(bytes) = &self.keys else {
@@ -197,7 +198,7 @@ fn read_exported_line(
         report_fault(FaultKind::LineUnreadable, "one line about the run is expected");
         return None;
     };
-    // Only the checkpoint of the proof names the project, by which the ranges of the keys are told apart.
+    // Only the checkpoint of the proof names the project, and the ranges of the keys are different in each project.
     let proof = files.proof.as_deref().and_then(|bytes| InclusionProof::parse(bytes).ok());
     let project = proof.as_ref().map(|proof| &proof.checkpoint().checkpoint().project);
     let of_line = project.and_then(|project| keys.key_for_line(project, parsed.sequence));

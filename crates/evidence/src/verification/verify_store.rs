@@ -354,7 +354,7 @@ fn check_other_entries(
     let mut faults = Vec::new();
     let project_directory = store.project_directory(project);
     if project_directory.is_symlink() {
-        // It is named among the entries of the store, and nothing behind it belongs to the project.
+        // The link is reported with the entries of the store, and nothing behind it belongs to the project.
         return faults;
     }
     for (name, entry) in inspect_entries(&project_directory) {

@@ -48,7 +48,7 @@ pub enum WorkflowEvent {
         /// The text of the review when the editor was closed; `None` at N3, where there is no review yet.
         verdict: Option<String>,
     },
-    /// The question was answered, or nobody was there to answer it.
+    /// The question was answered, or there was no person at a terminal.
     Answered(PersonAnswer),
     /// Every label of the issue exists in the tracker.
     LabelsReady,

@@ -16,7 +16,7 @@ const SUPPRESSIONS: &str = "\
     c8 ignore|v8 ignore|biome-ignore|nosec|shellcheck disable|rubocop:disable|rubocop:todo|stylelint-disable|tslint:disable|\
     swiftlint:disable|prettier-ignore|rustfmt::skip|fmt: off|fmt: skip|NOSONAR|NOLINT|SuppressWarnings|noinspection|\
     phpstan-ignore|codespell:ignore";
-/// What leaves a test out, or leaves out all others.
+/// Texts by which a test is left out, or all others are.
 const SKIPS: &str = "\
     mark.skip|mark.xfail|pytest.skip(|pytest.xfail(|pytest.importorskip(|unittest.skip|expectedFailure|skipTest(|\
     collect_ignore|__test__ = False|__test__=False|pytest_collection_modifyitems|it.skip(|test.skip(|describe.skip(|it.todo(|\

@@ -27,7 +27,7 @@ pub struct ChangedFile<'a> {
     pub path: &'a str,
     /// The content in the trusted commit; `None` if the file is not there, or is no text.
     pub before: Option<&'a str>,
-    /// The content in the judged commit; `None` as above.
+    /// The content in the judged commit; `None` if the file is not there, or is no text.
     pub after: Option<&'a str>,
     /// Whether the trusted commit has the file, and whether the judged one has it.
     pub is_there: (bool, bool),
@@ -123,7 +123,7 @@ fn changes_of_file(file: &ChangedFile<'_>, started: &BTreeSet<String>, ignored: 
         (true, false) => "removed",
         (false, _) => "added",
     };
-    // What was not there before has no check of the trusted commit that could mean it.
+    // A file that is new cannot be named by a check of the trusted commit.
     if file.is_there.0 && (started.contains(file.path) || is_file_of_targets(name)) {
         found.push(change(ChangeKind::Command, format!("{how}: it is a command of checks")));
     } else if file.is_there == (true, false) {

@@ -25,7 +25,7 @@ const CHECKED: &str = "\
 const LENIENT: &str = "\
     ignore_errors ignore_missing_imports skipLibCheck allow_untyped_defs allow_redefinition skip_covered \
     passWithNoTests exit-zero allowJs silent";
-/// The last parts of keys that are on where nothing is said.
+/// The last parts of keys that are on by default.
 const USUALLY_ON: &str = "\
     harness autotests doctest test";
 /// The last parts of keys whose number is a bar: a lower one is passed more easily.
@@ -97,7 +97,7 @@ fn describe(key: &str, before: Option<&Value>, after: Option<&Value>) -> (Change
     let what = format!("{key}: {} → {}", shown(before), shown(after));
     let is_script = key.starts_with("scripts.") || key.starts_with("tool.pdm.scripts.") || key.starts_with("tool.poe.tasks.");
     let kind = match () {
-        // What starts the tests, whatever the command of the check is.
+        // The program that starts the tests, also where the command of the check is the same.
         () if key.ends_with(".runner") => ChangeKind::Command,
         () if is_script && before.is_some() => ChangeKind::Command,
         () if switches_off(key, before, after) => ChangeKind::SwitchedOff,
@@ -262,7 +262,7 @@ fn flattened(value: &Value, is_wanted: fn(&str) -> bool) -> Settings {
 fn flatten(key: &str, value: &Value, settings: &mut Settings) {
     match value {
         Value::Object(table) => table.iter().for_each(|(name, value)| flatten(&format!("{key}.{name}"), value, settings)),
-        // Tables in a list, such as the overrides of mypy, are told apart by their place.
+        // Tables in a list, such as the overrides of mypy, are distinguished by their place.
         Value::Array(items) if items.iter().any(Value::is_object) => {
             items.iter().enumerate().for_each(|(place, value)| flatten(&format!("{key}.{place}"), value, settings));
         }

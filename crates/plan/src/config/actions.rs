@@ -93,7 +93,7 @@ pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSet
     }
 }
 
-/// What a check takes over from the rest of the file.
+/// The settings that a check takes over from the rest of the file.
 #[derive(Clone, Copy)]
 pub(super) struct CheckContext<'a> {
     pub(super) defaults: ActionDefaults,

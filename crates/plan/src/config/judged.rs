@@ -48,7 +48,7 @@ pub(crate) struct SettingRow {
 pub(crate) enum Asked {
     /// Never before a run. The run is judged by changed rules, and proves nothing until a person approves them.
     After,
-    /// Before a run: what it changes, later runs use, or nobody can take back.
+    /// Before a run: later runs use what it changes, or it cannot be taken back.
     Before,
     /// Before a run, and about more than the default even at a project's first run, because the setting opens files or variables of
     /// the user that have nothing to do with the project.
@@ -179,8 +179,8 @@ const ROWS: &[SettingRow] = &[
     of_plan("approval.allowed_signers", Changed),
 ];
 
-/// Returns the row of the setting at a dotted path, such as `sandbox.mode`; `None` if nobody is asked about it before a run and no approval
-/// records it.
+/// Returns the row of the setting at a dotted path, such as `sandbox.mode`; `None` if no person is asked about it before a run and no
+/// approval records it.
 pub(crate) fn row_of(key: &str) -> Option<&'static SettingRow> {
     ROWS.iter().find(|row| row.key == key)
 }

@@ -90,7 +90,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "watch",
         "ignore include quiet longest_burst git_wait poll sweep tasks on_change max_restarts clear bell notify hook_wait",
-        // They decide when a run starts and what a person or an agent notices of it, and not how the run is judged.
+        // These keys decide when a run starts and what a person or an agent notices of it, and not how the run is judged.
         "quiet longest_burst git_wait poll sweep tasks on_change max_restarts clear bell notify hook_wait",
     ),
     // The evidence stays where it is, with or without a link to it, and other files are made from the report.

@@ -48,7 +48,7 @@ pub fn lowered(trusted: &Configuration, commit: &Configuration) -> Vec<String> {
         ("approval", trusted.approval != commit.approval),
         ("defaults", trusted.defaults != commit.defaults),
         ("tasks.file", trusted.tasks != commit.tasks),
-        // They fill the commands of test specifications, also of those that are the same.
+        // These values fill the commands of test specifications, so a command can differ where the specification is the same.
         ("specification.values", trusted.specification.values != commit.specification.values),
         ("evidence.link", trusted.evidence.link != commit.evidence.link),
     ];

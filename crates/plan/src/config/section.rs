@@ -125,7 +125,7 @@ impl<'d> Section<'d> {
         }
         let plain = WrongValue::new(format!("unknown key `{name}`"));
         let nearest = nearest(name, known.iter().copied());
-        // Whoever writes `[checks]` means the table `[[check]]`, and not the key `checks` of another table.
+        // The unknown header `[checks]` is a slip for the table `[[check]]`, and not for the key `checks` of another table.
         let is_header = value.is_table() || value.as_array().is_some_and(|list| list.iter().any(|one| one.get_ref().is_table()));
         let homes = if is_header && nearest.is_some() { Vec::new() } else { keys::tables_with_key(name) };
         if !homes.is_empty() {

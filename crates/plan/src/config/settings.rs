@@ -429,7 +429,7 @@ impl PolicyOverride {
     }
 }
 
-/// The variables of a file, in the order in which they stand there. A later one of the same name takes effect.
+/// The variables of a file, in the order of its lines. Of two with one name the later one takes effect.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct FileVariables(pub Vec<(String, String)>);
 

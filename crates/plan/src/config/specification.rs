@@ -23,7 +23,7 @@ pub struct SpecificationSettings {
     /// The names of variables in proctor's own environment that fill the placeholders of the same names. Their values are
     /// secrets: a plan has only the placeholder, and nothing that proctor writes has the value.
     pub from_environment: Vec<String>,
-    /// Those of `from_environment` that cannot be used, each with the reason. The reader of `proctor.toml` leaves it empty.
+    /// The names in `from_environment` that cannot be used, each with the reason. The reader of `proctor.toml` leaves it empty.
     pub unusable: BTreeMap<String, &'static str>,
 }
 
@@ -52,7 +52,7 @@ words! {
 }
 
 impl SpecificationSettings {
-    /// Returns whether nobody has given anything.
+    /// Returns whether there is no value of any placeholder.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty() && self.from_environment.is_empty()
     }
@@ -63,7 +63,7 @@ impl SpecificationSettings {
             && self.values.get(name).is_none_or(|value| value.source != ValueSource::CommandLine)
     }
 
-    /// Returns the value of a placeholder; `None` if nobody gave one, or if the value is a secret.
+    /// Returns the value of a placeholder; `None` if it has none, or if the value is a secret.
     pub fn value(&self, name: &str) -> Option<&PlaceholderValue> {
         self.values.get(name).filter(|_| !self.is_secret(name))
     }

@@ -9,7 +9,7 @@ use proctor_model::{Database, QueryKind, SqlPart, sql_parts};
 /// Why a connection string cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::spec) enum ConnectionProblem {
-    /// It names a kind of database that is not queried, or nothing that is known.
+    /// The text names a kind of database that proctor does not query, or no known kind.
     Unknown,
     /// The file of SQLite does not lie in the project.
     LeavesProject,

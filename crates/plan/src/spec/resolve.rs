@@ -355,7 +355,7 @@ impl<'c> Resolver<'c> {
             return None;
         }
         let tests = with_commands(steps, |commands| tests_not_run(self.files, commands));
-        // What is said of the test command is not said twice.
+        // A check that is the test command itself is not named a second time.
         let is_of_tests = |one: &ProposedCheck| {
             tests.is_some() && one.directory.is_empty() && one.argv.last().is_some_and(|word| word == "test")
         };

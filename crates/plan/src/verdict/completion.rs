@@ -15,8 +15,7 @@ pub enum RunFlow<'a> {
     Finished,
     /// proctor was stopped or died.
     Interrupted,
-    /// A helper process of proctor ended while an action went on. The code that is checked is not the reason, so nothing is
-    /// said about it.
+    /// A helper process of proctor ended while an action went on. The checked code is not the reason, so the result says nothing about it.
     HelperDied(&'a HelperDeath),
     /// A newer save stopped the run.
     Superseded,

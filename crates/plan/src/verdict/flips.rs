@@ -34,7 +34,7 @@ pub struct EndOfCheck {
     pub failed: Vec<(String, Option<String>)>,
 }
 
-/// That a check failed and passed on one content.
+/// A check that failed and passed on one content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flip {
     /// The last run in which it failed.

@@ -22,7 +22,7 @@ pub enum GateState {
     Red,
     /// Something that the policy requires was not run on this tree.
     NotTested,
-    /// There are results, and the policy does not accept them; or nothing can be said of the commit.
+    /// There are results, and the policy does not accept them; or the commit cannot be judged.
     NotAccepted,
 }
 
@@ -192,7 +192,7 @@ fn judge_platforms(
     together
 }
 
-/// Returns the claims of those whom the policy names. Nobody else can prove anything, and nobody else can hide a result.
+/// Returns the claims by keys that the policy names. A claim by another key can neither prove a check nor hide a result.
 fn trusted<'c>(claims: &[&'c GateClaim]) -> Vec<&'c GateClaim> {
     claims.iter().filter(|claim| !matches!(claim.origin.signer, ClaimSigner::NotAllowed { .. })).copied().collect()
 }
@@ -253,12 +253,12 @@ fn judge_task(rules: &GateRules<'_>, task: &TaskId, claims: &[&GateClaim]) -> Ga
     unproved(subject(), reasons)
 }
 
-/// What a check needs for having passed.
+/// When a check counts as passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needed {
-    /// It succeeded. The policy names the check, whatever the plan lets pass.
+    /// If it succeeded, also where the plan lets its findings pass: the policy names the check.
     Success,
-    /// It does not block, as the plan of its task says.
+    /// If its result does not block by the plan of its task.
     NoBlocking,
 }
 

@@ -19,7 +19,7 @@ pub enum GateReason {
     OtherPlan { run: RunId },
     /// An earlier version of proctor did not record whether the check succeeded, or only whether it blocks.
     UnknownSuccess { run: RunId, check: String },
-    /// These checks failed in the run; empty if the run failed for another reason.
+    /// `checks` failed in the run; the list is empty if the run failed for another reason.
     Failed { run: RunId, checks: Vec<String> },
     /// The run was isolated less than the policy requires.
     Weaker { run: RunId, level: IsolationLevel, least: IsolationLevel },
@@ -72,7 +72,7 @@ pub enum GateReason {
     },
     /// A result was reused, and the run that carried the check out is not known.
     UnknownOrigin { run: RunId, check: String },
-    /// Only somebody has results whose key the policy does not name.
+    /// All results are signed by keys that the policy does not name.
     UntrustedSigner { run: RunId, key: String },
     /// On this platform, which the policy asks for, something is not proved.
     OnPlatform { platform: String, reason: Box<GateReason> },

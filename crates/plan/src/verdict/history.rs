@@ -24,7 +24,7 @@ pub enum RedBeginning {
     NotAsked,
     /// None of the tests failed: each passed, was not there, or is declared in `tdd.expected_failing`.
     NoneFailed,
-    /// These tests failed already, in this run.
+    /// `tests` had failed already, in the run `run`.
     Failed { run: RunId, tests: Vec<String> },
     /// The run before the phase could not be read, so any of the tests may have failed in it. The text says why.
     Unknown(String),

@@ -70,7 +70,7 @@ fn add_detail(found: &mut Diagnostic, line: &str) {
     } else if line == "- files were modified by this hook" {
         found.code = found.code.is_none().then(|| MODIFIED.to_owned());
     } else if line.starts_with("- exit code: ") {
-        // Such a line stands before the one about modified files. The empty code keeps the place until the finding is whole.
+        // The line with the exit code stands before the one about modified files. The empty code prevents that one from setting its code.
         found.code = Some(String::new());
     } else if !line.is_empty() && !line.starts_with("- duration: ") && !found.message.contains(": ") {
         found.message = format!("{}: {line}", found.message);

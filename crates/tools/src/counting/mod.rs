@@ -33,7 +33,7 @@ use proctor_model::{Action, CategoryCode, DiagnosticSummary, Examined, ExaminedU
 #[derive(Debug, Default)]
 struct Said {
     findings: Gathered,
-    /// The numbers of errors and warnings that the tool states, whatever it prints of them.
+    /// The numbers of errors and warnings that the tool states; it may print fewer of them.
     stated: (u64, u64),
     /// How many files, targets or hooks the tool examined; `None` if it does not say it.
     examined: Option<u64>,

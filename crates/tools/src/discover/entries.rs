@@ -30,11 +30,11 @@ pub(super) struct TaskRunner {
     pub(super) call: &'static [&'static str],
     /// Returns all named commands in the files of a directory.
     pub(super) read: fn(&dyn ProjectFiles, &str) -> Vec<NamedCommand>,
-    /// Returns the names of those that it runs where none is named, as the files of a directory say it; `None` where they do not say it
-    /// plainly. A runner without this function runs none then.
+    /// Returns the names of the commands that the runner runs if its arguments name none, by the files of a directory; `None` if the files
+    /// do not say it plainly. A runner without this function runs none then.
     pub(super) default: Option<DefaultNames>,
     named_by: NamedBy,
-    /// What it runs for a name that its files do not have.
+    /// The command that the runner runs for a name that its files do not have.
     pub(super) otherwise: Option<&'static str>,
     /// Options whose value is the directory of the file.
     directory: &'static [&'static str],

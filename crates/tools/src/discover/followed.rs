@@ -169,7 +169,7 @@ impl<'f> Followed<'f> {
                 }
                 self.calls.push((directory.clone(), call));
             }
-            // What stands behind it are its own arguments.
+            // All words behind the last call are its own arguments.
             if is_last {
                 return;
             }

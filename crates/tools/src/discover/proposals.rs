@@ -70,7 +70,7 @@ const DEPTH: usize = 3;
 /// The most directories in which they are looked for.
 const MOST_SEARCHED: usize = 256;
 
-/// What a virtual environment of Python holds, whatever its name is.
+/// Files by which a virtual environment of Python is recognised under any name.
 const ENVIRONMENT_MARKS: &[&str] = &["pyvenv.cfg", "conda-meta"];
 
 /// At most this many proposals are returned.

@@ -25,7 +25,7 @@ pub fn tests_not_run(files: &dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Opt
     missing?.into_iter().next()
 }
 
-/// What a project's files call their tests.
+/// The command that a project's files call `test`.
 struct TestCommand<'f> {
     /// Where it is written, for people.
     place: String,
@@ -52,7 +52,7 @@ fn test_commands(files: &dyn ProjectFiles) -> Vec<TestCommand<'_>> {
 }
 
 impl TestCommand<'_> {
-    /// Returns where it is written and what of it the checks do not run; `None` if they run it.
+    /// Returns the file of the test command and the part of it that no check runs; `None` if the checks run all of it.
     fn missing(&self, run: &RunByChecks<'_>) -> Option<String> {
         if run.has_entered(&self.entry) {
             return None;

@@ -173,7 +173,7 @@ fn add(name: &str, package: Package, builds: &mut BTreeMap<String, String>, exit
     }
 }
 
-/// What is said of a test that was running when its process ended: by `os.Exit`, `log.Fatal`, a panic or the time limit.
+/// The message of a test that was running when its process ended: by `os.Exit`, `log.Fatal`, a panic or the time limit.
 pub(super) const PROCESS_ENDED: &str = "it has no result; its process ended";
 
 fn of_test(package: &str, name: &str, test: &Test, outcome: TestOutcome, of_package: &str) -> ReadTest {
@@ -192,7 +192,7 @@ fn of_test(package: &str, name: &str, test: &Test, outcome: TestOutcome, of_pack
         let line = telling_line(&read.message).or_else(|| telling_line(of_package).filter(|line| line.starts_with("panic: ")));
         line.unwrap_or(PROCESS_ENDED).clone_into(&mut read.error);
         if test.outcome.is_none() {
-            // What it printed before says nothing of why it ended.
+            // The output before does not say why the test ended.
             read.message = format!("{}\n{PROCESS_ENDED}", read.message).trim_start().to_owned();
         }
     }

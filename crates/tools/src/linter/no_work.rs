@@ -19,13 +19,13 @@ pub(crate) const NO_WORK_OF_RUFF: NoWork = NoWork {
         "--show-settings",
         "--add-noqa",
         "--add-ignore",
-        // It reads standard input, which is empty.
+        // The linter reads standard input, which is empty.
         "-",
         "--stdin-filename",
     ],
     // The findings are not printed one by one, and the exit code does not tell of them either.
     options_with: &[(&["--statistics", "--silent", "-s"], &["--exit-zero", "-e"])],
-    // It shows the findings that can be fixed, and is silent about all others.
+    // With `--diff`, Ruff shows the findings that can be fixed, and is silent about all others.
     options_of_subcommand: &[("check", &["--diff"])],
     subcommands: &["rule", "config", "linter", "version", "help"],
     spelling: OptionSpelling::Joined { valued: "o" },

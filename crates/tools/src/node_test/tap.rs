@@ -122,7 +122,7 @@ impl Reader<'_> {
             return;
         }
         if let Some(json) = comment.strip_prefix(UNENDED) {
-            // What cannot be read is an unended test too.
+            // A line that cannot be read counts as an unended test too.
             let (file, name) = serde_json::from_str::<(String, String)>(json).unwrap_or_default();
             let file = self.place.within_project(file.trim_start_matches("file://"));
             self.read.unended.push((file, name));

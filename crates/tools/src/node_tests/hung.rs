@@ -33,7 +33,7 @@ pub(crate) fn hung_in_vitest(stopped: &Stopped<'_>) -> Option<String> {
     all_ended(stopped, "Vitest", hint).or_else(|| not_ended(stopped, &ended))
 }
 
-/// Puts the printed words about a time-out in the place of the words that Vitest's report has instead.
+/// Replaces the text that Vitest's report has for a time-out with the text that Vitest printed.
 pub(super) fn mend_time_outs(tally: &mut Tally, exited: &Exited<'_>) {
     let is_meant = |test: &&mut Test| test.messages.iter().any(|message| message.contains(PLACEHOLDER));
     for test in tally.tests.iter_mut().filter(is_meant) {

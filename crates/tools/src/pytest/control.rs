@@ -67,7 +67,7 @@ pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     tool == Tool::Pytest && is_direct(&located)
 }
 
-/// What a file of Python says that may be loaded before the tests.
+/// The facts about a file of Python that may be loaded before the tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionCode {
     /// Whether it has words by which it can put another session in the place of the one that was started. The report and the output of such
@@ -157,7 +157,8 @@ fn is_direct(located: &Located) -> bool {
     located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct
 }
 
-/// Prepares the control of an action; `None` if the action cannot have one. `directory` must be fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
+/// Prepares the control of an action; `None` if the action cannot have one. `directory` must be fresh and absolute. `nonce` is a part of a
+/// Python name that the project cannot foresee.
 pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, nonce: &str) -> Option<ControlPreparation> {
     let located = locate(&action.command.argv);
     if !may_have_control(action.tool, &action.command.argv) {
@@ -186,8 +187,8 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     })
 }
 
-/// Returns whether all tests of the control failed as required. Where nobody asked for the control, a run of it in which nothing ran
-/// proves nothing: the project may not let such tests in.
+/// Returns whether all tests of the control failed as required. If the settings do not ask for the control, a run of it in which nothing
+/// ran proves nothing: the project may refuse such tests.
 pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str, is_asked_for: bool) -> ControlObservation {
     let ActionEnd::Exited { code } = end else {
         return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());

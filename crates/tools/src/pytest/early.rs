@@ -17,7 +17,7 @@ const WATCH: &str = include_str!("early_watch.py");
 /// The path that stands for the output directory of a check that is not known yet.
 const NO_OUTPUT: &str = "/proctor-output";
 const SEARCHED: &str = "PYTHONPATH";
-/// What stands between two directories of it.
+/// The character between two directories of `PYTHONPATH`.
 const SEPARATOR: char = ':';
 /// The most paths that a command may name.
 const MOST_NAMED: usize = 64;
@@ -34,7 +34,7 @@ pub struct EarlyStartPlan {
     pub files: Vec<(String, String)>,
     /// The variable with the number of the descriptor by which the command is given its check.
     pub channel: &'static str,
-    /// The file in which it finds what its rehearsal has said.
+    /// The file with what the rehearsal of the command has printed.
     pub list: String,
 }
 
@@ -48,7 +48,7 @@ pub struct EarlyStartRequest<'a> {
     pub root: &'a Path,
     /// The directories of installed packages that the check sees.
     pub environments: &'a [PathBuf],
-    /// What [`paths_named_early`] says of the check.
+    /// The paths that [`paths_named_early`] returns for the check.
     pub named: &'a [String],
 }
 

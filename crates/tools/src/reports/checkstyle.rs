@@ -40,7 +40,7 @@ impl XmlReader for Builder<'_, '_> {
                 self.file = file;
             }
             "exception" => self.contents.ends_early("the report says that a file could not be looked at".to_owned()),
-            // What is only for information is no finding.
+            // An error of the severity `info` or `ignore` is no finding.
             "error" if matches!(attributes.get("severity"), Some("info" | "ignore")) => {}
             "error" => self.contents.findings.push(Diagnostic {
                 file: self.file.clone(),

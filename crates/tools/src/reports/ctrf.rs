@@ -64,7 +64,7 @@ pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Co
             "passed" => TestOutcome::Passed,
             "failed" => TestOutcome::Failed,
             "skipped" | "pending" => TestOutcome::Skipped,
-            // What neither passed nor failed was interrupted, or is not known.
+            // The status `other` is a test that was interrupted, or whose end is not known.
             "other" => {
                 contents.ends_early(format!("the test `{}` has the status `other`", test.name));
                 TestOutcome::Skipped

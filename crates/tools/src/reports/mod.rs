@@ -24,7 +24,7 @@ use proctor_model::{
     CategoryCode, Examined, ExaminedUnit, FindingLevel, Interpretation, ReportFile, ReportFormat, TestOutcome, ToolReport,
 };
 
-/// The name by which reasons call whatever wrote the report.
+/// The name of the program that wrote the report, in texts of reasons.
 const WRITER: &str = "The command";
 
 /// The line before each file of several: this word, the number of bytes of the file, and its path.
@@ -139,7 +139,7 @@ fn without_report(exited: &Exited<'_>, report: &ReportFile) -> Interpretation {
     Interpretation::plain(CategoryCode::ReportMissing, reason)
 }
 
-// A policy decides which findings count. Without a file that was looked at, nobody knows whether the command looked at anything.
+// A policy decides which findings count. If the report names no file, it is not known whether the command looked at anything.
 fn judge_findings(exited: &Exited<'_>, contents: Contents) -> Interpretation {
     let (code, findings) = (exited.code, contents.findings);
     if let Some(failure) = launch_failure::find_or_signal(exited, findings.is_empty()) {

@@ -14,7 +14,7 @@ use proctor_model::{Action, Shard, Tool};
 pub use join::{ShardOutcome, join_shards};
 
 /// How the tests of a tool are divided. Only a tool can be divided whose every process can be made to list all tests and those of its own:
-/// without these lists nobody can say that each test was run.
+/// without these lists it would not be known that each test was run.
 pub(crate) struct Sharding {
     /// Returns why a command of the tool cannot be divided, for a reason of the tool's own.
     pub(crate) obstacle: fn(&DividedCheck<'_>) -> Option<ShardObstacle>,

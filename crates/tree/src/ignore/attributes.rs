@@ -46,8 +46,8 @@ enum Setting {
 }
 
 impl AttributesFile {
-    /// Parses an attributes file above which no other one asks for a change. A file that asks for no change has no lines
-    /// afterwards.
+    /// Parses an attributes file if no attributes file above it asks for a change. If it asks for no change itself, the result has no
+    /// lines.
     pub fn parse(text: &[u8]) -> Self {
         let asks =
             |line: &[u8]| parse_line(line).is_some_and(|(_, settings)| settings.iter().any(|setting| setting.asks_for_change()));

@@ -294,7 +294,7 @@ impl Matcher {
         let is_input = match scope.ground {
             SurroundingTree::Leading => self.outputs.is_shown(path),
             SurroundingTree::Inside => self.outputs.is_input(path, is_directory),
-            // Whoever ignores `vendor` means all of it: the names of outputs, caches and packages say nothing in there.
+            // A rule that ignores `vendor` means all of it: in there, the names of outputs, caches and packages decide nothing.
             SurroundingTree::Ignored => !is_never_shown(name_of(path)) && !self.outputs.is_report(path),
         };
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));

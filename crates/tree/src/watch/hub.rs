@@ -77,7 +77,7 @@ struct Table {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct MemberId(u64);
 
-/// Who is told of the events of a member.
+/// The receiver of the events of a member.
 enum Listener {
     Project(InboxHandle),
     /// Called at every event of a file, see [`WatchHub::follow_file`].

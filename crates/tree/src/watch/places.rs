@@ -118,7 +118,7 @@ impl Places {
         Ok(WatchPlacement::New)
     }
 
-    /// Watches a directory that is not part of the tree, such as git's. If that is not possible, nobody is told.
+    /// Watches a directory that is not part of the tree, such as git's. If that is not possible, no error is reported.
     pub(super) fn watch_besides(&self, directory: &Path) {
         let _unwatched = self.hub.watch(directory);
     }

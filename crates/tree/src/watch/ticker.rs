@@ -20,9 +20,9 @@ const FILE_MICROS: u64 = 5;
 /// What a watcher does at a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TickKind {
-    /// It polls the directories that cannot be watched.
+    /// The watcher polls the directories that cannot be watched.
     Poll,
-    /// It asks for a scan of the whole tree. With many projects or files this happens more rarely.
+    /// The watcher asks for a scan of the whole tree. With many projects or files this happens more rarely.
     Sweep,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Worker {
     pub(super) git: GitIndex,
     /// The directory that contains git's index.
     pub(super) git_directory: Option<PathBuf>,
-    /// The project's ledger; `None` until somebody asks for approvals.
+    /// The project's ledger; `None` until the caller asks for approvals.
     pub(super) ledger: Option<FollowedLedger>,
     /// The file systems that are mounted inside the project.
     mounts: Vec<MountPoint>,
@@ -401,8 +401,8 @@ impl Worker {
         self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In && !self.is_own_link(path)
     }
 
-    /// Returns whether one of proctor's own links to the evidence is at a path now. After a removal nobody can tell whether
-    /// the link was removed. A hint is then sent, which costs only a look at this one path.
+    /// Returns whether one of proctor's own links to the evidence is at a path now. After a removal it is not known whether the link was
+    /// removed. A hint is then sent, which costs only a look at this one path.
     fn is_own_link(&self, path: &TreePath) -> bool {
         fs::read_link(self.root.join(path.as_path())).is_ok_and(|target| self.matcher.is_own_link(target.as_os_str().as_bytes()))
     }

@@ -30,7 +30,7 @@ const MOST_UNITED_BYTES: usize = 1 << 30;
 /// The most directory levels of a notes tree: git may put notes into directories named by two hexadecimal digits of the object's name,
 /// one level for each two of the 40 digits.
 const DEEPEST: usize = 20;
-/// The most entries of notes trees that are read to unite fetched notes with the own ones, whatever the entries are called.
+/// The most entries of notes trees that are read to unite fetched notes with the own ones.
 const MOST_ENTRIES: usize = 200_000;
 /// Why a note that has too many lines stays as it is.
 const TOO_LONG: &str = "has more than 16 MiB of attestations";
@@ -128,7 +128,7 @@ pub fn add_attestations(
     let repository = Repository::open(root)?;
     let storage = &repository.storage;
     let name = ReferenceName::parse(ATTESTATIONS)?;
-    // Whoever holds the lock is the only one that changes the reference, git included.
+    // Only the process that holds the lock changes the reference; git obeys the lock too.
     let lock = LockedReference::lock(&storage.common, &name)?;
     let own = read_reference(&storage.common, &name)?;
     let fetched = read_reference(&storage.common, &ReferenceName::parse(FETCHED_ATTESTATIONS)?)?;
@@ -309,7 +309,7 @@ impl Notes<'_> {
         }
     }
 
-    /// Unites two trees at the same place, which the directories `above` name. What only one of them has stays as it is, whatever it is.
+    /// Unites two trees at the same place, which the directories `above` name. An entry that only one of them has stays as it is.
     fn united_trees(&mut self, own: ObjectId, fetched: ObjectId, above: &str, depth: usize) -> Result<ObjectId, GitAnchorError> {
         let mine = self.storage.entries(own)?;
         let all = self.storage.entries(fetched)?;

@@ -10,8 +10,8 @@ const LAST_LINES: usize = 6;
 const SHOWN_OUTPUT_WIDTH: usize = 160;
 
 /// Returns the first and last lines of a command's standard error, or of its standard output if standard error has no text, with a line
-/// that says that some are left out between them. After a time-out, the stream with the tool's progress comes first: the other one may
-/// have an old warning only.
+/// that says that some are left out between them. After a time-out, the stream with the tool's progress comes first: the second stream may
+/// have only an old warning.
 pub fn output_ends(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());

@@ -19,14 +19,14 @@ pub(super) fn write(run: &OutgoingRun) -> String {
         }
         let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
         for finding in findings {
-            // What the policy allows is no error of the run.
+            // A finding that the policy allows is no error of the run.
             let is_error = finding.severity == FindingLevel::Error && check.blocking != Some(false);
             let level = if is_error { "error" } else { "warning" };
             let place = finding.file.as_deref().map(|file| (file, finding.line, finding.column));
             let rule = finding.rule_id.as_deref().or(finding.code.as_deref()).unwrap_or_default();
             of_check.push(command(level, place, format!("{} {rule}", check.name).trim_end(), &finding.message));
         }
-        // What is left out are warnings before errors.
+        // If there are too many lines, warnings are left out before errors.
         of_check.sort_by_key(|line| !line.starts_with("::error "));
         // Warnings alone do not say that the check did not succeed, and errors do not say that it could not do its work.
         let says_nothing = !of_check.iter().any(|line| line.starts_with("::error "));

@@ -67,7 +67,7 @@ fn failures(run: &OutgoingRun, check: &ActionResultV2) -> Vec<String> {
     let failed = tests.unwrap_or_default().iter().filter(|test| test.status.is_failure());
     let mut lines: Vec<String> = failed.map(|test| format!("{}: {}", test.full_name, failure_texts(&failures, test).0)).collect();
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
-    // What is left out of a long list are warnings before errors.
+    // If the list is too long, warnings are left out before errors.
     let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
     lines.extend(of(true).chain(of(false)).map(finding_line));
     if (lines.is_empty() || is_broken(check)) && fails_as_a_whole(check, tests) {

@@ -32,7 +32,7 @@ pub struct ExportedRun<'a> {
     pub report: &'a ExecutionReportV2,
     /// The records of tests of the last attempts, by the check's id.
     pub tests: &'a BTreeMap<ActionId, TestResultsRecordV1>,
-    /// What takes out the texts that name this machine and its user.
+    /// Removes the texts that name this machine and its user.
     pub redactor: &'a OutgoingRedactor,
     /// The directory of the project in the directory that a reader knows, such as `packages/shop`. It is put before the paths of files.
     /// `None` if paths are relative to the project.

@@ -58,7 +58,7 @@ pub(super) fn results_of_check(check: &ActionResultV2, tests: Option<&[TestRecor
         results.add(Entry::new(rule, level, &of_check));
     }
     let findings = check.result.as_ref().map(|result| result.diagnostics.findings()).unwrap_or_default();
-    // What is left out of too many results are warnings before errors.
+    // If there are too many results, warnings are left out before errors.
     let of = |is_error: bool| findings.iter().filter(move |finding| (finding.severity == FindingLevel::Error) == is_error);
     of(true).for_each(|finding| results.add_finding(finding, &check.tool));
     let failures = failures_of(check);

@@ -35,8 +35,8 @@ pub struct FileRecordV1 {
 /// What was found at the path of a file.
 #[wire(sparse)]
 pub struct FileResultV1 {
-    /// Whether the path, or the place to which its links lead, is a regular file. Absent if the check ended before that was
-    /// known, or if a link leads out of the project, so that nobody looked.
+    /// Whether the path, or the place to which its links lead, is a regular file. Absent if the check ended before that was known, or if a
+    /// link leads out of the project, so that proctor did not look.
     pub file_exists: Option<bool>,
     /// The checked path, relative to the project.
     pub file_path: String,

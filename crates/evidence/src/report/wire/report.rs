@@ -62,7 +62,7 @@ pub struct ExecutionReportV2 {
     /// The project's own test command that no check of the plan runs, such as `"test" of package.json (mocha)`: the verdict holds for
     /// what was run, and the run proves no commit. Absent if a check runs it.
     pub tests_not_run: Option<String>,
-    /// That the run has fewer tests than the last whole run of an ancestor of its tree; absent if it has not.
+    /// How many tests the run has less than the last whole run of an ancestor of its tree; absent if there are not fewer.
     pub fewer_tests: Option<FewerTests>,
     /// The protected files as approved and as tested; absent if no files are protected (S7).
     pub tests_modified: Option<TestsModifiedV2>,

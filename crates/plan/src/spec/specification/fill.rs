@@ -70,7 +70,7 @@ pub struct FilledPlaceholder {
     pub pointers: Vec<String>,
 }
 
-/// What filling a document has found.
+/// The placeholders that were found while a document was filled.
 #[derive(Debug, Default)]
 pub(super) struct Filling {
     pub(super) filled: BTreeMap<String, FilledPlaceholder>,
@@ -160,7 +160,7 @@ pub(super) fn restore_bare(document: &mut Value, places: &Places, offsets: &[usi
 pub(super) fn fill(document: &mut Value, settings: &SpecificationSettings, bare: &[String]) -> Filling {
     let mut filling = Filling::default();
     fill_value(document, &mut String::new(), Context::default(), settings, &mut filling);
-    // Outside of a string, a number and a truth value are meant as such, whatever the schema says of the place.
+    // A placeholder without quotes becomes a number or a truth value, also where the schema wants a text.
     bare.iter().for_each(|pointer| retype_at(document, pointer));
     filling
 }

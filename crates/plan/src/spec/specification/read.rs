@@ -83,7 +83,7 @@ impl SpecificationReading {
         Self::nothing(problem.within(file, position).hint(hint))
     }
 
-    /// Returns whether a value has a placeholder that nothing fills there, so that nothing else can be said of the value.
+    /// Returns whether a value has an unfilled placeholder. No other fault of such a value is reported.
     pub fn is_unfilled(&self, pointer: &str) -> bool {
         self.faults.iter().any(|fault| [PLACEHOLDER, SECRET_PLACE].contains(&fault.code()) && fault.is_at(pointer))
     }
@@ -97,7 +97,7 @@ struct Text<'t> {
     lines: LineIndex,
 }
 
-/// Reads the text of a specification whose placeholders nobody fills. Faults refer to the file as `file`.
+/// Reads the text of a specification and leaves its placeholders unfilled. Faults refer to the file as `file`.
 pub fn read_specification(text: &str, file: &str, surroundings: SpecificationContext<'_>) -> SpecificationReading {
     read_filled_specification(text, file, surroundings, &SpecificationSettings::default())
 }

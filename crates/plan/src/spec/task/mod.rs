@@ -119,7 +119,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the values that fill placeholders of this task or of what is said for all tasks. A note shows them.
+    /// Returns the values that fill placeholders of this task, or of the parts of the specification for all tasks. Also notes them for
+    /// people.
     fn filled(&mut self, task: &TaskId) -> BTreeMap<String, String> {
         let concerns = |filled: &&FilledPlaceholder| filled.pointers.iter().any(|pointer| concerns_task(pointer, task));
         let filled: Vec<_> = self.specification.filled.iter().filter(|(_, filled)| concerns(filled)).collect();

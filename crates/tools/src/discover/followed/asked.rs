@@ -142,7 +142,7 @@ impl Asked {
         self.names = names.into_iter().map(str::to_owned).collect();
     }
 
-    /// Returns the members that it surely means, and whether these are all; `None` if that cannot be said of any.
+    /// Returns the workspace members that the call surely means, and whether these are all; `None` if the call is unclear.
     pub(super) fn chosen<'m>(&self, all: &'m [Member], place: &str) -> Option<(Vec<&'m Member>, Certain)> {
         if self.is_unclear {
             return None;

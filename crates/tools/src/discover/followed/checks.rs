@@ -24,7 +24,7 @@ impl<'f> RunByChecks<'f> {
             followed.most = followed.calls.len().max(followed.entered.len()) + MOST;
             let before = followed.calls.len();
             followed.follow(check.argv, check.directory);
-            // A check may say the tool of a command that nobody can follow.
+            // A check may name the tool of a command that proctor cannot follow.
             if !followed.calls[before..].iter().any(|(_, call)| tool_of(call) == Some(check.tool)) {
                 said.insert((check.tool.word().to_owned(), check.directory.to_owned()));
             }

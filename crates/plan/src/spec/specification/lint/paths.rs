@@ -116,13 +116,13 @@ pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p st
 /// Why a path is not known to lie in the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Elsewhere {
-    /// It is absolute, and does not begin with the root's components.
+    /// The path is absolute, and does not begin with the root's components.
     NotBelow,
     /// Its `..` lead out of the project.
     GoesUp,
-    /// It is a path of Windows, and the root is none.
+    /// The path is one of Windows, and the root is none.
     OfWindows,
-    /// It has a byte that no path has.
+    /// The path has a NUL byte, which no path may have.
     NoPath,
 }
 
