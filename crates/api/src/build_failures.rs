@@ -87,7 +87,7 @@ pub fn failure_names(report: &ExecutionReportV2) -> Vec<FailureName> {
 /// Returns the names of the chosen failures of a report that are listed, in its order.
 pub fn chosen_failure_names(report: &ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<FailureName> {
     let name = |found: &Found<'_>| FailureName { check: found.result.name.clone(), test: found.test_name() };
-    found(report, choice).iter().take(FailuresV1::SHOWN).map(name).collect()
+    failures_by_choice(report, choice).iter().take(FailuresV1::SHOWN).map(name).collect()
 }
 
 /// Returns the chosen failures of a report. `pasts` are those of [`chosen_failure_names`], in the same order; a missing one is unknown.
@@ -98,7 +98,7 @@ pub fn build_failures(
     texts: AnswerTexts<'_>,
     choice: FailureChoice<'_>,
 ) -> FailuresV1 {
-    let found = found(report, choice);
+    let found = failures_by_choice(report, choice);
     let is_whole_run = choice.about == FailureSubject::Run;
     // What a report does not list has no name but that of its check.
     let is_counted = |result: &&ActionResultV2| match choice.about {
@@ -122,7 +122,7 @@ pub fn build_failures(
 
 /// Returns how many tests, findings and whole actions failed in a run, listed or not.
 pub fn count_failures(report: &ExecutionReportV2) -> u64 {
-    found(report, FailureChoice::default()).len() as u64 + blocking(report).map(unlisted_failures).sum::<u64>()
+    failures_by_choice(report, FailureChoice::default()).len() as u64 + blocking(report).map(unlisted_failures).sum::<u64>()
 }
 
 /// Returns whether a word is the whole name of a check of the run, or names a file in which something failed.
@@ -131,7 +131,7 @@ pub fn is_place(report: &ExecutionReportV2, word: &str) -> bool {
     let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
     let mut checks = steps.chain(&report.cleanup_execution.results);
     checks.any(|result| result.name == word)
-        || found(report, FailureChoice::default()).iter().any(|found| found.is_about(subject))
+        || failures_by_choice(report, FailureChoice::default()).iter().any(|found| found.is_about(subject))
 }
 
 impl FailuresV1 {
@@ -190,7 +190,7 @@ fn is_new_red(result: &ActionResultV2) -> bool {
     result.classification.as_ref().is_some_and(is_red)
 }
 
-fn found<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Found<'r>> {
+fn failures_by_choice<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Found<'r>> {
     let of_action = |result| {
         let failures = reported_failures(result);
         let whole = failures.is_empty().then_some(Found { result, failure: None });
@@ -201,7 +201,7 @@ fn found<'r>(report: &'r ExecutionReportV2, choice: FailureChoice<'_>) -> Vec<Fo
     let mut found: Vec<Found<'_>> = chosen.collect();
     if found.len() > FailuresV1::SHOWN {
         // Not all are listed: findings of a linter must not hide that a test, or a check as a whole, fails.
-        found.sort_by_key(Found::weight);
+        found.sort_by_key(Found::kind_rank);
     }
     found
 }
@@ -225,7 +225,7 @@ impl Found<'_> {
     }
 
     /// Returns the place in a list that does not have all: tests go first, then actions that failed as a whole, then findings.
-    fn weight(&self) -> u8 {
+    fn kind_rank(&self) -> u8 {
         match self.failure.as_ref().map(|failure| failure.source) {
             Some(FailureSource::Test(_)) => 0,
             None => 1,

@@ -78,11 +78,11 @@ impl GitStorage {
             let object = self.objects.read(at)?;
             match object.kind {
                 ObjectKind::Commit => return Ok((at, object)),
-                ObjectKind::Tag => at = object.tagged().ok_or_else(|| wrong(at, ObjectProblem::Damaged))?,
+                ObjectKind::Tag => at = object.tagged().ok_or_else(|| object_error(at, ObjectProblem::Damaged))?,
                 ObjectKind::Blob | ObjectKind::Tree => break,
             }
         }
-        Err(wrong(id, ObjectProblem::Kind))
+        Err(object_error(id, ObjectProblem::Kind))
     }
 
     /// Returns the tree of a commit.
@@ -90,7 +90,7 @@ impl GitStorage {
     /// # Errors
     /// When the object cannot be read, or is no commit.
     pub fn tree_of(&self, commit: ObjectId) -> Result<ObjectId, GitReadError> {
-        self.objects.read(commit)?.commit_tree().ok_or_else(|| wrong(commit, ObjectProblem::Kind))
+        self.objects.read(commit)?.commit_tree().ok_or_else(|| object_error(commit, ObjectProblem::Kind))
     }
 
     /// Returns the entries of a tree.
@@ -100,7 +100,7 @@ impl GitStorage {
     pub fn entries(&self, tree: ObjectId) -> Result<Vec<GitTreeEntry>, GitReadError> {
         let object = self.objects.read(tree)?;
         let problem = if object.kind == ObjectKind::Tree { ObjectProblem::Damaged } else { ObjectProblem::Kind };
-        object.entries().ok_or_else(|| wrong(tree, problem))
+        object.entries().ok_or_else(|| object_error(tree, problem))
     }
 
     /// Returns the content of a file or a link.
@@ -109,7 +109,7 @@ impl GitStorage {
     /// When the object cannot be read, or is no blob.
     pub fn blob(&self, id: ObjectId) -> Result<Vec<u8>, GitReadError> {
         let object = self.objects.read(id)?;
-        if object.kind == ObjectKind::Blob { Ok(object.content) } else { Err(wrong(id, ObjectProblem::Kind)) }
+        if object.kind == ObjectKind::Blob { Ok(object.content) } else { Err(object_error(id, ObjectProblem::Kind)) }
     }
 
     /// Returns the address from which git fetches of a remote repository; `None` if the repository's own configuration has none.
@@ -137,7 +137,7 @@ impl GitStorage {
     }
 }
 
-fn wrong(id: ObjectId, problem: ObjectProblem) -> GitReadError {
+fn object_error(id: ObjectId, problem: ObjectProblem) -> GitReadError {
     GitReadError::Object { id: id.hex(), problem }
 }
 

@@ -135,14 +135,14 @@ impl Tables {
         let mut statement = self.connection.prepare(&format!("SELECT * FROM {table} WHERE {column} = ?1")).map_err(refused)?;
         let columns = statement.column_count();
         let rows = statement.query_map(params![project.as_str()], |row| {
-            let cells: rusqlite::Result<Vec<_>> = (0..columns).map(|cell| row.get_ref(cell).map(shown)).collect();
+            let cells: rusqlite::Result<Vec<_>> = (0..columns).map(|cell| row.get_ref(cell).map(value_text)).collect();
             Ok(cells?.join(" | "))
         });
         rows.map_err(refused)?.collect::<rusqlite::Result<_>>().map_err(refused)
     }
 }
 
-fn shown(value: ValueRef<'_>) -> String {
+fn value_text(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => "-".to_owned(),
         ValueRef::Integer(number) => number.to_string(),

@@ -90,20 +90,20 @@ impl MountTable {
             return Vec::new();
         }
         let Some(holder) = self.holder(path) else { return Vec::new() };
-        let Some(object) = rest(path, &holder.point).map(|below| join(&holder.root, below)) else { return Vec::new() };
+        let Some(object) = path_below(path, &holder.point).map(|below| join(&holder.root, below)) else { return Vec::new() };
         let others = self.repeated().filter(|mount| mount.device == holder.device && mount.id != holder.id);
-        let shown = others.filter_map(|mount| match (rest(&object, &mount.root), rest(&mount.root, &object)) {
+        let shown = others.filter_map(|mount| match (path_below(&object, &mount.root), path_below(&mount.root, &object)) {
             (Some(below), _) => Some((mount, SecondPath { path: join(&mount.point, below), shows: path.to_owned() })),
             (None, Some(below)) => Some((mount, SecondPath { path: mount.point.clone(), shows: join(path, below) })),
             (None, None) => None,
         });
-        let seen = shown.filter(|(mount, second)| self.is_seen(mount, &second.path) && rest(&second.path, path).is_none());
+        let seen = shown.filter(|(mount, second)| self.is_seen(mount, &second.path) && path_below(&second.path, path).is_none());
         seen.map(|(_, second)| second).collect()
     }
 
     /// Returns the mount points below a path at which something is seen that other mounts may show too.
     pub fn points_below(&self, path: &Path) -> impl Iterator<Item = &Path> {
-        let below = self.repeated().filter(move |mount| mount.point != path && rest(&mount.point, path).is_some());
+        let below = self.repeated().filter(move |mount| mount.point != path && path_below(&mount.point, path).is_some());
         below.filter(|mount| self.is_seen(mount, &mount.point)).map(|mount| mount.point.as_path())
     }
 
@@ -125,7 +125,7 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
 
 /// Returns what follows `directory` in a path that is `directory` or lies in it. The paths are compared as bytes, which takes a small
 /// part of the time that comparing them by components takes: a run compares thousands.
-fn rest<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
+fn path_below<'p>(path: &'p Path, directory: &Path) -> Option<&'p Path> {
     let after = path.as_os_str().as_bytes().strip_prefix(directory.as_os_str().as_bytes())?;
     let below = match after.strip_prefix(b"/") {
         Some(below) => below,

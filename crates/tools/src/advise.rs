@@ -33,13 +33,13 @@ pub(super) fn advise_exchange(request: &HttpRequest, exchange: &Exchange, code: 
             } else if code == CategoryCode::ServerError {
                 format!("Mend the error in the server that {shown} runs into; the server's log has it: {was}")
             } else if is_expected(request, status) {
-                format!("Let {shown} answer with {}: it was answered with {status} {said}", wanted(request))
+                format!("Let {shown} answer with {}: it was answered with {status} {said}", expected_body(request))
             } else {
                 format!("Make {shown} answer with {expected}, or correct `expectedStatus`: {was}")
             };
             let is_status = !is_expected(request, status);
             let (expected, received) =
-                if is_status { (expected, status.to_string()) } else { (wanted(request), body_excerpt(&answer.body)) };
+                if is_status { (expected, status.to_string()) } else { (expected_body(request), body_excerpt(&answer.body)) };
             Advice { fix: Some(fix), expected: Some(expected), received: Some(received) }
         }
         ExchangeOutcome::Unanswered(fault) => Advice {
@@ -89,7 +89,7 @@ fn unanswered(request: &HttpRequest, fault: &SystemFault, diagnosis: Option<&Dia
 }
 
 /// Returns what is asked of an answer's body.
-fn wanted(request: &HttpRequest) -> String {
+fn expected_body(request: &HttpRequest) -> String {
     let checks = &request.validate;
     let parts = [
         checks.json_schema.as_ref().map(|_| "a document that satisfies `jsonSchema`".to_owned()),

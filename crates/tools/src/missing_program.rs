@@ -156,7 +156,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     }
     let call = launched(&exited.action.command.argv);
     call.iter().filter(|launched| !is_installed(launched, exited)).find_map(|launched| {
-        let row = ROWS.iter().find(|row| row.holds(launched, exited))?;
+        let row = ROWS.iter().find(|row| row.applies_to(launched, exited))?;
         let Launched { launcher, program, .. } = launched;
         let advice = row.advice.replace('%', program);
         let reason = format!(
@@ -176,7 +176,7 @@ fn is_installed(launched: &Launched, exited: &Exited<'_>) -> bool {
 }
 
 impl Row {
-    fn holds(&self, launched: &Launched, exited: &Exited<'_>) -> bool {
+    fn applies_to(&self, launched: &Launched, exited: &Exited<'_>) -> bool {
         if self.launcher != launched.launcher || !self.codes.contains(&exited.code) {
             return false;
         }

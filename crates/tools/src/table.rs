@@ -92,7 +92,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
     }
 }
 
-const fn counted(tool: Tool, programs: &'static [&'static str]) -> ToolRow {
+const fn counted_row(tool: Tool, programs: &'static [&'static str]) -> ToolRow {
     ToolRow { ask: counting::ask, ..row(tool, programs, |exited, _| counting::interpret(exited)) }
 }
 
@@ -228,7 +228,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         own_format: counting::FORMATS_OF_TY,
         find: Some(|files, package, findings| counting::find(Tool::Ty, files, package, findings)),
         triggers: triggers::PYTHON_SOURCES,
-        ..counted(Tool::Ty, &["ty"])
+        ..counted_row(Tool::Ty, &["ty"])
     },
     ToolRow {
         checks: counting::is_check_of_types,
@@ -236,7 +236,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         own_format: counting::FORMATS_OF_PYREFLY,
         find: Some(|files, package, findings| counting::find(Tool::Pyrefly, files, package, findings)),
         triggers: triggers::PYTHON_SOURCES,
-        ..counted(Tool::Pyrefly, &["pyrefly"])
+        ..counted_row(Tool::Pyrefly, &["pyrefly"])
     },
     ToolRow {
         no_work: counting::NO_WORK_OF_PYRIGHT,
@@ -244,7 +244,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         own_format: counting::FORMATS_OF_PYRIGHT,
         find: Some(|files, package, findings| counting::find(Tool::Pyright, files, package, findings)),
         triggers: triggers::PYTHON_SOURCES,
-        ..counted(Tool::Pyright, &["pyright", "basedpyright"])
+        ..counted_row(Tool::Pyright, &["pyright", "basedpyright"])
     },
     ToolRow {
         no_work: counting::NO_WORK_OF_OXLINT,
@@ -252,7 +252,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         own_format: counting::FORMATS_OF_OXLINT,
         find: Some(|files, package, findings| counting::find(Tool::Oxlint, files, package, findings)),
         triggers: triggers::SCRIPT_SOURCES,
-        ..counted(Tool::Oxlint, &["oxlint"])
+        ..counted_row(Tool::Oxlint, &["oxlint"])
     },
     ToolRow {
         checks: counting::biome_checks,
@@ -261,7 +261,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         own_format: counting::FORMATS_OF_BIOME,
         find: Some(|files, package, findings| counting::find(Tool::Biome, files, package, findings)),
         triggers: triggers::SCRIPT_SOURCES,
-        ..counted(Tool::Biome, &["biome"])
+        ..counted_row(Tool::Biome, &["biome"])
     },
     ToolRow {
         checks: counting::clippy_checks,
@@ -270,13 +270,13 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         own_format: counting::FORMATS_OF_CLIPPY,
         find: Some(counting::find_clippy),
         triggers: triggers::RUST_TESTS,
-        ..counted(Tool::Clippy, &["cargo", "cargo-clippy"])
+        ..counted_row(Tool::Clippy, &["cargo", "cargo-clippy"])
     },
     ToolRow {
         checks: counting::hooks_run,
         no_work: counting::NO_WORK_OF_PRE_COMMIT,
         own_format: counting::FORMATS_OF_PRE_COMMIT,
-        ..counted(Tool::PreCommit, &["pre-commit", "pre_commit", "prek"])
+        ..counted_row(Tool::PreCommit, &["pre-commit", "pre_commit", "prek"])
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
     ToolRow { ask: reports::ask, ..row(Tool::TestReport, &[], reports::interpret) },

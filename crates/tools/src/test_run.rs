@@ -178,7 +178,7 @@ const RULES: &[Rule] = &[
     (CategoryCode::Inconsistent, |facts| {
         let failed = facts.run.counts.failed > 0 || !facts.unloaded.is_empty() || facts.signal.is_some();
         (facts.code == 0 && failed).then(|| {
-            let (name, counted) = (name_within(facts), counted(facts));
+            let (name, counted) = (name_within(facts), counts_text(facts));
             format!("Exit code 0 and what {name} said contradict each other: {counted}; look for `|| true`")
         })
     }),
@@ -200,11 +200,11 @@ const RULES: &[Rule] = &[
             .then(|| format!("{failed} of {executed} tests failed: {}{signal}", listed(headlines, failed)))
     }),
     (CategoryCode::Signalled, |facts| {
-        let (signal, counted) = (facts.signal.as_deref()?, counted(facts));
+        let (signal, counted) = (facts.signal.as_deref()?, counts_text(facts));
         Some(format!("A program of tests was ended by a signal: {signal}; {counted}; see the end of its log"))
     }),
     (CategoryCode::ReportIncomplete, |facts| {
-        let (why, counted) = (facts.unfinished.as_deref()?, counted(facts));
+        let (why, counted) = (facts.unfinished.as_deref()?, counts_text(facts));
         Some(format!("Exit code {}, but the tests did not run to their end: {why} ({counted})", facts.code))
     }),
     (CategoryCode::UnknownExit, |facts| {
@@ -223,10 +223,10 @@ const RULES: &[Rule] = &[
             .then(|| format!("No test passed: {unproved}; a run that proves nothing is no success"))
     }),
     (CategoryCode::FailedOutsideTests, |facts| {
-        let (code, counted, outside) = (facts.code, counted(facts), outside(facts));
+        let (code, counted, outside) = (facts.code, counts_text(facts), outside(facts));
         (code != 0).then(|| format!("Exit code {code}, but no test failed ({counted}){outside}; see the end of its log"))
     }),
-    (CategoryCode::TestsPassed, |facts| (facts.code == 0 && facts.run.counts.passed > 0).then(|| counted(facts))),
+    (CategoryCode::TestsPassed, |facts| (facts.code == 0 && facts.run.counts.passed > 0).then(|| counts_text(facts))),
 ];
 
 /// Returns the runner's words about a failure that belongs to no test, as the end of a sentence.
@@ -262,7 +262,7 @@ pub(super) fn judge(mut facts: RunFacts) -> Interpretation {
     facts.run.retried.judge(facts.accepts_retries, interpretation)
 }
 
-fn counted(facts: &RunFacts) -> String {
+fn counts_text(facts: &RunFacts) -> String {
     let counts = facts.run.counts;
     format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed + facts.unloaded.len() as u64, counts.skipped)
 }

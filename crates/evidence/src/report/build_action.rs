@@ -201,9 +201,9 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
         survivors: ended.survivors.clone(),
         pipes_left_open: ended.captured.pipes_left_open.then_some(true),
         stdout: (was_started && action.capture.stdout).then_some(stdout.text),
-        stdout_shown: shown(stdout.shown).filter(|_| action.capture.stdout),
+        stdout_shown: non_empty_excerpt(stdout.shown).filter(|_| action.capture.stdout),
         stderr: (was_started && action.capture.stderr).then_some(stderr.text),
-        stderr_shown: shown(stderr.shown).filter(|_| action.capture.stderr),
+        stderr_shown: non_empty_excerpt(stderr.shown).filter(|_| action.capture.stderr),
         ..ActionOutcomeV2::default()
     };
     let is_wrong = executed.judgement.classification.category != ResultType::Success;
@@ -219,7 +219,7 @@ fn partial_output(ended: &EndedAction) -> String {
     if is_whole { tail } else { redact_cut_start(tail) }
 }
 
-fn shown(shown: ShownV2) -> Option<ShownV2> {
+fn non_empty_excerpt(shown: ShownV2) -> Option<ShownV2> {
     (shown.total_bytes > 0).then_some(shown)
 }
 

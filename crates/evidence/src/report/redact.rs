@@ -43,7 +43,7 @@ static LOOKED: LazyLock<Vec<Looked>> = LazyLock::new(|| {
 });
 
 impl Looked {
-    fn whole(&self) -> &Regex {
+    fn pattern(&self) -> &Regex {
         self.whole.get_or_init(|| Regex::new(self.shape.pattern).expect("a test compiles each row of the table"))
     }
 }
@@ -150,7 +150,7 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
     let label = format!("{LABEL}{}]", looked.shape.name);
     let mut replaced = String::new();
     let mut end_of_last = 0;
-    for captures in looked.whole().captures_iter(text) {
+    for captures in looked.pattern().captures_iter(text) {
         // Some shapes need text around the secret to recognise it. The group in the expression then marks the secret
         // itself.
         let secret = captures.get(1).unwrap_or_else(|| captures.get_match());

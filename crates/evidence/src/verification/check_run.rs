@@ -301,7 +301,7 @@ pub(super) fn check_task(
 fn describe(entry: Option<&InspectedEntry>) -> String {
     match entry {
         None => "nothing is there".to_owned(),
-        Some(InspectedEntry::SymbolicLink(to)) => format!("a link to `{}`", shown(to)),
+        Some(InspectedEntry::SymbolicLink(to)) => format!("a link to `{}`", path_text(to)),
         Some(InspectedEntry::File(_)) => "a file".to_owned(),
         Some(InspectedEntry::Directory(_)) => "a directory".to_owned(),
         Some(InspectedEntry::Other) => "a pipe, socket or device".to_owned(),
@@ -309,6 +309,6 @@ fn describe(entry: Option<&InspectedEntry>) -> String {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }

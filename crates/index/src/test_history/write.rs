@@ -163,7 +163,7 @@ fn one_for_each_name(tests: &[ListedTest]) -> Vec<ListedTest> {
                     (Some(first), Some(second)) => Some(first.saturating_add(second)),
                     (first, second) => first.or(second),
                 };
-                if badness(test.outcome) > badness(known.outcome) {
+                if severity_of(test.outcome) > severity_of(known.outcome) {
                     known.outcome = test.outcome;
                     known.message.clone_from(&test.message);
                 }
@@ -173,7 +173,7 @@ fn one_for_each_name(tests: &[ListedTest]) -> Vec<ListedTest> {
     named.into_values().collect()
 }
 
-fn badness(outcome: TestOutcome) -> u8 {
+fn severity_of(outcome: TestOutcome) -> u8 {
     match outcome {
         TestOutcome::Skipped => 0,
         TestOutcome::Passed => 1,

@@ -132,13 +132,13 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
     if has_word(BARS, leaf) || parent(&["coverageThreshold", "thresholds"]) {
         return number(before).is_some_and(|bar| number(after).is_none_or(|now| now < bar));
     }
-    if has_word(USUALLY_ON, leaf) && truth(after) == Some(false) {
+    if has_word(USUALLY_ON, leaf) && as_boolean(after) == Some(false) {
         return true;
     }
     if has_word(LENIENT, leaf) {
-        return truth(after) == Some(true) && truth(before) != Some(true);
+        return as_boolean(after) == Some(true) && as_boolean(before) != Some(true);
     }
-    truth(before) == Some(true) && truth(after) != Some(true)
+    as_boolean(before) == Some(true) && as_boolean(after) != Some(true)
 }
 
 /// Returns the words of a value: the items of a list, or those of a text.
@@ -172,7 +172,7 @@ fn number(value: Option<&Value>) -> Option<f64> {
     }
 }
 
-fn truth(value: Option<&Value>) -> Option<bool> {
+fn as_boolean(value: Option<&Value>) -> Option<bool> {
     match value? {
         Value::Bool(truth) => Some(*truth),
         Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {

@@ -35,7 +35,7 @@ pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> 
         return vec![ConditionFault::NoReference];
     }
     let mut checking = Checking { condition, type_of, faults: Vec::new() };
-    checking.truth(&condition.root);
+    checking.check_truth(&condition.root);
     if checking.faults.is_empty() {
         checking.faults.extend(decide(condition, type_of).err());
     }
@@ -71,7 +71,7 @@ struct Checking<'a> {
 
 impl Checking<'_> {
     /// Checks a part of the condition whose value must be true or false.
-    fn truth(&mut self, part: &Expression) {
+    fn check_truth(&mut self, part: &Expression) {
         let column = self.condition.column(part.at());
         if let Expression::Literal { value: ConditionValue::Boolean(_), .. } = part {
             return self.faults.push(ConditionFault::ConstantPart { part: part.to_string(), column });
@@ -89,11 +89,11 @@ impl Checking<'_> {
     fn kind(&mut self, part: &Expression) -> PartKind {
         match part {
             Expression::Or(parts) | Expression::And(parts) => {
-                parts.iter().for_each(|part| self.truth(part));
+                parts.iter().for_each(|part| self.check_truth(part));
                 PartKind::TrueOrFalse
             }
             Expression::Not(part) => {
-                self.truth(part);
+                self.check_truth(part);
                 PartKind::TrueOrFalse
             }
             Expression::Compare { left, operator, right, at } => {

@@ -24,10 +24,10 @@ const MOST_LOOKS: u32 = 20_000;
 pub(super) fn decide(condition: &Condition, type_of: TypeOf<'_>) -> Result<(), ConditionFault> {
     let mut translation = Translation { type_of, variables: Vec::new(), places: BTreeMap::new() };
     let formula = translation.truth(condition.expression());
-    let points: Vec<Vec<KnownValue>> = translation.variables.iter().map(Variable::points).collect();
+    let points: Vec<Vec<KnownValue>> = translation.variables.iter().map(Variable::values_to_try).collect();
     for (wanted, constancy) in [(Wanted::NotTrue, Constancy::AlwaysTrue), (Wanted::True, Constancy::NeverTrue)] {
         let mut search = Search { formula: &formula, points: &points, chosen: Vec::new(), looks: 0 };
-        match search.finds(wanted) {
+        match search.has_assignment(wanted) {
             Some(true) => {}
             Some(false) => return Err(ConditionFault::Constant(constancy)),
             None => return Err(ConditionFault::TooManyParts),
@@ -208,7 +208,7 @@ fn operand_key(reference: &Reference, row: &FieldRow) -> OperandKey {
 
 impl Variable {
     /// Returns the values that the search tries: one from each range in which no comparison with the constants changes.
-    fn points(&self) -> Vec<KnownValue> {
+    fn values_to_try(&self) -> Vec<KnownValue> {
         let number = |number: f64| ConditionValue::Number(number);
         let booleans = [ConditionValue::Boolean(false), ConditionValue::Boolean(true)];
         let points = match self.values {
@@ -293,7 +293,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Returns whether some values of the variables give the formula the result that `wanted` names: true, or not true.
     /// `None` if the search reached its bound first.
-    fn finds(&mut self, wanted: Wanted) -> Option<bool> {
+    fn has_assignment(&mut self, wanted: Wanted) -> Option<bool> {
         self.looks += 1;
         if self.looks > MOST_LOOKS {
             return None;
@@ -304,7 +304,7 @@ impl Search<'_> {
         let points = self.points;
         for point in points.get(self.chosen.len()).map_or(&[][..], Vec::as_slice) {
             self.chosen.push(point);
-            let found = self.finds(wanted);
+            let found = self.has_assignment(wanted);
             self.chosen.pop();
             if found != Some(false) {
                 return found;
@@ -321,11 +321,13 @@ impl Formula {
         match self {
             Self::Or(parts) => {
                 let truths = parts.iter().map(|part| part.truth(chosen));
-                dominated(truths, ConditionTruth::True).map(|truths| truths.into_iter().max().unwrap_or(ConditionTruth::Unknown))
+                deciding_truths(truths, ConditionTruth::True)
+                    .map(|truths| truths.into_iter().max().unwrap_or(ConditionTruth::Unknown))
             }
             Self::And(parts) => {
                 let truths = parts.iter().map(|part| part.truth(chosen));
-                dominated(truths, ConditionTruth::False).map(|truths| truths.into_iter().min().unwrap_or(ConditionTruth::Unknown))
+                deciding_truths(truths, ConditionTruth::False)
+                    .map(|truths| truths.into_iter().min().unwrap_or(ConditionTruth::Unknown))
             }
             Self::Not(part) => part.truth(chosen).map(ConditionTruth::negated),
             Self::Same(left, right) => match (left.truth(chosen)?, right.truth(chosen)?) {
@@ -343,7 +345,7 @@ impl Formula {
 }
 
 /// Returns the known truths if they decide the result: either all are known, or one of them is `ruling`.
-fn dominated(truths: impl Iterator<Item = Option<ConditionTruth>>, ruling: ConditionTruth) -> Option<Vec<ConditionTruth>> {
+fn deciding_truths(truths: impl Iterator<Item = Option<ConditionTruth>>, ruling: ConditionTruth) -> Option<Vec<ConditionTruth>> {
     let truths: Vec<Option<ConditionTruth>> = truths.collect();
     if truths.contains(&Some(ruling)) { Some(vec![ruling]) } else { truths.into_iter().collect() }
 }

@@ -152,7 +152,7 @@ pub enum ConditionFault {
     )]
     UnknownAction { action: ActionId, column: usize },
     /// No type of action has a field of this name.
-    #[error("column {column}: no action has a field `{field}`{}; {action}, of type {action_type}, has {}", meant(.field), names(*.action_type))]
+    #[error("column {column}: no action has a field `{field}`{}; {action}, of type {action_type}, has {}", field_hint(.field), names(*.action_type))]
     UnknownField { action: ActionId, action_type: ActionType, field: String, column: usize },
     /// The field exists, but not for actions of this type.
     #[error(
@@ -234,7 +234,7 @@ fn names(action_type: ActionType) -> String {
 }
 
 /// Returns a hint with the field whose name differs from `field` only in upper and lower case; empty if no field does.
-fn meant(field: &str) -> String {
+fn field_hint(field: &str) -> String {
     let row = FIELDS.iter().find(|row| row.name.eq_ignore_ascii_case(field));
     row.map_or_else(String::new, |row| format!(", `{}` is one", row.name))
 }

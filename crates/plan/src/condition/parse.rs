@@ -54,7 +54,7 @@ impl Condition {
             return refuse(start, ConditionErrorKind::object_form(&serde_json::from_str(content).unwrap_or_default()));
         }
         let mut input = ConditionInput { input: LocatingSlice::new(text), state: 0 };
-        match whole(&mut input) {
+        match whole_condition(&mut input) {
             Ok(root) => Ok(Self { text: text.to_owned(), root }),
             Err(ErrMode::Backtrack(refusal) | ErrMode::Cut(refusal)) => refuse(refusal.offset, refusal.kind),
             Err(ErrMode::Incomplete(_)) => refuse(text.len(), ConditionErrorKind::Expected(OPERAND)),
@@ -62,7 +62,7 @@ impl Condition {
     }
 }
 
-fn whole(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
+fn whole_condition(input: &mut ConditionInput<'_>) -> ParserResult<Expression> {
     let expression = disjunction(input)?;
     space(input)?;
     let offset = input.current_token_start();

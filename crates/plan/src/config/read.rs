@@ -72,7 +72,7 @@ pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> 
         document.report("", &span, wrong);
     }
     let configuration = read_top(&mut document, &Section::top(Some(table.get_ref()), DEFAULTS.get_ref()), file_name);
-    let problems = shown(without_lost_keys(document.into_problems(), text));
+    let problems = without_consequent_problems(without_lost_keys(document.into_problems(), text));
     if problems.is_empty() { Ok(configuration) } else { Err(problems) }
 }
 
@@ -296,7 +296,7 @@ fn without_lost_keys(mut problems: Vec<Problem>, text: &str) -> Vec<Problem> {
 
 /// Removes problems in lines that have a syntax error, because the syntax error causes them. Also limits the number of
 /// problems.
-fn shown(mut problems: Vec<Problem>) -> Vec<Problem> {
+fn without_consequent_problems(mut problems: Vec<Problem>) -> Vec<Problem> {
     let line = |problem: &Problem| problem.position.map(|position| position.line);
     let mut broken: Vec<Option<usize>> = Vec::new();
     problems.retain(|problem| {

@@ -94,7 +94,7 @@ impl<'d> Section<'d> {
 
     /// Returns the path of a key in this section: `check[2].timeout`.
     pub(super) fn key_path(&self, key: &str) -> String {
-        joined(&self.path, key)
+        join_key(&self.path, key)
     }
 
     /// Returns whether the text has this section. A value of the section's name that is not a table does not count.
@@ -176,7 +176,7 @@ impl<'d> Section<'d> {
     /// Opens a sub-table. If the text does not have the sub-table, its keys get the values of `default.toml`.
     pub(super) fn table(&self, document: &mut Document<'_>, key: &'static str) -> Section<'d> {
         let fallback = self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| value.get_ref().as_table());
-        let (table, path) = (joined(&self.table, key), self.key_path(key));
+        let (table, path) = (join_key(&self.table, key), self.key_path(key));
         let mut section = Section { table, path, span: None, written: None, fallback };
         if let Some(value) = self.written_value(key) {
             section.written = value.get_ref().as_table();
@@ -222,6 +222,6 @@ impl<'d> Section<'d> {
     }
 }
 
-fn joined(path: &str, key: &str) -> String {
+fn join_key(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

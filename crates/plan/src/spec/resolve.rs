@@ -74,7 +74,7 @@ fn discover_again(
         let plain = plain_action(ActionPhase::Step, index + 1, named, found_command(found), configuration.defaults);
         let directory = PathBuf::from(&found.directory);
         let action = Action { command_is_ours: true, directory, ..plain };
-        steps.push(resolver.judged(action, None, found.policy.as_ref()));
+        steps.push(resolver.with_policy(action, None, found.policy.as_ref()));
     }
     if steps.is_empty() {
         resolver.problems.push(without_checks(configuration, files, &resolver.notes));
@@ -135,7 +135,7 @@ pub fn plan_command(
     resolver.note(name, said.note);
     resolver.note(name, remark(said.tool, files, "", &command));
     let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
-    let step = resolver.judged(action, None, said.policy.as_ref());
+    let step = resolver.with_policy(action, None, said.policy.as_ref());
     resolver.finish(PlanOrigin::CommandLine, vec![step], project_name)
 }
 
@@ -167,7 +167,7 @@ impl<'c> Resolver<'c> {
             self.of_report(check, said.unwrap_or_default());
             let tool = said.unwrap_or_default();
             let findings = before.find_of(tool, self.files);
-            let found = self.ours(check, tool, &findings)?;
+            let found = self.find_command_of_tool(check, tool, &findings)?;
             let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
             let directory = PathBuf::from(&found.directory);
             let action = Action { command_is_ours: true, directory, ..action };
@@ -223,7 +223,7 @@ impl<'c> Resolver<'c> {
 
     /// Finds the command of a check that names only its tool, among the checks that the project's files show. Reports a problem
     /// if there is none, or more than one.
-    fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
+    fn find_command_of_tool<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
         let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
         let of_tool: Vec<&FoundCheck> = findings.found.iter().filter(|found| found.tool == tool).collect();
@@ -284,7 +284,7 @@ impl<'c> Resolver<'c> {
             self.note(&check.action.name.value, Some(note.to_owned()));
         }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
-        let (paths, after) = (check.paths.clone(), self.needed(check));
+        let (paths, after) = (check.paths.clone(), self.checks_before(check));
         let writes = check.writes.clone();
         let action = Action {
             paths,
@@ -299,7 +299,7 @@ impl<'c> Resolver<'c> {
             retry_attempts: check.retries,
             ..action
         };
-        let action = self.judged(action, Some(check), found);
+        let action = self.with_policy(action, Some(check), found);
         // What a worker has that no digest names may be another thing at the next run, and so may the machine that runs the check.
         let is_of_unknown_image =
             |run: &RemoteRun| run.server.image_digest().is_none() || run.without_result == WithoutServer::RunHere;
@@ -315,7 +315,7 @@ impl<'c> Resolver<'c> {
     }
 
     /// Returns the ids of the checks that must end before a check. Checks are numbered in the order of the file.
-    fn needed(&mut self, check: &Check) -> Vec<ActionId> {
+    fn checks_before(&mut self, check: &Check) -> Vec<ActionId> {
         let checks = &self.configuration.checks;
         let position = |name: &str| checks.iter().position(|other| other.action.name.value == name);
         let mut needed = Vec::new();
@@ -337,7 +337,7 @@ impl<'c> Resolver<'c> {
         needed
     }
 
-    fn judged(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
+    fn with_policy(&mut self, action: Action, check: Option<&Check>, found: Option<&FoundPolicy>) -> Action {
         let reuse = check.map_or(self.configuration.run.reuse, |check| check.reuse);
         let when = check.map(|check| check.when).unwrap_or_default();
         let action = with_network(action, check.map(|check| &check.action), self.configuration);

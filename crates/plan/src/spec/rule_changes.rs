@@ -60,9 +60,9 @@ pub fn compare_terms(before: &PlanTerms, now: &PlanTerms) -> RuleDifference {
         let rest = PlanTerms { actions: [].into(), settings: None, approval: ApprovalTerms::default(), ..terms.clone() };
         fields(&rest)
     };
-    found.changed.extend(differing(PLAN, &without(before), &without(now)));
+    found.changed.extend(differing_fields(PLAN, &without(before), &without(now)));
     let (old, new) = (&before.approval, &now.approval);
-    let approval = differing("approval", &fields(old), &fields(new));
+    let approval = differing_fields("approval", &fields(old), &fields(new));
     // The first list of keys, with which approvals begin to need a signature, takes nothing from anybody.
     let is_first_list = old.signers.is_empty() && !old.require_signature && new.require_signature;
     let (signers, rest): (Vec<_>, Vec<_>) = approval.into_iter().partition(|one| one.field == "signers" && !is_first_list);
@@ -129,7 +129,7 @@ fn widest_of_checks(terms: &PlanTerms) -> NetworkAccess {
 fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mut RuleDifference) {
     let what = if does_the_same(old, new) { Vec::new() } else { differing_work(label, old, new) };
     if new.network > old.network {
-        found.opens.push(change(label, "network", instead(new.network.word(), old.network.word())));
+        found.opens.push(change(label, "network", changed_value_text(new.network.word(), old.network.word())));
     }
     let opens = |one: &RuleChange| works_beside_the_tree(new) && one.field != MAY_FAIL;
     let (opened, changed): (Vec<_>, Vec<_>) = what.into_iter().partition(opens);
@@ -144,7 +144,7 @@ fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mu
         reuse: if is_taken_always { terms.reuse } else { Reuse::Off },
         ..terms.clone()
     };
-    for one in differing(label, &fields(&recorded(old)), &fields(&recorded(new))) {
+    for one in differing_fields(label, &fields(&recorded(old)), &fields(&recorded(new))) {
         let opens = match one.field.as_str() {
             "writes" => new.writes.iter().any(|glob| !old.writes.contains(glob)),
             "snapshot" => new.in_place,
@@ -160,7 +160,7 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
     let mut found = Vec::new();
     if let (Some(before), Some(now)) = (&old.words, &new.words) {
         if before.command != now.command {
-            found.push(change(label, "command", instead(&new.shown, &old.shown)));
+            found.push(change(label, "command", changed_value_text(&new.shown, &old.shown)));
         }
         let names: BTreeSet<&String> = before.parts.keys().chain(now.parts.keys()).collect();
         for name in names {
@@ -174,17 +174,17 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
                 Some(_) if name.starts_with(VARIABLE) => "a value".to_owned(),
                 Some(value) => value.clone(),
             };
-            found.push(change(label, name, instead(&text(now), &text(before))));
+            found.push(change(label, name, changed_value_text(&text(now), &text(before))));
         }
     }
     if found.is_empty() {
-        found.push(change(label, "command", instead(&new.shown, &old.shown)));
+        found.push(change(label, "command", changed_value_text(&new.shown, &old.shown)));
     }
     found
 }
 
 /// Returns which fields differ, each with both values.
-fn differing(name: &str, before: &Map<String, Value>, now: &Map<String, Value>) -> Vec<RuleChange> {
+fn differing_fields(name: &str, before: &Map<String, Value>, now: &Map<String, Value>) -> Vec<RuleChange> {
     let keys: BTreeSet<&String> = before.keys().chain(now.keys()).filter(|key| !NOT_COMPARED.contains(&key.as_str())).collect();
     let differs = |key: &&String| before.get(*key) != now.get(*key);
     let text = |key: &str, value: Option<&Value>| match value {
@@ -193,7 +193,8 @@ fn differing(name: &str, before: &Map<String, Value>, now: &Map<String, Value>) 
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
-    let one = |key: &String| change(name, &field_name(key), instead(&text(key, now.get(key)), &text(key, before.get(key))));
+    let one =
+        |key: &String| change(name, &field_name(key), changed_value_text(&text(key, now.get(key)), &text(key, before.get(key))));
     keys.into_iter().filter(differs).map(one).collect()
 }
 
@@ -221,7 +222,7 @@ fn field_name(key: &str) -> String {
 /// Stands for the value of what is not set.
 const NOTHING: &str = "nothing";
 
-fn instead(now: &str, before: &str) -> String {
+fn changed_value_text(now: &str, before: &str) -> String {
     match (now, before) {
         (_, NOTHING) => format!("{now}, which was not set"),
         (NOTHING, _) => format!("not set any more, it was {before}"),

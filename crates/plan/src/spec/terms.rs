@@ -48,7 +48,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
             .unwrap_or_default(),
         required_evidence: criteria.map(|criteria| criteria.required_evidence.clone()).unwrap_or_default(),
         task_status_lock: criteria.is_none_or(|criteria| criteria.task_status_lock),
-        judged: criteria.map(judged),
+        judged: criteria.map(digest_of_criteria),
         dependencies: plan.specification.iter().flat_map(|source| source.dependencies.iter().cloned()).collect(),
         strictness: plan.specification.iter().flat_map(|source| source.strictness.iter().cloned()).collect(),
         approval: plan.approval.clone(),
@@ -58,7 +58,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
 }
 
 /// Returns the digest of those criteria of a task that have no field of their own in `PlanTerms`.
-fn judged(criteria: &TaskCriteria) -> Digest {
+fn digest_of_criteria(criteria: &TaskCriteria) -> Digest {
     let mut rest = criteria.clone();
     rest.success.clear();
     rest.failure.clear();
@@ -86,14 +86,14 @@ fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
     let naming = naming(plan);
     ActionTerms {
         name: (naming == Naming::Names).then(|| action.name.clone()),
-        does: does(action, naming),
+        does: digest_of_action(action, naming),
         does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
             // The path of the discovered interpreter may change, for example when `.venv` is created, and the package manager then no
             // longer stands before it. That must not count as a change.
             let mut found = action.clone();
             found.command.argv = without_runner(&action.command.argv).to_vec();
             found.command.argv.first_mut().into_iter().for_each(String::clear);
-            does(&found, naming)
+            digest_of_action(&found, naming)
         }),
         phase: Some(action.phase).filter(|phase| *phase != ActionPhase::Step),
         shards: action.shards,
@@ -133,7 +133,7 @@ fn name_of(id: &ActionId, plan: &Plan, naming: Naming) -> String {
 
 /// Returns the digest of the parts of an action that have no field of their own in `ActionTerms`. Texts for people and
 /// the order of actions are left out, because they do not make a verdict easier.
-fn does(action: &Action, naming: Naming) -> Digest {
+fn digest_of_action(action: &Action, naming: Naming) -> Digest {
     canonical(&what_it_does(action, naming))
 }
 
@@ -176,7 +176,7 @@ fn collect_parts(name: String, value: &Value, parts: &mut BTreeMap<String, Strin
     }
 }
 
-/// Returns an action without what [`does`] leaves out.
+/// Returns an action without what [`digest_of_action`] leaves out.
 fn what_it_does(action: &Action, naming: Naming) -> Action {
     let mut rest = action.clone();
     if naming == Naming::Names {
@@ -222,16 +222,16 @@ pub fn plan_digest(plan: &Plan) -> Digest {
 }
 
 fn digest_without_approval(plan: &Plan) -> Digest {
-    let mut cleanup = essence(&plan.cleanup);
+    let mut cleanup = compared_actions(&plan.cleanup);
     // A clean-up of `proctor.toml` cannot be told to be continued after. Its digest is the one of the first plans.
     if plan.specification.is_none() {
         cleanup.iter_mut().for_each(|action| action.continue_on_failure = true);
     }
-    let mut steps = essence(&plan.steps);
+    let mut steps = compared_actions(&plan.steps);
     if is_found(plan) {
         steps.iter_mut().for_each(|step| (step.paths, step.reuse) = Default::default());
     }
-    let all = (&plan.task, essence(&plan.prerequisites), steps, cleanup);
+    let all = (&plan.task, compared_actions(&plan.prerequisites), steps, cleanup);
     let flow = (&plan.order, plan.parallel, plan.timeout);
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
@@ -249,10 +249,10 @@ fn digest_without_approval(plan: &Plan) -> Digest {
 /// Returns the digest of one check: what it runs and how it is judged. The plan's prerequisites are included, because
 /// they prepare what the check runs in.
 pub fn check_digest(plan: &Plan, check: &Action) -> Digest {
-    canonical(&(&plan.task, essence(&plan.prerequisites), essence(std::slice::from_ref(check))))
+    canonical(&(&plan.task, compared_actions(&plan.prerequisites), compared_actions(std::slice::from_ref(check))))
 }
 
-fn essence(actions: &[Action]) -> Vec<Action> {
+fn compared_actions(actions: &[Action]) -> Vec<Action> {
     let mut actions = actions.to_vec();
     for action in &mut actions {
         action.description.clear();
@@ -282,7 +282,8 @@ mod tests {
     fn a_plan_that_says_nothing_of_its_flow_has_the_digest_of_its_actions() {
         let files = DiskFiles::new(Path::new("/nowhere"));
         let plan = plan_command(&["true".to_owned()], &Configuration::default(), &files, "shop").expect("a command is a plan");
-        let of_actions = (&plan.task, essence(&plan.prerequisites), essence(&plan.steps), essence(&plan.cleanup));
+        let of_actions =
+            (&plan.task, compared_actions(&plan.prerequisites), compared_actions(&plan.steps), compared_actions(&plan.cleanup));
         assert_eq!(plan_digest(&plan), canonical(&of_actions));
         // Neither the default of `parallel` nor "auto" nor `false` is part of the digest, so earlier approvals stay
         // valid.

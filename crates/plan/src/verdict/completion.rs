@@ -245,20 +245,20 @@ fn reason(tally: &Tally, flow: RunFlow<'_>, result: Option<OverallResult>) -> St
         };
         format!("{steps} ran and nothing blocks{findings}{declared}")
     } else if tally.prerequisites_failed > 0 && tally.steps_skipped > 0 {
-        format!("A prerequisite failed, so {} skipped", were(tally.steps_skipped))
+        format!("A prerequisite failed, so {} skipped", steps_with_verb(tally.steps_skipped))
     } else if tally.blocking > 0 {
         let verb = if tally.blocking == 1 { "blocks" } else { "block" };
         format!("{} of {results} {verb}", tally.blocking)
     } else if tally.new_reds > 0 && tally.steps_skipped == 0 {
         format!("{} of {steps} fails as the RED phase demands: the implementation is still to come", tally.new_reds)
     } else if tally.steps_skipped > 0 {
-        format!("{} skipped", were(tally.steps_skipped))
+        format!("{} skipped", steps_with_verb(tally.steps_skipped))
     } else {
         "No step was run, so nothing is shown".to_owned()
     }
 }
 
-fn were(steps: u32) -> String {
+fn steps_with_verb(steps: u32) -> String {
     format!("{} {}", counted(u64::from(steps), "step"), if steps == 1 { "was" } else { "were" })
 }
 

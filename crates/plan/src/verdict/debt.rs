@@ -111,12 +111,12 @@ fn findings_title(judged: &JudgedFindings, words: &FindingWords) -> String {
     let (found, display) = (judged.summary, words.display);
     if found.errors == 0 {
         let note = if judged.applied.blocking { "" } else { " (non-blocking)" };
-        return format!("{display} Warnings: {}{}{note}", counted(found.warnings, "warning"), across(found.total_files));
+        return format!("{display} Warnings: {}{}{note}", counted(found.warnings, "warning"), across_files(found.total_files));
     }
     let only = (found.errors == 1).then(|| first_worst(&judged.diagnostics)).flatten();
     match only.and_then(place) {
         Some(place) => format!("{display} {} in {place}", words.error),
-        None => format!("{display} Errors: {}{}", counted(found.errors, "error"), across(found.total_files)),
+        None => format!("{display} Errors: {}{}", counted(found.errors, "error"), across_files(found.total_files)),
     }
 }
 
@@ -127,7 +127,7 @@ fn place(diagnostic: &Diagnostic) -> Option<String> {
     Some(diagnostic.line.map_or_else(|| name.to_owned(), |line| format!("{name}:{line}")))
 }
 
-fn across(files: u64) -> String {
+fn across_files(files: u64) -> String {
     if files == 0 { String::new() } else { format!(" across {}", counted(files, "file")) }
 }
 

@@ -101,25 +101,29 @@ impl fmt::Display for GateReason {
                 write!(formatter, "{run} is of an earlier version, which did not record the checks that it covers")
             }
             Self::UntrackedInputs { run, paths, more } => {
-                write!(formatter, "{run} could read ignored files that the commit lacks: {}", listed(paths, *more))
+                write!(formatter, "{run} could read ignored files that the commit lacks: {}", path_list(paths, *more))
             }
             Self::UnknownInputs { run } => write!(formatter, "which ignored files {run} could read is not recorded"),
             Self::NewlyIgnored { run, paths } => {
-                let paths = listed(paths, 0);
+                let paths = path_list(paths, 0);
                 write!(formatter, "{run} could read files that the trusted commit has and this one ignores: {paths}")
             }
             Self::TreeRewritten { run, paths } => {
-                let paths = listed(paths, 0);
+                let paths = path_list(paths, 0);
                 write!(formatter, "in {run} a step left other content in its copy than the tree has: {paths}")
             }
             Self::OpenWorld { run } => {
                 write!(formatter, "{run} ran in an open world, where files of the user decide that no digest names")
             }
             Self::ToolchainNotHashed { run, paths } => {
-                write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", listed(paths, 0))
+                write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", path_list(paths, 0))
             }
             Self::ToolchainChanged { run, paths } => {
-                write!(formatter, "toolchains have another content than {run} names, or were written since: {}", listed(paths, 0))
+                write!(
+                    formatter,
+                    "toolchains have another content than {run} names, or were written since: {}",
+                    path_list(paths, 0)
+                )
             }
             Self::OtherProgram { run, programs } => write!(formatter, "in {run} {}", programs.join("; ")),
             Self::ChangedRules { run, changed } => {
@@ -207,7 +211,7 @@ impl GateReason {
     }
 }
 
-fn listed(paths: &[String], more: u64) -> String {
+fn path_list(paths: &[String], more: u64) -> String {
     let named = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     match more + paths.len().saturating_sub(NAMED) as u64 {
         0 => named,

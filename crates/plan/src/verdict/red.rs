@@ -30,7 +30,7 @@ pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &Action
         return;
     }
     let is_red = facts.cycle_started && facts.phase == Phase::Red;
-    match declared(facts) {
+    match declared_red(facts) {
         Declared::Nothing if is_red => {
             classification.is_tdd_red_phase = Some(true);
             outcome.agent_action = AgentWord::Continue.action("The tests fail, as RED demands. Go on to the implementation.");
@@ -60,7 +60,7 @@ pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &Action
     }
 }
 
-fn declared(facts: &ActionFacts<'_>) -> Declared {
+fn declared_red(facts: &ActionFacts<'_>) -> Declared {
     let Some(expected) = facts.expected_failure.filter(|expected| !expected.tests.is_empty()) else { return Declared::Nothing };
     let Some(results) = &facts.interpretation.test_results else { return Declared::Nothing };
     // A test whose fixture or hook raised an error did not run, so it did not fail as declared.

@@ -22,7 +22,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
         // Where the program ended with 0, no hook failed: such a line is one that a hook printed itself.
         let result = result.filter(|(_, word)| exited.code != 0 || *word != "Failed");
         if result.is_some() {
-            failed.take().into_iter().for_each(|found| said.findings.push(whole(found)));
+            failed.take().into_iter().for_each(|found| said.findings.push(without_empty_code(found)));
         }
         match (result, &mut failed) {
             (Some((name, "Skipped")), _) => skipped.push(name),
@@ -34,7 +34,7 @@ pub(super) fn read(exited: &Exited<'_>) -> Option<Said> {
             (None, None) => {}
         }
     }
-    failed.into_iter().for_each(|found| said.findings.push(whole(found)));
+    failed.into_iter().for_each(|found| said.findings.push(without_empty_code(found)));
     let arguments = locate(&exited.action.command.argv).arguments;
     let is_quiet = has_option(&arguments, row_of(exited.action.tool).own_format);
     let is_silent = done == 0 && skipped.is_empty();
@@ -59,7 +59,7 @@ fn failure(name: String) -> Diagnostic {
     Diagnostic { message: name, severity: FindingLevel::Error, ..Diagnostic::default() }
 }
 
-fn whole(found: Diagnostic) -> Diagnostic {
+fn without_empty_code(found: Diagnostic) -> Diagnostic {
     Diagnostic { code: found.code.filter(|code| !code.is_empty()), ..found }
 }
 

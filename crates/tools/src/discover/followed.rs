@@ -314,11 +314,11 @@ impl<'f> Followed<'f> {
     }
 
     pub(super) fn runs_tests(&self) -> bool {
-        !self.named(|class| class == ToolClass::Test).is_empty()
+        !self.called_tools(|class| class == ToolClass::Test).is_empty()
     }
 
     /// Returns the known tools and test runners that it calls, of which `is_wanted`, each with its directory.
-    fn named(&self, is_wanted: impl Fn(ToolClass) -> bool) -> BTreeSet<(String, String)> {
+    fn called_tools(&self, is_wanted: impl Fn(ToolClass) -> bool) -> BTreeSet<(String, String)> {
         let named = |(directory, call): &Call| Some((known_program(call)?, directory.clone()));
         let named = self.calls.iter().filter_map(named).filter(|((_, class), _)| is_wanted(*class));
         named.map(|((word, _), directory)| (word, directory)).collect()

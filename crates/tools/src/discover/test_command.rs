@@ -21,7 +21,7 @@ pub fn tests_not_run(files: &dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Opt
     }
     let run = RunByChecks::of(files, checks);
     // Where several files name a test command, they name the same tests.
-    let missing: Option<Vec<String>> = commands.iter().map(|command| command.missing(&run)).collect();
+    let missing: Option<Vec<String>> = commands.iter().map(|command| command.part_without_check(&run)).collect();
     missing?.into_iter().next()
 }
 
@@ -53,7 +53,7 @@ fn test_commands(files: &dyn ProjectFiles) -> Vec<TestCommand<'_>> {
 
 impl TestCommand<'_> {
     /// Returns the file of the test command and the part of it that no check runs; `None` if the checks run all of it.
-    fn missing(&self, run: &RunByChecks<'_>) -> Option<String> {
+    fn part_without_check(&self, run: &RunByChecks<'_>) -> Option<String> {
         if run.has_entered(&self.entry) {
             return None;
         }

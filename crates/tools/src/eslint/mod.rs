@@ -74,7 +74,7 @@ struct Output {
 }
 
 impl Output {
-    fn counted(&self) -> DiagnosticSummary {
+    fn count_findings(&self) -> DiagnosticSummary {
         let count = |level| self.diagnostics.count(level);
         let (errors, warnings) = (count(FindingLevel::Error), count(FindingLevel::Warning));
         DiagnosticSummary { errors, warnings, fixable: None, total_files: self.diagnostics.files() }
@@ -91,7 +91,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     if let Some(interpretation) = launch_failure::find_or_signal(exited, output.diagnostics.is_empty()) {
         return interpretation;
     }
-    let counted = output.counted();
+    let counted = output.count_findings();
     // ESLint's own counts replace the counted ones where they differ. So a message in an unknown format is never
     // missing from the counts.
     let stated = output.stated.filter(|stated| (stated.errors, stated.warnings) != (counted.errors, counted.warnings));

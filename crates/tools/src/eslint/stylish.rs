@@ -12,7 +12,7 @@ pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut file = None;
     for line in lines(text) {
-        if let Some(stated) = stated(line) {
+        if let Some(stated) = parse_summary(line) {
             output.stated = Some(stated);
         } else if let Some(fixable) = fixable(line) {
             output.stated.iter_mut().for_each(|stated| stated.fixable = Some(fixable));
@@ -56,7 +56,7 @@ fn is_rule(text: &str) -> bool {
 }
 
 // Reads the last line, `✖ 5 problems (4 errors, 1 warning)`.
-fn stated(line: &str) -> Option<DiagnosticSummary> {
+fn parse_summary(line: &str) -> Option<DiagnosticSummary> {
     let (_, counts) = line.trim().strip_prefix("✖ ")?.strip_suffix(')')?.split_once(" (")?;
     let (errors, warnings) = counts.split_once(", ")?;
     let count = |text: &str, word: &str| text.trim_end_matches('s').strip_suffix(word)?.trim().parse().ok();

@@ -19,7 +19,7 @@ pub(crate) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &Check
     let (path, section) = match named {
         Some(path) => (Some(within(directory, path)), if path.ends_with(".toml") { "tool.mypy" } else { "mypy" }),
         None => {
-            let found = CONFIGURATIONS.iter().find(|(name, section)| has(files, &within(directory, name), section));
+            let found = CONFIGURATIONS.iter().find(|(name, section)| has_mypy_settings(files, &within(directory, name), section));
             found.map_or((None, ""), |(name, section)| (Some(within(directory, name)), *section))
         }
     };
@@ -40,7 +40,7 @@ fn read(files: &dyn ProjectFiles, path: &str) -> Option<String> {
 }
 
 /// Returns whether mypy would use a file. Files that other tools share must have mypy's section.
-fn has(files: &dyn ProjectFiles, path: &str, section: &str) -> bool {
+fn has_mypy_settings(files: &dyn ProjectFiles, path: &str, section: &str) -> bool {
     let is_its_own = path.ends_with("mypy.ini");
     read(files, path).is_some_and(|text| is_its_own || section_of(&text, section).is_some())
 }

@@ -26,7 +26,7 @@ pub(super) fn mypy(exited: &Exited<'_>, _: &[String]) -> Output {
             diagnostics.push(Diagnostic { rule_id, message: message.to_owned(), ..at_place(&at, file) });
         }
     }
-    Output { diagnostics, stated: stated(&exited.stdout) }
+    Output { diagnostics, stated: parse_error_count(&exited.stdout) }
 }
 
 /// Reads Flake8's lines, for example `./a.py:1:1: F401 message`, and its format `pylint`.
@@ -117,7 +117,7 @@ pub(super) fn ruff(exited: &Exited<'_>, arguments: &[String]) -> Output {
     if diagnostics.is_empty() && exited.code != 0 {
         unparsed(exited).for_each(|found| diagnostics.push(found));
     }
-    Output { diagnostics, stated: stated(&exited.stdout) }
+    Output { diagnostics, stated: parse_error_count(&exited.stdout) }
 }
 
 // Older versions of Ruff report a file that the formatter cannot parse only on standard error.
@@ -171,7 +171,7 @@ fn bracketed(message: &str) -> (&str, Option<String>) {
 
 // Reads `Found 4 errors in 1 file (checked 1 source file)` and `Found 4 errors.` With `--fix`, the number includes
 // fixed errors, and such a line is not read.
-fn stated(text: &str) -> Option<u64> {
+fn parse_error_count(text: &str) -> Option<u64> {
     let line = lines(text).filter(|line| !line.contains("fixed")).filter_map(|line| line.strip_prefix("Found ")).last()?;
     let (count, rest) = line.split_once(' ')?;
     rest.starts_with("error").then(|| count.parse().ok()).flatten()

@@ -139,7 +139,7 @@ fn read(exited: &Exited<'_>, report: &ToolReport) -> Option<Read> {
     read.facts.code = exited.code;
     read.facts.failing_code = 1;
     read.facts.advice = "check the paths and patterns of the command";
-    read.facts.outside = complaint(exited).map(str::to_owned);
+    read.facts.outside = error_line(exited).map(str::to_owned);
     Some(read)
 }
 
@@ -149,7 +149,7 @@ fn unread(category: CategoryCode, reason: String) -> Read {
 
 // Without a report, what was printed may name the cause, but it never proves a success.
 fn without_report(exited: &Exited<'_>) -> Interpretation {
-    let complaint = complaint(exited);
+    let complaint = error_line(exited);
     if let Some(line) = complaint.filter(|line| line.starts_with("Could not find '") && exited.code == 1) {
         let reason = format!("node --test found no test: {line}; check the paths and patterns of the command");
         return Interpretation::plain(CategoryCode::NoTestsCollected, reason);
@@ -169,7 +169,7 @@ fn without_report(exited: &Exited<'_>) -> Interpretation {
 }
 
 // Returns the line of standard error that says most: an error's own line, or the last line.
-fn complaint<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
+fn error_line<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     let lines = || exited.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines().find(|line| tap::is_error_line(line) || line.starts_with("Could not find '"));
     error.or_else(|| lines().next_back())

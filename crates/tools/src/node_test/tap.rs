@@ -211,7 +211,7 @@ impl Reader<'_> {
             file,
             line,
             duration: duration(details),
-            error: told(error),
+            error: first_lines_of(error),
             message,
             expected: both.as_ref().map(|(expected, _)| expected.clone()),
             received: both.map(|(_, received)| received),
@@ -351,7 +351,7 @@ fn line_in(stack: &str, file: &str, place: Place<'_>) -> Option<u64> {
 }
 
 // An assertion says in its first line that values should be equal, and after an empty line which ones are not.
-fn told(error: &str) -> String {
+fn first_lines_of(error: &str) -> String {
     let mut lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     match (lines.next(), lines.next()) {

@@ -69,13 +69,13 @@ fn all_ended(stopped: &Stopped<'_>, tool: &str, hint: &str) -> Option<String> {
 fn not_ended(stopped: &Stopped<'_>, ended: &[&str]) -> Option<String> {
     let left = unended_files(stopped, ended);
     if !left.is_empty() {
-        return Some(format!("No end was printed for the file(s) of tests {}", listed(&left)));
+        return Some(format!("No end was printed for the file(s) of tests {}", file_list(&left)));
     }
     let latest: Vec<String> = ended.iter().rev().map(|file| (*file).to_owned()).collect();
-    (!latest.is_empty()).then(|| format!("What hangs is not in the files of tests that had ended: {}", listed(&latest)))
+    (!latest.is_empty()).then(|| format!("What hangs is not in the files of tests that had ended: {}", file_list(&latest)))
 }
 
-fn listed(files: &[String]) -> String {
+fn file_list(files: &[String]) -> String {
     let named = files.iter().take(NAMED_FILES).map(|file| format!("`{file}`")).collect::<Vec<_>>().join(", ");
     let more = files.len().saturating_sub(NAMED_FILES);
     if more > 0 { format!("{named} and {more} more") } else { named }

@@ -48,18 +48,18 @@ const RULES: &[Rule] = &[
     }),
     (CategoryCode::Inconsistent, |seen| {
         said(seen, |tally| !tally.agrees)
-            .then(|| format!("The test report counts other tests than it lists ({}); find what changes it", counted(seen)))
+            .then(|| format!("The test report counts other tests than it lists ({}); find what changes it", counts_text(seen)))
     }),
     (CategoryCode::Inconsistent, |seen| {
         (seen.exited.code == 0 && said(seen, |tally| tally.counts.failed > 0 || !tally.success))
-            .then(|| format!("Exit code 0 and the test report contradict each other: {}; look for `|| true`", counted(seen)))
+            .then(|| format!("Exit code 0 and the test report contradict each other: {}; look for `|| true`", counts_text(seen)))
     }),
     (CategoryCode::Inconsistent, |seen| {
         let line = words::unhandled_count(seen.exited).filter(|_| seen.exited.code == 0)?;
         Some(format!(
             "Exit code 0 and a report without failures ({}), but the log says: {line} Remove `dangerouslyIgnoreUnhandledErrors` \
              and mend the errors",
-            counted(seen)
+            counts_text(seen)
         ))
     }),
     (CategoryCode::CollectionError, |seen| {
@@ -73,13 +73,13 @@ const RULES: &[Rule] = &[
     }),
     (CategoryCode::TestsFailed, |seen| said(seen, |tally| tally.counts.failed > 0).then(|| failed_reason(seen))),
     (CategoryCode::ReportIncomplete, |seen| {
-        let (code, counted) = (seen.exited.code, counted(seen));
+        let (code, counted) = (seen.exited.code, counts_text(seen));
         said(seen, |tally| tally.interrupted)
             .then(|| format!("Exit code {code}, but the report says that the run was cut short: {counted}; run it again"))
     }),
     (CategoryCode::FailedOutsideTests, |seen| {
         let words = words::unhandled(seen.exited).filter(|_| seen.exited.code == 1)?;
-        Some(format!("Exit code 1, but no test failed ({}): an error that no test handles: {words}", counted(seen)))
+        Some(format!("Exit code 1, but no test failed ({}): an error that no test handles: {words}", counts_text(seen)))
     }),
     (CategoryCode::NoTestsCollected, |seen| said(seen, |tally| tally.total() == 0).then(|| nothing_found(seen))),
     (CategoryCode::NoTestsExecuted, |seen| {
@@ -90,7 +90,7 @@ const RULES: &[Rule] = &[
     }),
     (CategoryCode::CoverageBelowTarget, |seen| {
         let line = words::coverage_below(seen.exited).filter(|_| seen.exited.code == 1)?;
-        Some(format!("All tests passed ({}), but {line}; add tests", counted(seen)))
+        Some(format!("All tests passed ({}), but {line}; add tests", counts_text(seen)))
     }),
     (CategoryCode::FailedOutsideTests, |seen| (seen.exited.code == 1).then(|| outside_reason(seen))),
     (CategoryCode::TestsPassed, |seen| {
@@ -99,14 +99,14 @@ const RULES: &[Rule] = &[
         };
         let added = seen.tally().filter(proved).filter(|_| seen.exited.code == 0)?.snapshots.added;
         let written = if added > 0 { format!("; {added} snapshot(s) written and not compared") } else { String::new() };
-        Some(format!("{}{written}", counted(seen)))
+        Some(format!("{}{written}", counts_text(seen)))
     }),
 ];
 
 /// Judges a run. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
 pub(super) fn decide(seen: &Seen<'_>) -> (CategoryCode, String) {
     RULES.iter().find_map(|(category, reason)| Some((*category, reason(seen)?))).unwrap_or_else(|| {
-        let reason = format!("Exit code {} and the report contradict each other: {}", seen.exited.code, counted(seen));
+        let reason = format!("Exit code {} and the report contradict each other: {}", seen.exited.code, counts_text(seen));
         (CategoryCode::Inconsistent, reason)
     })
 }
@@ -123,7 +123,7 @@ fn said(seen: &Seen<'_>, holds: impl FnOnce(&Tally) -> bool) -> bool {
     seen.tally().is_some_and(holds)
 }
 
-fn counted(seen: &Seen<'_>) -> String {
+fn counts_text(seen: &Seen<'_>) -> String {
     let counts = seen.tally().map(|tally| tally.counts).unwrap_or_default();
     format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped)
 }
@@ -173,12 +173,12 @@ fn outside_reason(seen: &Seen<'_>) -> String {
         return format!(
             "Exit code 1, but no test failed ({}): {unchecked} stored snapshot(s) belong to no test any more (obsolete); remove \
              them with `-u`",
-            counted(seen)
+            counts_text(seen)
         );
     }
     let words = words::complaint(seen.exited).map_or_else(String::new, |line| format!(": {line}"));
     format!(
         "Exit code 1, but no test failed ({}){words}; look for a reporter or a global tear-down that failed in the log",
-        counted(seen)
+        counts_text(seen)
     )
 }

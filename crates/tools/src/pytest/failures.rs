@@ -74,14 +74,14 @@ pub(super) fn case(test: &Test) -> TestCase {
             .elements
             .iter()
             .flat_map(|element| &element.marks)
-            .map(said)
+            .map(mark_text)
             .filter(|said| !said.is_empty())
             .collect(),
     }
 }
 
 /// Returns what a mark says: the whole text of a failure, and the reason of a skip without the place that pytest puts before it.
-fn said(mark: &Mark) -> String {
+fn mark_text(mark: &Mark) -> String {
     match mark.kind {
         MarkKind::Skipped if mark.is_expected && mark.message.is_empty() => "expected to fail".to_owned(),
         MarkKind::Skipped if mark.is_expected => format!("expected to fail: {}", mark.message),

@@ -90,7 +90,7 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     if let Some(tally) = seen.tally() {
         // A wrapper may start pytest several times, so the last line may belong to another run than the report.
         let printed = if channel == Some("inherited") { Vec::new() } else { summary::counts(&exited.stdout) };
-        let further = further(tally, &printed);
+        let further = further_counts(tally, &printed);
         describe(tally, further, exited.place, &mut interpretation);
         interpretation.warnings = summary::remarks(&exited.stdout);
         // pytest-retry says only in the last line that it repeated a test, and that test passed where none failed.
@@ -142,7 +142,7 @@ fn describe(tally: &Tally, further: FurtherTestCounts, place: Place<'_>, interpr
 }
 
 /// Returns the counts for people: those of the report, and those that only pytest's last line has.
-fn further(tally: &Tally, printed: &[(u64, &str)]) -> FurtherTestCounts {
+fn further_counts(tally: &Tally, printed: &[(u64, &str)]) -> FurtherTestCounts {
     let printed = |words: &[&str]| printed.iter().filter(|(_, word)| words.contains(word)).map(|(count, _)| count).sum::<u64>();
     FurtherTestCounts {
         errors: tally.errors,

@@ -114,7 +114,7 @@ pub(super) const RULES: &[Rule] = &[
         fits: |seen| seen.code == 4,
         category: CategoryCode::UsageError,
         reason: |seen| {
-            let words = complaint(seen);
+            let words = error_suffix(seen);
             format!("pytest refused its command line or configuration (exit code 4){words}; correct the check's command")
         },
     },
@@ -177,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         fits: |seen| seen.report == ReportState::Missing,
         category: CategoryCode::ReportMissing,
         reason: |seen| {
-            let words = complaint(seen);
+            let words = error_suffix(seen);
             format!(
                 "Exit code {} without a test report, which proves nothing{words}; look for an early exit (`os._exit`, `sys.exit` in a conftest, a local `pytest.py`), `-p no:junitxml` (also in `addopts`), or a crash",
                 seen.code
@@ -385,7 +385,7 @@ pub(super) const RULES: &[Rule] = &[
         category: CategoryCode::FailedOutsideTests,
         reason: |seen| {
             let counts = seen.tally().map(counts).unwrap_or_default();
-            let words = complaint(seen);
+            let words = error_suffix(seen);
             format!(
                 "Exit code 1, but no test failed ({counts}){words}; look for a hook that raised or a session time-out in the log"
             )
@@ -459,7 +459,7 @@ fn first_failure(tally: &Tally) -> Option<&Test> {
 fn failed_reason(seen: &Seen) -> String {
     let Some(tally) = seen.tally() else { return String::new() };
     let executed = tally.counts.passed + tally.counts.failed;
-    format!("{} of {executed} tests failed: {}", tally.counts.failed, named(tally.failed()))
+    format!("{} of {executed} tests failed: {}", tally.counts.failed, test_names(tally.failed()))
 }
 
 fn collection_reason(seen: &Seen) -> String {
@@ -469,14 +469,14 @@ fn collection_reason(seen: &Seen) -> String {
         0 => String::new(),
         passed => format!("; {passed} other test(s) passed"),
     };
-    format!("{errors} module(s) could not be collected: {}{ran}", named(tally.collection_errors()))
+    format!("{errors} module(s) could not be collected: {}{ran}", test_names(tally.collection_errors()))
 }
 
-fn named<'a>(tests: impl Iterator<Item = &'a Test>) -> String {
+fn test_names<'a>(tests: impl Iterator<Item = &'a Test>) -> String {
     let all: Vec<_> = tests.collect();
     listed(all.iter().copied().map(headline), all.len() as u64)
 }
 
-fn complaint(seen: &Seen) -> String {
+fn error_suffix(seen: &Seen) -> String {
     seen.complaint.as_ref().map_or_else(String::new, |words| format!(": {words}"))
 }

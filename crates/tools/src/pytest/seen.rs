@@ -107,7 +107,7 @@ impl Seen {
             coverage_line: (exited.code == 1).then(|| below_target_line(&exited.stdout)).flatten(),
             conftest: conftest_error(&exited.stderr).or_else(|| conftest_error(&exited.stdout)),
             crashed_worker: crashed_worker(&exited.stdout),
-            complaint: complaint(&exited.stderr),
+            complaint: find_error(&exited.stderr),
             timed_out: ended_by_plugin(&exited.stdout, &exited.stderr, exited.place),
         }
     }
@@ -206,7 +206,7 @@ fn last_exception(text: &str) -> Option<&str> {
 
 // Returns pytest's message about a wrong command line, the exception of the last traceback, or the reason of `pytest.exit`. Other
 // lines, such as warnings, may have nothing to do with the end.
-fn complaint(stderr: &str) -> Option<String> {
+fn find_error(stderr: &str) -> Option<String> {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let refusal = lines().find_map(|line| line.split_once(": error: ").map(|(_, refusal)| refusal));
     let error = || lines().find_map(|line| line.strip_prefix("ERROR: "));

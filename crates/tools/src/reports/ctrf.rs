@@ -102,14 +102,14 @@ fn read_test(test: Test, place: Place<'_>) -> ReadTest {
         file: test.file_path.map(|file| place.within_project(&file)),
         line: test.line,
         duration: in_microseconds.filter(|time| (0.0..1e18).contains(time)).map(|time| time as u64),
-        error: told(&message),
+        error: first_lines_of(&message),
         message: if trace.contains(message.trim()) { trace } else { format!("{message}\n{trace}").trim_end().to_owned() },
         ..ReadTest::default()
     }
 }
 
 // Returns the first line of a message, with the next one if it only announces that.
-fn told(message: &str) -> String {
+fn first_lines_of(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     match lines.next().filter(|_| first.ends_with(':')) {

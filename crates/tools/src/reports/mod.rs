@@ -83,7 +83,7 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
     match read {
         Ok(contents) if report.format.has_findings() => judge_findings(exited, contents),
         Ok(contents) => match judge_tests(WRITER, exited, contents) {
-            passed if passed.category == CategoryCode::TestsPassed => doubted(exited, passed),
+            passed if passed.category == CategoryCode::TestsPassed => without_contradiction(exited, passed),
             other => other,
         },
         Err(why) => unreadable(exited, &format!("report `{}`", report.file), &why),
@@ -91,7 +91,7 @@ pub(super) fn interpret(exited: &Exited<'_>, input: &Input<'_>) -> Interpretatio
 }
 
 // A runner may write a report of tests that it did not run, as RSpec does with `--dry-run`.
-fn doubted(exited: &Exited<'_>, passed: Interpretation) -> Interpretation {
+fn without_contradiction(exited: &Exited<'_>, passed: Interpretation) -> Interpretation {
     match known_runners::contradiction(exited) {
         None => passed,
         Some((category, reason)) => Interpretation::plain(category, reason),

@@ -81,7 +81,7 @@ fn add(is_ok: bool, description: &str, details: &[&str], number: u64, contents: 
     let title = strip(if has_directive { name } else { description });
     let title = if title.trim().is_empty() { format!("test {number}") } else { title };
     let (message, error) = match outcome {
-        TestOutcome::Failed => (strip(&details.join("\n")), strip(&told(details))),
+        TestOutcome::Failed => (strip(&details.join("\n")), strip(&message_of(details))),
         TestOutcome::Passed | TestOutcome::Skipped | TestOutcome::Error => Default::default(),
     };
     contents.facts.further.todo += u64::from(is_todo);
@@ -91,7 +91,7 @@ fn add(is_ok: bool, description: &str, details: &[&str], number: u64, contents: 
 }
 
 // Returns what the details say of the failure: the first `message`, `error` or `assertion`, otherwise the first line with words.
-fn told(details: &[&str]) -> String {
+fn message_of(details: &[&str]) -> String {
     let value_of = |key: &&str| {
         details.iter().enumerate().find_map(|(at, line)| match line.trim_start().strip_prefix(key)?.trim() {
             "''" | "\"\"" => None,

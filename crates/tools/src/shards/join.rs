@@ -39,7 +39,7 @@ enum Standing {
     NothingRan,
 }
 
-fn standing(category: CategoryCode) -> Standing {
+fn standing_of(category: CategoryCode) -> Standing {
     if category == CategoryCode::Stopped {
         Standing::Stopped
     } else if category == CategoryCode::TestsFailed {
@@ -58,16 +58,16 @@ fn standing(category: CategoryCode) -> Standing {
 /// # Panics
 /// When there is no shard.
 pub fn join_shards(shards: &[ShardOutcome]) -> (Interpretation, usize) {
-    let standings: Vec<Standing> = shards.iter().map(|shard| standing(shard.interpretation.category)).collect();
+    let standings: Vec<Standing> = shards.iter().map(|shard| standing_of(shard.interpretation.category)).collect();
     let worst = *standings.iter().min().expect("a check has at least one shard");
     let decides = standings.iter().position(|standing| *standing == worst).unwrap_or_default();
     let count = shards.len();
     let joined = match worst {
         Standing::Stopped | Standing::NoResult => without_result(shards, &standings, decides),
-        Standing::Failed => joined(shards),
+        Standing::Failed => sum_of_shards(shards),
         Standing::Passed | Standing::NothingRan => match flaw(shards) {
-            Some(reason) => Interpretation { category: CategoryCode::ReportIncomplete, reason, ..joined(shards) },
-            None => joined(shards),
+            Some(reason) => Interpretation { category: CategoryCode::ReportIncomplete, reason, ..sum_of_shards(shards) },
+            None => sum_of_shards(shards),
         },
     };
     (Interpretation { shards: u32::try_from(count).ok(), ..joined }, decides)
@@ -90,19 +90,19 @@ fn without_result(shards: &[ShardOutcome], standings: &[Standing], decides: usiz
         .zip(standings)
         .enumerate()
         .filter(|(place, (_, standing))| !is_same(*place) && !matches!(standing, Standing::Passed | Standing::NothingRan));
-    let told = others.map(|(place, (one, _))| format!("{}: {}", named(place, shards), one.interpretation.reason));
+    let told = others.map(|(place, (one, _))| format!("{}: {}", shard_name(place, shards), one.interpretation.reason));
     let mut joined = decisive.clone();
     joined.warnings.extend(told);
-    joined.reason = format!("{}: {}", named(decides, shards), decisive.reason);
+    joined.reason = format!("{}: {}", shard_name(decides, shards), decisive.reason);
     joined
 }
 
-fn named(place: usize, shards: &[ShardOutcome]) -> String {
+fn shard_name(place: usize, shards: &[ShardOutcome]) -> String {
     format!("Shard {} of {}", place + 1, shards.len())
 }
 
 /// Returns the sum of all shards.
-fn joined(shards: &[ShardOutcome]) -> Interpretation {
+fn sum_of_shards(shards: &[ShardOutcome]) -> Interpretation {
     let lists: Vec<Option<CollectedTests>> = shards.iter().map(|shard| read_list(&shard.list).ok().flatten()).collect();
     let mut sum = shards.iter().map(|shard| shard.interpretation.clone()).reduce(added).expect("a check has at least one shard");
     let mut seen = BTreeSet::new();
@@ -152,7 +152,7 @@ fn added(mut sum: Interpretation, one: Interpretation) -> Interpretation {
             };
             before.total += now.total;
             before.failures.extend(now.failures);
-            before.further = further(before.further, now.further);
+            before.further = add_further_counts(before.further, now.further);
             Some(before)
         }
         (before, now) => before.or(now),
@@ -180,7 +180,7 @@ fn add_warning(warnings: &mut Vec<String>, warning: String) {
     }
 }
 
-fn further(before: FurtherTestCounts, now: FurtherTestCounts) -> FurtherTestCounts {
+fn add_further_counts(before: FurtherTestCounts, now: FurtherTestCounts) -> FurtherTestCounts {
     FurtherTestCounts {
         errors: before.errors + now.errors,
         expected_failures: before.expected_failures + now.expected_failures,
@@ -197,7 +197,7 @@ fn further(before: FurtherTestCounts, now: FurtherTestCounts) -> FurtherTestCoun
 fn flaw(shards: &[ShardOutcome]) -> Option<String> {
     const LOOK: &str =
         "look for tests whose names or number change from one collection to the next, and for hooks that end the process";
-    let incomplete = |place: usize, why: String| Some(format!("{} {why}; {LOOK}", named(place, shards)));
+    let incomplete = |place: usize, why: String| Some(format!("{} {why}; {LOOK}", shard_name(place, shards)));
     let mut first: Option<(BTreeSet<String>, usize)> = None;
     let mut ran: BTreeMap<String, usize> = BTreeMap::new();
     for (place, shard) in shards.iter().enumerate() {

@@ -79,7 +79,7 @@ const SHOWN: usize = 48;
 pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     match parse(script.text) {
         Ok(commands) => in_list(&commands, script.options),
-        Err(Unreadable(text)) => Some(hidden(&text, &OTHER)),
+        Err(Unreadable(text)) => Some(failure_hidden_by(&text, &OTHER)),
     }
 }
 
@@ -107,7 +107,7 @@ fn in_list(commands: &[ScriptPart], mut options: ShellOptions) -> Option<HiddenF
         // Under `-e` the shell ignores a failure before `&&`, so such a list may only be the last one.
         let hands_on = prepares(part) || (options.errexit && !matches!(part.kind, PartKind::AndOr(_)));
         if let Some(next) = next.filter(|_| !hands_on) {
-            return Some(sourced.map_or_else(|| hidden_behind(next, &FOLLOWS), |text: &str| hidden(text, &SOURCES)));
+            return Some(sourced.map_or_else(|| hidden_behind(next, &FOLLOWS), |text: &str| failure_hidden_by(text, &SOURCES)));
         }
         if sources(part) {
             sourced = options.errexit.then_some(part.text.as_str()).or(sourced);
@@ -135,13 +135,13 @@ fn sources(part: &ScriptPart) -> bool {
 fn in_part(part: &ScriptPart, options: ShellOptions, is_last: bool) -> Option<HiddenFailure> {
     match &part.kind {
         PartKind::Simple(simple) => in_simple(part, simple, is_last),
-        PartKind::Background(_) => Some(hidden(&part.text, &LEAVES_RUNNING)),
-        PartKind::Pipeline { is_negated: true, .. } => Some(hidden(&part.text, &NEGATES)),
+        PartKind::Background(_) => Some(failure_hidden_by(&part.text, &LEAVES_RUNNING)),
+        PartKind::Pipeline { is_negated: true, .. } => Some(failure_hidden_by(&part.text, &NEGATES)),
         PartKind::Pipeline { parts, .. } => {
             let cutter = parts.iter().skip(1).find(|part| program_of(part).is_some_and(|name| CUTTERS.contains(&name)));
             let cut = cutter.map(|part| HiddenFailure {
                 part: format!("| {}", program_of(part).unwrap_or_default()),
-                ..hidden(&part.text, &CUTS)
+                ..failure_hidden_by(&part.text, &CUTS)
             });
             let unjoined = parts.get(1).filter(|_| !options.pipefail).map(|second| hidden_behind(second, &PIPES));
             cut.or(unjoined).or_else(|| parts.iter().find_map(|one| in_part(one, options, true)))
@@ -157,7 +157,7 @@ fn in_part(part: &ScriptPart, options: ShellOptions, is_last: bool) -> Option<Hi
 
 fn in_simple(part: &ScriptPart, simple: &Simple, is_last: bool) -> Option<HiddenFailure> {
     if simple.has_scripts {
-        return Some(hidden(&part.text, &SUBSTITUTES));
+        return Some(failure_hidden_by(&part.text, &SUBSTITUTES));
     }
     let first = simple.words.first()?;
     let own = without_launchers(&simple.words);
@@ -167,7 +167,7 @@ fn in_simple(part: &ScriptPart, simple: &Simple, is_last: bool) -> Option<Hidden
     let ends_early = !is_last && (ENDING.contains(&first.text.as_str()) || ENDING.contains(&own_name));
     let sets_unknown = own_name == "set" && own.iter().any(|word| word.expands);
     if STEERING.contains(&own_name) || is_unknown || ends_early || sets_unknown {
-        return Some(hidden(&part.text, &OTHER));
+        return Some(failure_hidden_by(&part.text, &OTHER));
     }
     in_inner_script(own)
 }
@@ -177,7 +177,7 @@ fn in_inner_script(words: &[ScriptWord]) -> Option<HiddenFailure> {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let (at, options) = script_position(&texts)?;
     if words[..=at].iter().any(|word| word.expands) {
-        return Some(hidden(texts[at], &OTHER));
+        return Some(failure_hidden_by(texts[at], &OTHER));
     }
     hidden_failure(&ShellScript { text: texts[at], options })
 }
@@ -235,15 +235,15 @@ fn hidden_behind(part: &ScriptPart, way: &HidingWay) -> HiddenFailure {
         Lead::Semicolon => "; ",
         Lead::Nothing | Lead::And | Lead::Line => "",
     };
-    HiddenFailure { part: format!("{operator}{}", shown(&part.text)), ..hidden("", way) }
+    HiddenFailure { part: format!("{operator}{}", beginning_of(&part.text)), ..failure_hidden_by("", way) }
 }
 
-fn hidden(text: &str, way: &HidingWay) -> HiddenFailure {
-    HiddenFailure { part: shown(text), why: way.0, instead: way.1 }
+fn failure_hidden_by(text: &str, way: &HidingWay) -> HiddenFailure {
+    HiddenFailure { part: beginning_of(text), why: way.0, instead: way.1 }
 }
 
 /// Returns the beginning of a text, with line breaks as spaces.
-fn shown(text: &str) -> String {
+fn beginning_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -53,12 +53,12 @@ impl ScriptWord {
 
     /// Reads `$NAME`, `${…}`, `$(…)` or a text in backticks, and returns its length.
     fn expansion(&mut self, text: &str, is_in_quotes: bool) -> usize {
-        let length = self.expanded(text, is_in_quotes, 0);
+        let length = self.read_expansion(text, is_in_quotes, 0);
         self.text.push_str(&text[..length]);
         length
     }
 
-    fn expanded(&mut self, text: &str, is_in_quotes: bool, depth: usize) -> usize {
+    fn read_expansion(&mut self, text: &str, is_in_quotes: bool, depth: usize) -> usize {
         self.expands = true;
         let curly = if is_in_quotes { Enclosure::CurlyInQuotes } else { Enclosure::Curly };
         let length = if let Some(rest) = text.strip_prefix('`') {
@@ -95,7 +95,7 @@ impl ScriptWord {
         let mut at = 0;
         while let Some(found) = inner[at..].find(['$', '`']) {
             at += found;
-            at += self.expanded(&inner[at..], true, depth + 1);
+            at += self.read_expansion(&inner[at..], true, depth + 1);
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
         if let Some(diagnostic) = head(line, place) {
             output.diagnostics.push(diagnostic);
             within = Within::Message;
-        } else if let Some(found) = found(line) {
+        } else if let Some(found) = parse_summary(line) {
             output.found = Some(found);
             within = Within::Nothing;
         } else if let Some(diagnostic) = output.diagnostics.go_on(line.len()) {
@@ -147,7 +147,7 @@ fn position(text: &str) -> Option<(&str, u64, u64)> {
 
 // Reads `Found 5 errors in the same file, starting at: a.ts:2`, `Found 1 error in a.ts:3` and `Found 7 errors in 2
 // files.`
-fn found(line: &str) -> Option<(u64, u64)> {
+fn parse_summary(line: &str) -> Option<(u64, u64)> {
     let (errors, rest) = line.strip_prefix("Found ")?.split_once(" error")?;
     let files = rest.split_once(" in ").and_then(|(_, rest)| rest.strip_suffix(" files.")?.parse().ok()).unwrap_or(1);
     Some((errors.parse().ok()?, files))

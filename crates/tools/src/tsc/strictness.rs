@@ -39,7 +39,7 @@ pub(crate) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &Check
     }
     let own = of_command(call);
     let (said, place) = match called_configuration(files, directory, call)? {
-        Some(path) => (own.or(read(files, &path, DEEPEST)?), format!("`{path}`")),
+        Some(path) => (own.with_defaults_of(read(files, &path, DEEPEST)?), format!("`{path}`")),
         None => (own, "its command line".to_owned()),
     };
     if said.no_check == Some(true) {
@@ -57,7 +57,7 @@ pub(crate) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &Check
 }
 
 impl Said {
-    fn or(self, other: Self) -> Self {
+    fn with_defaults_of(self, other: Self) -> Self {
         Self {
             strict: self.strict.or(other.strict),
             no_implicit_any: self.no_implicit_any.or(other.no_implicit_any),
@@ -73,7 +73,7 @@ fn of_command(call: &CheckerCall) -> Said {
 /// Returns whether a call of tsc with a configuration checks no types (`noCheck`): it then reports errors of the syntax only.
 pub(super) fn checks_no_types(files: &dyn ProjectFiles, configuration: &str, call: &CheckerCall) -> bool {
     let configured = read(files, configuration, DEEPEST).unwrap_or_default();
-    of_command(call).or(configured).no_check == Some(true)
+    of_command(call).with_defaults_of(configured).no_check == Some(true)
 }
 
 /// Returns the configuration file of a call; `None` if the call names source files itself.
@@ -108,7 +108,7 @@ fn read(files: &dyn ProjectFiles, path: &str, depth: usize) -> Result<Said, Stri
         let cannot = || format!("`{extended}`, which `{path}` extends, cannot be found");
         let base = extended_path(files, directory_of(path), extended).ok_or_else(cannot)?;
         let depth = depth.checked_sub(1).ok_or_else(|| format!("`{path}` extends too many configurations"))?;
-        said = said.or(read(files, &base, depth)?);
+        said = said.with_defaults_of(read(files, &base, depth)?);
     }
     Ok(said)
 }

@@ -371,19 +371,19 @@ impl Table {
             None => sharers.push((id, path)),
         }
         if let Some(replaced) = replaced.filter(|replaced| replaced.descriptor != descriptor) {
-            self.leave(id, replaced.descriptor);
+            self.remove_member(id, replaced.descriptor);
         }
     }
 
     fn unwatch(&mut self, id: MemberId, path: &Path) {
         let watch = self.members.get_mut(&id).and_then(|member| member.watches.remove(path));
         if let Some(watch) = watch {
-            self.leave(id, watch.descriptor);
+            self.remove_member(id, watch.descriptor);
         }
     }
 
     /// Takes a project off the list of those that share a watch. The kernel's watch goes with the last of them.
-    fn leave(&mut self, id: MemberId, descriptor: WatchDescriptor) {
+    fn remove_member(&mut self, id: MemberId, descriptor: WatchDescriptor) {
         let Some(sharers) = self.watches.get_mut(&descriptor) else { return };
         sharers.retain(|(sharer, _)| *sharer != id);
         if sharers.is_empty() {

@@ -144,7 +144,7 @@ impl InboxHandle {
         drop(queue);
         let post = WorkingPost { inbox: &self };
         if let Some(worker) = worker.work(&self) {
-            post.rest(worker);
+            post.keep_worker(worker);
         }
     }
 
@@ -192,7 +192,7 @@ struct WorkingPost<'a> {
 
 impl WorkingPost<'_> {
     /// Ends the thread and keeps the worker for the next one.
-    fn rest(self, worker: Box<Worker>) {
+    fn keep_worker(self, worker: Box<Worker>) {
         let mut queue = self.inbox.lock();
         queue.post = Post::Resting(worker);
         // A message may have come after the worker had looked for one.

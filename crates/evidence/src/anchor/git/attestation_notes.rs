@@ -135,7 +135,7 @@ pub fn add_attestations(
     // If the history is too long to see that they were united before, a further merge is written, which does no harm.
     let fetched = fetched.filter(|fetched| own.is_none_or(|own| !storage.is_ancestor(*fetched, own)));
     let notes = Notes { storage, left: MOST_ENTRIES, left_bytes: MOST_UNITED_BYTES };
-    let top = notes.united(own, fetched)?;
+    let top = notes.unite_notes(own, fetched)?;
     let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
     for note in top.map_or(Ok(Vec::new()), |top| find_notes(storage, top, &tree.hex()))? {
         if let AttestationNote::Content(content) = read_note(storage, note) {
@@ -195,7 +195,7 @@ fn put(
             let before = entries.iter().find(|entry| entry.name == rest.as_bytes()).map(|entry| read_note(storage, entry.id));
             let before = readable_content(before, hex)?;
             // The newest lines come first, because only a limited number of lines is read.
-            let content = united_lines((&joined(new), &before), hex)?;
+            let content = united_lines((&join_lines(new), &before), hex)?;
             let note = write_object(&storage.objects, &GitObject::blob(content))?;
             GitTreeEntry::file(rest.as_bytes().to_vec(), note)
         }
@@ -247,7 +247,7 @@ fn united_lines((one, other): (&[u8], &[u8]), hex: &str) -> Result<Vec<u8>, GitA
         let mut seen = BTreeSet::new();
         let envelopes: Vec<&[u8]> =
             first.envelopes.into_iter().chain(second.envelopes).filter(|envelope| seen.insert(*envelope)).collect();
-        all = joined(&envelopes);
+        all = join_lines(&envelopes);
     }
     if all.len() > LONGEST_NOTE {
         return Err(in_the_way(hex, TOO_LONG));
@@ -280,7 +280,7 @@ fn as_envelope(line: &[u8]) -> Option<&[u8]> {
     (line.starts_with(b"{") && Envelope::parse(line).is_some()).then_some(line)
 }
 
-fn joined(lines: &[&[u8]]) -> Vec<u8> {
+fn join_lines(lines: &[&[u8]]) -> Vec<u8> {
     lines.iter().flat_map(|line| line.iter().chain(b"\n")).copied().collect()
 }
 
@@ -295,7 +295,7 @@ struct Notes<'a> {
 
 impl Notes<'_> {
     /// Returns the tree with the notes of two commits; `None` if there is neither.
-    fn united(mut self, own: Option<ObjectId>, fetched: Option<ObjectId>) -> Result<Option<ObjectId>, GitAnchorError> {
+    fn unite_notes(mut self, own: Option<ObjectId>, fetched: Option<ObjectId>) -> Result<Option<ObjectId>, GitAnchorError> {
         let top = |tip: Option<ObjectId>| tip.map(|tip| self.storage.tree_of(tip)).transpose();
         let (own, fetched) = (top(own)?, top(fetched)?);
         match (own, fetched) {

@@ -58,7 +58,7 @@ pub fn command_of_tests(command: &str, directory: &str, tests: &[String]) -> Opt
     if words[first..].iter().any(is_odd) {
         return None;
     }
-    Some(CommandLine { display: joined(words.iter().map(String::as_str)), argv: words, shell: false })
+    Some(CommandLine { display: command_text(words.iter().map(String::as_str)), argv: words, shell: false })
 }
 
 /// Returns the arguments that name one failed test; `None` if its name is not known.
@@ -156,7 +156,7 @@ fn program(command: &str) -> Option<(OneTest, String)> {
         return None;
     }
     let kept = kept_options(tool, &words[position + 1..])?;
-    Some((one_test, joined(words[..=position].iter().copied().chain(subcommand).chain(kept.iter().map(String::as_str)))))
+    Some((one_test, command_text(words[..=position].iter().copied().chain(subcommand).chain(kept.iter().map(String::as_str)))))
 }
 
 /// Finds a tool that is called by several words, such as `cargo test`, and the end of these words.
@@ -176,19 +176,19 @@ fn program_of_several_words(words: &[&str], tool: Tool, end: usize) -> Option<(O
     match one_test {
         // The options of Cargo choose what is built, so a test may be missing without them.
         OneTest::ExactName if words.contains(&"--") => None,
-        OneTest::ExactName => Some((one_test, joined(words.iter().copied()))),
+        OneTest::ExactName => Some((one_test, command_text(words.iter().copied()))),
         OneTest::NodeId
         | OneTest::FileAndPattern { .. }
         | OneTest::FileAndName { .. }
         | OneTest::NamePattern
         | OneTest::RunPattern => {
             let kept = kept_options(tool, &words[end..])?;
-            Some((one_test, joined(words[..end].iter().copied().chain(kept.iter().map(String::as_str)))))
+            Some((one_test, command_text(words[..end].iter().copied().chain(kept.iter().map(String::as_str)))))
         }
     }
 }
 
-fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
+fn command_text<'w>(words: impl Iterator<Item = &'w str>) -> String {
     words.map(quoted).collect::<Vec<_>>().join(" ")
 }
 

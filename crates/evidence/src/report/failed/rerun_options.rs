@@ -127,7 +127,7 @@ pub(super) fn kept_options(tool: Tool, arguments: &[&str]) -> Option<Vec<String>
             continue;
         }
         let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-        match runner.fate(name) {
+        match runner.option_fate(name) {
             Some(OptionFate::Flag { is_kept } | OptionFate::Valued { is_kept }) if value.is_some() => {
                 kept.extend(is_kept.then(|| word.to_owned()));
             }
@@ -139,7 +139,7 @@ pub(super) fn kept_options(tool: Tool, arguments: &[&str]) -> Option<Vec<String>
             // `--option=value` is the whole of an option, also of one that is not listed.
             None if value.is_some() && word.starts_with("--") => {
                 // An option below one that is left out, such as `--coverage.reporter=text`, is left out too.
-                let parent = name.split_once('.').and_then(|(parent, _)| runner.fate(parent));
+                let parent = name.split_once('.').and_then(|(parent, _)| runner.option_fate(parent));
                 let is_dropped =
                     matches!(parent, Some(OptionFate::Flag { is_kept: false } | OptionFate::Valued { is_kept: false }));
                 kept.extend((!is_dropped).then(|| word.to_owned()));
@@ -157,7 +157,7 @@ impl RunnerOptions {
         self.tool == Tool::Pytest
     }
 
-    fn fate(&self, name: &str) -> Option<OptionFate> {
+    fn option_fate(&self, name: &str) -> Option<OptionFate> {
         // Go takes one dash or two.
         let name = if self.tool == Tool::GoTest && name.starts_with("--") { &name[1..] } else { name };
         let lists = [
@@ -174,7 +174,7 @@ impl RunnerOptions {
         let letters = word.strip_prefix('-')?;
         for (at, letter) in letters.char_indices() {
             let name = format!("-{letter}");
-            match self.fate(&name)? {
+            match self.option_fate(&name)? {
                 OptionFate::Flag { is_kept } => kept.extend(is_kept.then_some(name)),
                 OptionFate::Valued { is_kept } => {
                     let rest = &letters[at + letter.len_utf8()..];

@@ -15,11 +15,11 @@ const LONGEST: usize = 300;
 
 pub(super) fn write(run: &OutgoingRun) -> String {
     let report = &run.report;
-    let mut text = format!("## {} · {}\n\n", run.headline(), plain(run.project()));
+    let mut text = format!("## {} · {}\n\n", run.headline(), escape_markdown(run.project()));
     let tree = report.tree.as_ref().map(|tree| format!(" · tree `{}…`", tree.before.0.short())).unwrap_or_default();
     let _never_fails = writeln!(text, "run `{}`{tree}\n", report.authenticity.execution_id);
     if let Some(reason) = run.unexplained() {
-        let _never_fails = writeln!(text, "{}\n", plain(reason));
+        let _never_fails = writeln!(text, "{}\n", escape_markdown(reason));
     }
     text.push_str("| check | result | duration | tests |\n|---|---|---|---|\n");
     for check in run.checks() {
@@ -30,9 +30,9 @@ pub(super) fn write(run: &OutgoingRun) -> String {
         if lines.is_empty() {
             continue;
         }
-        let _never_fails = writeln!(text, "\n### {}\n", plain(&check.name));
+        let _never_fails = writeln!(text, "\n### {}\n", escape_markdown(&check.name));
         for line in lines.iter().take(LISTED) {
-            let _never_fails = writeln!(text, "- {}", plain(line));
+            let _never_fails = writeln!(text, "- {}", escape_markdown(line));
         }
         if lines.len() > LISTED {
             let _never_fails = writeln!(text, "- {} more; the report has all", lines.len() - LISTED);
@@ -57,7 +57,7 @@ fn row(check: &ActionResultV2) -> String {
         let skipped = counts.skipped.saturating_sub(xfailed);
         format!("{} passed, {} failed, {skipped} skipped{expected}", counts.passed, counts.failed)
     });
-    format!("| {} | {status}{flaky}{reused} | {duration} | {} |\n", plain(&check.name), tests.unwrap_or_default())
+    format!("| {} | {status}{flaky}{reused} | {duration} | {} |\n", escape_markdown(&check.name), tests.unwrap_or_default())
 }
 
 /// Returns a line for each failed test and finding of a check. The reason of the failure comes first where neither a test nor a finding shows
@@ -77,7 +77,7 @@ fn failures(run: &OutgoingRun, check: &ActionResultV2) -> Vec<String> {
 }
 
 /// Returns a text as one line that Markdown and HTML show as it is.
-fn plain(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let line = text.lines().collect::<Vec<_>>().join(" ");
     let cut: String = line.chars().take(LONGEST).collect();
     let mut plain = String::new();

@@ -57,10 +57,10 @@ pub fn build_task_lists(states: &[TaskState], link: Option<&str>) -> TaskLists {
         }
         lines
     };
-    TaskLists { tasks: or(tasks, NO_TASK), debt: or(HEADINGS.iter().flat_map(of_severity).collect(), NO_DEBT) }
+    TaskLists { tasks: block_lines(tasks, NO_TASK), debt: block_lines(HEADINGS.iter().flat_map(of_severity).collect(), NO_DEBT) }
 }
 
-fn or(lines: Vec<String>, nothing: &str) -> Vec<String> {
+fn block_lines(lines: Vec<String>, nothing: &str) -> Vec<String> {
     let lines = if lines.is_empty() { vec![nothing.to_owned()] } else { lines };
     std::iter::once(WRITTEN_BY.to_owned()).chain(lines).collect()
 }
@@ -87,7 +87,7 @@ fn task_lines(TaskState { task, verdict }: &TaskState, link: Option<&str>) -> Ve
         CompletionStatus::Incomplete => (" ", format!("INCOMPLETE: {}", completion.reason)),
     };
     let title = report.test_specification.task_title.as_deref().unwrap_or("the project's own checks");
-    let mut lines = vec![format!("- [{tick}] **{task}**: {}", plain(title)), format!("{STATUS}{}", plain(&status))];
+    let mut lines = vec![format!("- [{tick}] **{task}**: {}", escape_line(title)), format!("{STATUS}{}", escape_line(&status))];
     if let Some(tests) = &report.execution_summary.test_results {
         lines.push(format!("{TESTS}{}/{} passed", tests.passed, tests.total));
     }
@@ -100,18 +100,18 @@ fn task_lines(TaskState { task, verdict }: &TaskState, link: Option<&str>) -> Ve
 }
 
 fn debt_lines(task: &TaskId, item: &DebtItemV1, link: Option<&str>) -> Vec<String> {
-    let mut lines = vec![plain(&item.agent_instructions.markdown_format)];
+    let mut lines = vec![escape_line(&item.agent_instructions.markdown_format)];
     lines.push(format!("{DEBT_SOURCE}{task}, {}", item.action_id));
     let files = item.evidence.files.iter().filter(|_| item.evidence.earlier_run.is_none());
     lines.extend(link.iter().flat_map(|link| files.clone().map(move |file| format!("{EVIDENCE}{link}/{task}/latest/{file}"))));
     let criteria = &item.implementation_guidance.acceptance_criteria;
-    lines.extend(criteria.iter().map(|criterion| format!("{ACCEPTANCE}{}", plain(criterion))));
+    lines.extend(criteria.iter().map(|criterion| format!("{ACCEPTANCE}{}", escape_line(criterion))));
     lines
 }
 
 /// Returns a text as one line of Markdown that cannot begin or end a comment, with its invisible characters escaped.
 /// Titles come from the specification, and items from the output of tools: they may contain anything.
-fn plain(text: &str) -> String {
+fn escape_line(text: &str) -> String {
     let one_line = text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty());
     shown_line(&one_line.collect::<Vec<_>>().join(" ")).replace("<!--", "<! --").replace("-->", "-- >")
 }

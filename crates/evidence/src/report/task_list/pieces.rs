@@ -128,13 +128,14 @@ impl OwnLines {
         let judged = self.judge(block, &units);
         let sentence = units.iter().position(|unit| unit.lines[0] == WRITTEN_BY);
         if opener == Some(block.begin().as_str()) {
-            let taken = self.taken(block, units.iter().zip(&judged));
+            let taken = self.count_units_of_block(block, units.iter().zip(&judged));
             let is_ours = iter::once(true).chain(judged[..taken].concat()).collect();
             return Some(BlockPiece { first: stretch.start - 1, is_ours });
         }
         if closer == Some(block.end().as_str()) {
             // Proctor's sentence is the first line of a block, so the lines below the sentence were inside the block.
-            let from = sentence.unwrap_or_else(|| units.len() - self.taken(block, units.iter().zip(&judged).rev()));
+            let from =
+                sentence.unwrap_or_else(|| units.len() - self.count_units_of_block(block, units.iter().zip(&judged).rev()));
             let is_ours: Vec<bool> = judged[from..].concat().into_iter().chain([true]).collect();
             return Some(BlockPiece { first: stretch.end + 1 - is_ours.len(), is_ours });
         }
@@ -144,7 +145,7 @@ impl OwnLines {
         let below = || units.iter().zip(&judged).skip(sentence);
         let first = below().skip(1).find(|(unit, is_ours)| is_ours[0] && !unit.is_blank());
         first.filter(|(unit, _)| unit.block() == Some(block))?;
-        let taken = self.taken(block, below());
+        let taken = self.count_units_of_block(block, below());
         // Only blank lines stand above the sentence that begins the block.
         Some(BlockPiece { first: stretch.start + sentence, is_ours: judged[sentence..sentence + taken].concat() })
     }
@@ -188,7 +189,7 @@ impl OwnLines {
     /// first unit of a person, except when entries that the block must have, and that were not found before, come
     /// later. Then counting goes on up to the last such entry. So nobody can hide a ticked entry by putting a word
     /// above it.
-    fn taken<'a>(&self, block: Block, units: impl Iterator<Item = (&'a Unit<'a>, &'a Vec<bool>)>) -> usize {
+    fn count_units_of_block<'a>(&self, block: Block, units: impl Iterator<Item = (&'a Unit<'a>, &'a Vec<bool>)>) -> usize {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let (mut taken, mut is_unbroken) = (0, true);
         for (position, (unit, is_ours)) in units.enumerate() {

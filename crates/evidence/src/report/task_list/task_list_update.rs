@@ -44,7 +44,7 @@ pub fn plan_task_list_update(path: &str, found: Option<&str>, lists: &TaskLists,
         return TaskListUpdate { text: None, digest, violations };
     }
     let old = if is_untouched { OldBlocks::Untouched } else { OldBlocks::Edited(&hand) };
-    TaskListUpdate { text: Some(settled(text, lists, old)), digest, violations }
+    TaskListUpdate { text: Some(text_with_both_blocks(text, lists, old)), digest, violations }
 }
 
 /// Returns the changes that proctor did not make to the blocks of a text; `blocks` has the lines of the blocks with both marking
@@ -82,7 +82,7 @@ fn find_violations(
 
 /// Returns the text with both blocks in place. A block that lies inside the other block is removed together with the
 /// other block, and is added again at the end.
-fn settled(text: &str, lists: &TaskLists, old: OldBlocks<'_>) -> String {
+fn text_with_both_blocks(text: &str, lists: &TaskLists, old: OldBlocks<'_>) -> String {
     let is_right = |text: &str| Block::ALL.iter().all(|block| block_lines(text, *block).as_deref() == Some(lists.of(*block)));
     let pass = |text: String| Block::ALL.iter().fold(text, |text, block| with_block(&text, *block, lists.of(*block), old));
     let first = pass(text.to_owned());

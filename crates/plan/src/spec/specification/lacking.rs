@@ -34,7 +34,7 @@ pub(super) fn lacking_values(
     settings: &SpecificationSettings,
     filling: &Filling,
 ) -> Problem {
-    let shown: Vec<String> = names.iter().map(|(name, lines)| named(name, lines, settings)).collect();
+    let shown: Vec<String> = names.iter().map(|(name, lines)| name_with_lines(name, lines, settings)).collect();
     let message = match names.len() {
         1 => format!("a placeholder has no value: {}", shown.join(", ")),
         count => format!("{count} placeholders have no value: {}", shown.join(", ")),
@@ -67,7 +67,7 @@ pub(super) fn lacking_values(
     Problem::new(pointer, message).hint(hints.join("\n  "))
 }
 
-fn named(name: &str, lines: &[usize], settings: &SpecificationSettings) -> String {
+fn name_with_lines(name: &str, lines: &[usize], settings: &SpecificationSettings) -> String {
     let numbers: Vec<String> = lines.iter().take(MOST_LINES).map(ToString::to_string).collect();
     let more = if lines.len() > MOST_LINES { ", …" } else { "" };
     let word = if lines.len() == 1 { "line" } else { "lines" };

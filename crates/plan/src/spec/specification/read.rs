@@ -125,7 +125,7 @@ pub fn read_filled_specification(
     filling.renamed.iter().for_each(|(old, new)| text.places.rename(old, new));
     let rule = || Some(BrokenRule { schema_path: format!("#/lint/{URL_CHARACTER}"), ..plain_rule(URL_CHARACTER) });
     let encoded = encode_addresses(&mut document).into_iter();
-    faults.extend(encoded.map(|note| text.placed(Problem { rule: rule(), ..note })));
+    faults.extend(encoded.map(|note| text.with_position(Problem { rule: rule(), ..note })));
     let tasks = outline_tasks(&document, &|pointer| text.position(text.places.of_key(pointer)));
     let shape = shape_of(&mut document, &filling);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
@@ -143,7 +143,7 @@ pub fn read_filled_specification(
             faults.extend(findings.into_iter().map(|(row, found)| {
                 let schema_path = format!("#/lint/{}", row.code);
                 let rule = BrokenRule { schema_path, params: json!({ "source": row.source }), ..plain_rule(row.code) };
-                text.placed(Problem { gravity: row.gravity, rule: Some(rule), ..found })
+                text.with_position(Problem { gravity: row.gravity, rule: Some(rule), ..found })
             }));
             Some(raw)
         }
@@ -151,7 +151,7 @@ pub fn read_filled_specification(
             if faults.is_empty() {
                 let message = format!("the document has a value of the wrong kind: {error}");
                 let rule = BrokenRule { keyword: "type".to_owned(), ..plain_rule("SCHEMA") };
-                faults.push(text.placed(Problem { rule: Some(rule), ..Problem::new("", message) }));
+                faults.push(text.with_position(Problem { rule: Some(rule), ..Problem::new("", message) }));
             }
             None
         }
@@ -225,7 +225,7 @@ impl Text<'_> {
     }
 
     /// Adds the file's name and the position of the value that the problem is about.
-    fn placed(&self, problem: Problem) -> Problem {
+    fn with_position(&self, problem: Problem) -> Problem {
         let position = self.position(self.places.of_value(&problem.pointer));
         problem.within(self.file, position)
     }
@@ -234,7 +234,7 @@ impl Text<'_> {
     fn placed_shape(&self, shape: ShapeFault) -> Problem {
         match shape.unknown {
             Some(pointer) => shape.problem.within(self.file, self.position(self.places.of_key(&pointer))),
-            None => self.placed(shape.problem),
+            None => self.with_position(shape.problem),
         }
     }
 
@@ -273,7 +273,7 @@ impl Text<'_> {
             let message = format!("`{name}` is a secret (`from_environment`), and this value is recorded");
             let rule = BrokenRule { schema_path: format!("#/lint/{SECRET_PLACE}"), ..plain_rule(SECRET_PLACE) };
             let problem = Problem { rule: Some(rule), ..Problem::new(pointer, message) };
-            self.placed(problem).hint(format!(
+            self.with_position(problem).hint(format!(
                 "a secret may stand in `environment`, in `connectionString`, and in `url`, `headers` and `body` of a request: for a command, write \
                  `\"environment\": {{\"{name}\": \"{{{{{name}}}}}\"}}` and let it read the variable; what is no secret is given by `--set` \
                  or `[specification.values]`"
@@ -291,7 +291,7 @@ impl Text<'_> {
             ..plain_rule("FORMAT_VERSION")
         };
         let problem = Problem { rule: Some(rule), ..Problem::new(format!("/{OLD_FAMILY}"), message) };
-        self.placed(problem).hint(
+        self.with_position(problem).hint(
             "write it anew in the format that is marked by `\"schemaVersion\": \"2.0.0\"`; `proctor generate schema` prints its schema",
         )
     }

@@ -39,7 +39,7 @@ pub(super) fn task_policy(
     let base = resolve_policy(tool, configuration, None, found)?;
     let category = tool.policy_category()?;
     let Some(policy) = &specification.raw.global_configuration.validation_policy else { return Some(base) };
-    let said = said(policy, tool, category);
+    let said = specified_policy(policy, tool, category);
     let key = category_key(category);
     let place = |rest: &str| format!("{} validationPolicy.{key}.{rest}", specification.file);
     let (block_on, source) = match (said.enabled, said.block_on, said.strategy) {
@@ -59,7 +59,7 @@ pub(super) fn task_policy(
     })
 }
 
-fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> Said<'_> {
+fn specified_policy(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> Said<'_> {
     match category {
         PolicyCategory::Linting => {
             let Some(linting) = &policy.linting else { return Said::default() };

@@ -100,12 +100,12 @@ impl Asked {
                 }
             }
         }
-        asked.named(program, &plain, targets);
+        asked.read_targets(program, &plain, targets);
         asked
     }
 
     /// Reads the words that are no options.
-    fn named(&mut self, program: &str, plain: &[&str], targets: Vec<&str>) {
+    fn read_targets(&mut self, program: &str, plain: &[&str], targets: Vec<&str>) {
         let names = match (program, plain) {
             ("nx", ["run", task, ..]) => {
                 let mut parts = task.split(':');

@@ -31,7 +31,7 @@ impl<'f> RunByChecks<'f> {
         }
         let mut unread = std::mem::take(&mut followed.unread);
         followed.calls.append(&mut unread);
-        let mut named = followed.named(|_| true);
+        let mut named = followed.called_tools(|_| true);
         named.append(&mut said);
         Self { followed, named }
     }
@@ -52,7 +52,7 @@ impl<'f> RunByChecks<'f> {
             let words: BTreeSet<String> = named.into_iter().filter(|one| !is_run(one)).map(|(word, _)| word).collect();
             words.into_iter().collect::<Vec<_>>().join(", ")
         };
-        let runners = command.named(|class| class == ToolClass::Test);
+        let runners = command.called_tools(|class| class == ToolClass::Test);
         let last = command.calls.iter().rfind(|(_, call)| known_program(call).is_none());
         let is_same = |(directory, last): &Call| {
             self.followed.calls.iter().any(|(place, call)| call.starts_with(last) && is_within_reach(place, directory))
@@ -60,7 +60,7 @@ impl<'f> RunByChecks<'f> {
         let lacking = match last.filter(|_| runners.is_empty()) {
             Some(last) if is_same(last) => String::new(),
             Some((_, last)) => shortened(&command_text(last)),
-            None if runners.is_empty() => missing(command.named(|_| true)),
+            None if runners.is_empty() => missing(command.called_tools(|_| true)),
             None => missing(runners),
         };
         Some(lacking).filter(|lacking| !lacking.is_empty())

@@ -215,7 +215,7 @@ impl RecipeFile {
             let Some(name) = waiting.pop() else { break };
             let recipe = self.recipes.get(&name)?.as_ref()?;
             for line in &recipe.lines {
-                lines.push(self.expanded(line.trim_start_matches(['@', ' ']), &recipe.rest)?);
+                lines.push(self.expand_line(line.trim_start_matches(['@', ' ']), &recipe.rest)?);
             }
             waiting.extend(recipe.needed.iter().cloned());
         }
@@ -225,7 +225,7 @@ impl RecipeFile {
         is_plain.then(|| line.clone())
     }
 
-    fn expanded(&self, line: &str, rest: &[String]) -> Option<String> {
+    fn expand_line(&self, line: &str, rest: &[String]) -> Option<String> {
         if self.is_make {
             return self.with_variables(line, DEEPEST_VARIABLE);
         }

@@ -25,7 +25,7 @@ fn of_other_kinds(names: &[&str]) -> String {
 
 /// Returns what is checked about a file. Where a check of several optional values has none of any kind, only its presence is.
 pub(in crate::spec) fn checked_kind(file: &RawFileValidationParameters) -> RawValidationType {
-    let is_presence = operands_of(file.validation_type).len() > 1 && said(file).is_empty();
+    let is_presence = operands_of(file.validation_type).len() > 1 && given_operands(file).is_empty();
     if is_presence { RawValidationType::Exists } else { file.validation_type }
 }
 
@@ -44,9 +44,9 @@ pub(super) fn presence(subject: &Subject<'_>) -> Vec<Problem> {
 pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).filter_map(|(action, file)| {
         let needed = operands_of(checked_kind(file));
-        let is_there = needed.is_empty() || said(file).iter().any(|name| needed.contains(name));
+        let is_there = needed.is_empty() || given_operands(file).iter().any(|name| needed.contains(name));
         let message = format!("nothing says what the file is compared with: `{}` is missing", needed.join("` or `"));
-        let hint = match said(file) {
+        let hint = match given_operands(file) {
             others if others.is_empty() => {
                 "say it, or look only whether the file is there: `\"validationType\": \"EXISTS\"`".to_owned()
             }
@@ -81,7 +81,7 @@ pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Problem> {
 pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).flat_map(|(action, file)| {
         let used = operands_of(file.validation_type);
-        let unused = said(file).into_iter().filter(|name| !used.contains(name));
+        let unused = given_operands(file).into_iter().filter(|name| !used.contains(name));
         let finding = |name: &str| {
             action.finding(&format!("/parameters/{name}"), format!("`{name}` is not looked at by this `validationType`"))
         };
@@ -147,7 +147,7 @@ fn operands_of(kind: RawValidationType) -> &'static [&'static str] {
     OPERANDS.iter().find(|(row, _, _)| *row == kind).map(|(_, _, names)| *names).unwrap_or_default()
 }
 
-fn said(file: &RawFileValidationParameters) -> Vec<&'static str> {
+fn given_operands(file: &RawFileValidationParameters) -> Vec<&'static str> {
     let all = [
         ("expectedContent", file.expected_content.is_some()),
         ("contentRegex", file.content_regex.is_some()),
