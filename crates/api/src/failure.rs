@@ -50,7 +50,7 @@ pub struct FailureV1 {
     pub rule: Option<String>,
     /// The first line of the error, or why the action failed.
     pub message: String,
-    /// Since when it fails; null if the index of tests does not know it, and for single findings.
+    /// Since when the test fails; null if the index of tests does not know it, and for single findings.
     pub since: Option<FailingSinceV1>,
     /// Whether the test passed and failed on equal trees; for an action that failed as a whole, whether the action did. False also
     /// if that is not known.

@@ -65,7 +65,7 @@ pub fn recover(
         LeftBehind::Run(run) => vec![run],
         LeftBehind::Unknown => all_runs(lock)?,
     };
-    // What follows is published for lines that are there, so a loss of power must not take them back.
+    // The next steps publish what these lines say, so the lines have to survive a loss of power.
     ledger.sync()?;
     let committed = read_committed(lock)?;
     let mut interrupted = Vec::new();

@@ -46,7 +46,7 @@ pub struct GitTreeEntry {
     pub id: ObjectId,
 }
 
-/// What a tree entry stands for, by its mode.
+/// The kind of a tree entry, by its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitEntryKind {
     /// A file, a link or a directory of the commit.

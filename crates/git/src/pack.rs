@@ -60,7 +60,7 @@ impl Pack {
         let (mut low, mut high) = self.names_from(id.as_bytes()[0]);
         while low < high {
             let middle = low.midpoint(high);
-            match self.name(middle)?.as_bytes().cmp(id.as_bytes()) {
+            match self.read_name(middle)?.as_bytes().cmp(id.as_bytes()) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
                 std::cmp::Ordering::Equal => return self.offset(middle).map(Some),
@@ -76,10 +76,10 @@ impl Pack {
         let (mut low, mut high) = (low, end);
         while low < high {
             let middle = low.midpoint(high);
-            if self.name(middle)?.hex().as_str() < prefix { low = middle + 1 } else { high = middle }
+            if self.read_name(middle)?.hex().as_str() < prefix { low = middle + 1 } else { high = middle }
         }
         while low < end && found.len() < most {
-            let name = self.name(low)?;
+            let name = self.read_name(low)?;
             if !name.hex().starts_with(prefix) {
                 break;
             }
@@ -95,7 +95,7 @@ impl Pack {
         (u64::from(before), u64::from(self.fan_out[usize::from(first)]))
     }
 
-    fn name(&self, number: u64) -> io::Result<ObjectId> {
+    fn read_name(&self, number: u64) -> io::Result<ObjectId> {
         let mut name = [0; ID_BYTES];
         self.index.read_exact_at(&mut name, NAMES as u64 + number * ID_BYTES as u64)?;
         Ok(ObjectId::from_bytes(name))

@@ -63,7 +63,7 @@ impl fmt::Display for ActionType {
     }
 }
 
-/// An action's type as a specification has it, also if it is none.
+/// An action's type as a specification writes it, also a word that is no action type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(untagged)]

@@ -217,9 +217,9 @@ impl fmt::Display for RuleChange {
 /// Where the rules of a plan differ from the approved ones. What differs and is in neither list is free.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleDifference {
-    /// What opens more of the machine, or makes what later runs use: a person approves it before anything runs.
+    /// Changes that open more of the machine, or change what later runs use: a person approves them before anything runs.
     pub opens: Vec<RuleChange>,
-    /// What decides differently. The checks run, and the result is no proof until a person approves it.
+    /// Changes by which a run may be judged differently. The checks run, and the result is no proof until a person approves it.
     pub changed: Vec<RuleChange>,
 }
 
@@ -271,7 +271,7 @@ impl UnapprovedPlan {
 /// What a plan that waits for approval asks for, compared with what was approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsksFor {
-    /// Other rules decide. They open nothing.
+    /// The rules differ, and open nothing of the machine.
     OtherRules,
     /// More of the machine is opened, or made for later runs.
     More,
@@ -346,7 +346,7 @@ impl ApprovedProgram {
     /// no edit of the command is free.
     pub fn carried(recorded: Option<&Self>, now: Option<&Self>) -> Option<Self> {
         match (recorded, now) {
-            // The program is there by now, so a search that does not find it later proves nothing.
+            // The program was not there at the approval and is there now. So that it is not found later would prove nothing.
             (Some(Self::Absent), Some(Self::Found { .. })) => None,
             (recorded, _) => recorded.cloned(),
         }

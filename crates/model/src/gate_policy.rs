@@ -33,11 +33,11 @@ pub struct GatePolicy {
     pub weakened: WeakenedChanges,
     /// What a check that failed and passed on one content proves.
     pub flaky: FlakyTests,
-    /// What has to prove that the tests of the change test it.
+    /// Which proof is asked for that the tests of the change fail without it.
     pub prove: ProofAsked,
 }
 
-/// What has to prove that the tests of a change test it.
+/// Which proof is asked for that the tests of a change fail without it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum ProofAsked {
     /// Nothing.
@@ -127,11 +127,11 @@ pub struct GateClaim {
     pub exit: Option<CommandExit>,
     /// The checks of the plan; `None` if the claim does not name them.
     pub checks: Option<Vec<ClaimedCheck>>,
-    /// How the run itself was made.
+    /// The run of the claim, who signs for it, and its isolation, end and conditions.
     pub origin: ClaimOrigin,
 }
 
-/// What a claim says of a check.
+/// A check that a claim names, and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedCheck {
     pub name: String,

@@ -122,7 +122,7 @@ pub const ENGINE_SOCKET_OPEN: &str = "engine socket open";
 /// channel proves nothing at the gate, unless the policy accepts an open world.
 pub const OPEN_WORLD: &str = "open world";
 
-/// How the names of open channels begin by which an action reads certain files that no verdict names.
+/// The beginning of the names of those open channels by which an action reads files that no verdict names.
 pub const UNNAMED_FILES: &str = "files that no digest names: ";
 
 words! {

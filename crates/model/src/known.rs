@@ -12,7 +12,7 @@ pub struct KnownFrom {
     pub run: RunId,
     /// The root of the checkout in which it was made; `None` for an earlier run of the project itself.
     pub root: Option<String>,
-    /// On what it rests beside equal content; `None` if the environments are equal.
+    /// On what the known verdict rests beside equal content; `None` if the environments are equal.
     pub condition: Option<KnownCondition>,
     /// The key that signed that the run passed; `None` for a run of this store. This store has no report of an attested run.
     pub attested: Option<AttestedBy>,

@@ -24,7 +24,7 @@ pub struct Mount {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecondPath {
     pub path: PathBuf,
-    /// What shows there, by its first path: the file or directory itself, or something in it.
+    /// The first path of the entry that `path` shows: the asked file or directory itself, or something in it.
     pub shows: PathBuf,
 }
 

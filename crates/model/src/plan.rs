@@ -353,8 +353,8 @@ words! {
 }
 
 impl Action {
-    /// Returns whether the action starts a program that lies on this machine, or is sent from it. Which program another machine has,
-    /// nothing here says.
+    /// Returns whether the action starts a program that lies on this machine, or is sent from it. A program of another machine is not known
+    /// here.
     pub fn starts_program_of_this_machine(&self) -> bool {
         self.remote
             .as_ref()

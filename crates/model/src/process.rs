@@ -239,7 +239,7 @@ pub struct ResourceLimits {
     /// The most processes and threads at the same time.
     pub processes: Option<u32>,
     pub enforcement: LimitEnforcement,
-    /// How much later than other programs they get a processor, as nice(1) counts, and from 1 on the disk.
+    /// The niceness of the processes, as nice(1) counts: the higher, the later they get a processor. From 1 on they wait for the disk too.
     pub nice: u8,
 }
 

@@ -36,9 +36,9 @@ pub struct PurgeRecord {
     pub purged_runs: u64,
     /// The total size of these runs, in bytes.
     pub bytes: u64,
-    /// When the first of these runs started; `None` if there was no run.
+    /// When the first removed run started; `None` if no run was removed.
     pub first: Option<Timestamp>,
-    /// When the last of these runs started; `None` if there was no run.
+    /// When the last removed run started; `None` if no run was removed.
     pub last: Option<Timestamp>,
     /// The runs that this line removes: the newest ones, if earlier lines of the same purge removed others.
     pub runs: Vec<PrunedRun>,
@@ -64,7 +64,7 @@ pub struct ArchiveRecord {
     pub runs: Vec<PrunedRun>,
 }
 
-/// What is taken of a packed run; the other keys are about its file.
+/// The keys that are read of a packed run. Its other keys are about the packed file.
 #[wire(schema, read, open)]
 struct PackedRun {
     run_id: RunId,

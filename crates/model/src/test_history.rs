@@ -157,13 +157,13 @@ pub struct RenamedTest {
 #[wire(open, sparse)]
 pub struct FlakyTest {
     pub test: NamedTest,
-    /// On how many trees it both passed and failed.
+    /// On how many trees the test both passed and failed.
     pub trees: u64,
     /// How often it passed on these trees.
     pub passed: u64,
     /// How often it failed on these trees.
     pub failed: u64,
-    /// The newest run on one of these trees in which it failed.
+    /// The newest run on one of these trees in which the test failed.
     pub last_failed: RunId,
     pub last_tree: TreeDigest,
     /// The first line of that failure.
@@ -203,9 +203,9 @@ pub struct SlowTests {
 #[wire(open)]
 pub struct ComparedTest {
     pub test: NamedTest,
-    /// How it ended in the earlier run; null if it was not there.
+    /// How the test ended in the earlier run; null if that run did not have it.
     pub from: Option<TestOutcome>,
-    /// How it ended in the later run; null if it was not there.
+    /// How the test ended in the later run; null if that run did not have it.
     pub to: Option<TestOutcome>,
     /// The first line of its failure in the later run.
     #[serde(skip_serializing_if = "Option::is_none", default)]

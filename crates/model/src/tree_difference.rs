@@ -55,7 +55,7 @@ pub fn join_differences(first: &RunId, last: &RunId, steps: &[(RunId, Option<Tre
     let (mut at, mut is_whole) = (last, true);
     while at != first {
         let step = steps.iter().find(|(run, _)| run == at).and_then(|(_, difference)| difference.as_ref());
-        // A way that leads past the first run says nothing about it.
+        // A run before the first one is not part of the comparison.
         let is_between = |run: &RunId| (first.number()..at.number()).contains(&run.number());
         let Some(difference) = step.filter(|difference| is_between(&difference.since)) else {
             is_whole = false;

@@ -297,7 +297,8 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
             format!("The check's directory `{directory}` does not exist; create it or correct `directory`"),
         ),
         SpawnFailure::PortHeld { port, holders } => {
-            let reason = format!("{}; end it, or let the service use another port", service::held(*port, holders));
+            let reason =
+                format!("{}; end it, or let the service use another port", service::port_holders_sentence(*port, holders));
             let advice = advise_held_port(*port, holders);
             Interpretation { advice, ..Interpretation::plain(CategoryCode::PortHeld, reason) }
         }

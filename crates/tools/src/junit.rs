@@ -28,7 +28,7 @@ pub(super) struct ReportTotals {
 
 impl ReportTotals {
     /// Refuses a report without a suite, and one with a suite that does not say how many tests it holds. pytest always says it.
-    pub(super) fn counted(self) -> Result<Self, XmlError> {
+    pub(super) fn require_counts(self) -> Result<Self, XmlError> {
         if self.suites == 0 {
             return Err(not_junit("it holds no suite"));
         }
@@ -294,7 +294,7 @@ mod tests {
         }
         assert_eq!(read(b"\xff\xfe"), Err(XmlError::NotUtf8));
         let empty = read_each(&b"<testsuites/>"[..], &mut |_| {}).expect("a run without a test");
-        assert!(empty.counted().is_err(), "pytest always writes a suite");
+        assert!(empty.require_counts().is_err(), "pytest always writes a suite");
         assert!(read(whole.as_bytes()).is_ok(), "the control");
     }
 

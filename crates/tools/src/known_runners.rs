@@ -220,7 +220,7 @@ fn untold_examples(printed: &str) -> Option<String> {
     })
 }
 
-/// Returns whether a line has words that no letter or digit beside them makes other ones: `10 examples` has no `0 examples`.
+/// Returns whether a line has these words, and no letter or digit directly beside them: `10 examples` has no `0 examples`.
 fn has_words(line: &str, words: &str) -> bool {
     line.match_indices(words).any(|(start, _)| {
         let (before, after) = (line[..start].chars().next_back(), line[start + words.len()..].chars().next());

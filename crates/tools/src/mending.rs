@@ -28,7 +28,7 @@ const OTHERS: &str = "\
 const MENDING_WORDS: &[&str] = &["--fix", "--in-place", "--inplace", "--write", "-i", "-w", "fix", "fmt", "format"];
 /// Formatters that change files where no word forbids it.
 const MENDING_PROGRAMS: &str = "black cargo-fmt flynt isort mdformat nixfmt pre-commit prek pyupgrade rustfmt stylua usort";
-/// Words by which they are told to change none.
+/// Words by which linters and formatters are told to change no files.
 const LOOKING_WORDS: &[&str] = &["--check", "--check-only", "--diff", "--dry-run", "--list-different", "-c", "-l"];
 
 /// Files in which package managers note what they found. `uv run` and `cargo clippy` write them anew before the linter begins.

@@ -40,7 +40,7 @@ struct Row {
     followed: Followed,
     /// The words with which the launcher's lines in the other stream begin.
     beside: &'static [&'static str],
-    /// What to do; `%` as in `said`.
+    /// What to do. `%` stands for the name that the launcher was told.
     advice: &'static str,
 }
 

@@ -7,7 +7,7 @@ use proctor_model::{CategoryCode, Interpretation, TestFailure, TestOutcome};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Retried {
     pub(super) number: u64,
-    /// How they failed before, as far as the runner names them. Of one without a stack the runner says no more.
+    /// The failures of these tests before they passed, as far as the runner tells them.
     pub(super) failures: Vec<TestFailure>,
 }
 

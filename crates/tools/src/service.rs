@@ -58,7 +58,7 @@ fn ended(input: &ServiceInput<'_>, how: &str) -> Interpretation {
     };
     let mut reason = format!("The service ended by itself {when}: {how}");
     if let Some((port, holders)) = input.held.filter(|(_, holders)| !holders.is_empty()) {
-        reason.push_str(&format!("; {}", lower_first(&held(port, holders))));
+        reason.push_str(&format!("; {}", lower_first(&port_holders_sentence(port, holders))));
     }
     if let Some(line) = last_line(input.action.stderr).or_else(|| last_line(input.action.stdout)) {
         reason.push_str(&format!("; the last it said: {line}"));
@@ -120,7 +120,7 @@ pub fn health_of_command(command: &CommandLine, ended: &EndedAction) -> Option<S
 }
 
 /// Returns the sentence that says which processes listen on a port.
-pub(super) fn held(port: u16, holders: &[PortHolder]) -> String {
+pub(super) fn port_holders_sentence(port: u16, holders: &[PortHolder]) -> String {
     let named = match holders {
         [] => "another process, which could not be found".to_owned(),
         _ => holders.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),

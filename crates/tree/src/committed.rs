@@ -275,7 +275,8 @@ impl CommitWalk<'_> {
         self.directory(entries.to_vec(), scope.as_ref())
     }
 
-    /// Reads a directory. `scope` has the rules that apply in it; `None` if the commit has no submodule, in which alone they decide.
+    /// Reads a directory. `scope` has the rules that apply in it; `None` if the commit has no submodule: the rules decide only in
+    /// submodules.
     fn directory(
         &mut self,
         mut entries: Vec<GitTreeEntry>,
@@ -322,7 +323,7 @@ impl CommitWalk<'_> {
         Ok(read)
     }
 
-    /// Reads a subdirectory. `rules` are those of the directory that it is in, and its own membership by them.
+    /// Reads a subdirectory. `rules` has the rules of the directory around it, and whether these make the subdirectory a part of the tree.
     fn subdirectory(
         &mut self,
         tree: ObjectId,

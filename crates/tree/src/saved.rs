@@ -236,7 +236,7 @@ impl<'bytes> Reader<'bytes> {
     }
 
     fn input(&mut self) -> Option<Input> {
-        let (name, path) = (self.text()?, self.text()?);
+        let (name, path) = (self.read_text()?, self.read_text()?);
         let place = InputPlace { name: String::from_utf8(name.to_owned()).ok()?, path: OsStr::from_bytes(path).into() };
         let content = match self.byte()? {
             b'n' => InputContent::Nothing,
@@ -249,7 +249,7 @@ impl<'bytes> Reader<'bytes> {
         Some(Input { place, content })
     }
 
-    fn text(&mut self) -> Option<&'bytes [u8]> {
+    fn read_text(&mut self) -> Option<&'bytes [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         self.take(length)
     }

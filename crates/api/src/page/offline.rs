@@ -40,7 +40,7 @@ pub fn offline_page(answers: &Answers) -> String {
         source_hash(&script),
         styles.join(" ")
     );
-    // In a text of JSON every `<` is within a string, and there it may be written so. Nothing can then end the element.
+    // In JSON every `<` stands within a string, where it may be escaped. So no text can end the script element.
     let data = serde_json::to_string(answers).expect("texts and documents have a JSON form").replace('<', "\\u003c");
     let data = format!("<script type=\"application/json\" id=\"proctor-answers\">{data}</script>\n");
     let head = page.find("<meta name");
@@ -51,7 +51,7 @@ pub fn offline_page(answers: &Answers) -> String {
     page
 }
 
-/// Joins the modules to one script: what they import from each other is all there.
+/// Joins the modules to one script, in which they need no imports.
 fn join_scripts() -> String {
     let mut joined = String::from("\n");
     for name in ORDER.lines().filter(|line| !line.is_empty()) {
@@ -61,7 +61,7 @@ fn join_scripts() -> String {
             joined.push('\n');
         }
     }
-    // In a string, a template and a regular expression these mean the same, and in HTML they end nothing.
+    // The escaped texts mean the same in a string, a template and a regular expression, and do not end the script element in HTML.
     joined.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 }
 

@@ -12,7 +12,7 @@ const IN_PLACES: &str = "/-_.~%=&?:@+,";
 /// The longest part of the page's address that is handed over.
 const LONGEST_PLACE: usize = 512;
 
-/// The parts of a request's head that matter. A header that is there several times is wrong, whatever it says.
+/// The parts of a request's head that matter. A header that is there several times is wrong.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageRequest<'a> {
     pub method: &'a str,

@@ -55,7 +55,7 @@ pub struct CommitClaim {
     pub failed: Vec<String>,
     /// The checks of the task that failed and passed on this content, by name.
     pub flipped: Vec<ClaimedFlip>,
-    /// What the run was made with; `None` if it cannot be told, and in claims of earlier versions of proctor.
+    /// The programs and installed packages of the run; `None` if they are not known, and in claims of earlier versions of proctor.
     pub environment: Option<ClaimedEnvironment>,
 }
 

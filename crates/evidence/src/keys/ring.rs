@@ -152,7 +152,7 @@ impl KeyRing {
         &self.keys[(from - 1).min(self.keys.len())..]
     }
 
-    /// Returns the keys up to this number, which is what was known when the key with it was in use.
+    /// Returns the keys up to this number: those that existed when the key with this number was in use.
     pub(super) fn up_to(&self, number: usize) -> Self {
         Self { keys: self.keys[..number.min(self.keys.len())].to_vec() }
     }

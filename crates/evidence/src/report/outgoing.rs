@@ -32,7 +32,7 @@ const TOP_DIRECTORIES: &[&str] = &[
     "root", "run", "sbin", "snap", "srv", "sys", "tmp", "usr", "var", "Users", "Volumes",
 ];
 
-/// How a slash is written in addresses, in JSON and in source texts where it must not stand as itself, in small letters.
+/// The escapes of a slash in addresses, in JSON and in source texts, in lower case.
 const ENCODED_SLASHES: &[&str] = &["%2f", "%252f", "\\u002f", "\\x2f"];
 
 /// The characters of a path with encoded slashes, beside letters and digits.
@@ -96,7 +96,7 @@ impl OutgoingRedactor {
     fn without_places(&self, text: &str) -> String {
         let text = self.root.as_ref().map_or_else(|| text.to_owned(), |root| relative_paths(text, root));
         let text = self.home.as_ref().map_or_else(|| text.clone(), |home| without_directory(&text, home, "home"));
-        // What begins with it is relative by now. What is left is written together with a word before it.
+        // Paths below the root are relative by now. The root itself may still stand directly behind another word.
         let root = self.root.as_ref().map(|root| root.trim_end_matches('/')).filter(|root| is_nested(root));
         let text = root.map_or_else(|| text.clone(), |root| without_directory(&text, root, "path"));
         let text = without_encoded_paths(&without_paths(&text));

@@ -68,7 +68,7 @@ pub fn verify_copy(path: &Path, keys: &AcceptedKeys, anchors: &[Anchor]) -> Resu
         result.faults.extend(anchors.first().map(missing));
     }
     let base = Path::new(if exported.is_some() { EXPORTED_RUN } else { "" });
-    // Without a readable line nothing says which key it has to be, and the run is compared with the one that it names.
+    // Without a readable ledger line it is not known which key was in force, so the signatures are checked by the key that the run names.
     let named = named_key(&copied.run, exported.as_ref().map_or(keys, |(keys, _)| keys)).cloned();
     let (record, key) = match exported.and_then(|(_, line)| line) {
         Some(line) => (Some(line.record), Some(line.key)),

@@ -56,7 +56,7 @@ pub(super) fn find_renamed(
     }
     let known = identities(connection, project, check)?;
     let present: BTreeSet<u32> = numbers.iter().flatten().copied().collect();
-    // A text that a present test has too, now or before, says nothing about one that is gone.
+    // A source text that a present test has or had does not identify a test that is gone.
     let named = tests.iter().zip(numbers).filter(|(_, number)| number.is_some());
     let now = named.filter_map(|(test, _)| StoredIdentity::of(&test.identity));
     let before = present.iter().filter_map(|number| known.get(number).copied());
@@ -93,7 +93,7 @@ pub(super) fn rename(
     connection.execute(rename, params![project.as_str(), number, key, test.id, test.report_name]).map(drop)
 }
 
-/// Notes the identities of tests, given by their numbers, where they are other ones than before.
+/// Stores the identities of tests that have changed. `numbers` has the number of each test in `tests`.
 pub(super) fn note_identities(
     connection: &Connection,
     project: &ProjectId,

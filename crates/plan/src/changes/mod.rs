@@ -162,7 +162,7 @@ fn is_ignored_by(path: &str, rule: &str) -> bool {
     path.split('/').any(is_named) || path.starts_with(&format!("{rule}/")) || path == rule
 }
 
-/// Returns whether a file of this name says what the targets do that checks name.
+/// Returns whether a file of this name defines targets that checks may call, such as a makefile.
 fn is_file_of_targets(name: &str) -> bool {
     const NAMES: &str = "\
         makefile gnumakefile justfile .justfile noxfile.py taskfile.yml taskfile.yaml rakefile dodo.py tasks.py";

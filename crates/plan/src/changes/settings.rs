@@ -17,7 +17,7 @@ const LEFT_OUT: &str = "\
     per-file-ignores norecursedirs collect_ignore testPathIgnorePatterns coveragePathIgnorePatterns \
     modulePathIgnorePatterns excludes skip skips deselect ignored-modules ignored-classes \
     ignorePatterns filterwarnings allow";
-/// The last parts of keys whose list names what is checked: less of it is less that is checked.
+/// The last parts of keys whose list names what is checked: with a shorter list less is checked.
 const CHECKED: &str = "\
     select extend-select enable enable_error_code testpaths python_files python_classes python_functions files include \
     packages source testMatch roots projects deny forbid warn";
@@ -249,7 +249,7 @@ fn toml_settings(text: &str, is_wanted: fn(&str) -> bool) -> Option<Settings> {
 /// Returns the values below the wanted keys, by their dotted keys.
 fn flattened(value: &Value, is_wanted: fn(&str) -> bool) -> Settings {
     let mut settings = Settings::new();
-    // A file that is a list names what is checked.
+    // The whole file is a list of what is checked.
     if value.is_array() {
         flatten("files", value, &mut settings);
     }

@@ -48,7 +48,7 @@ fn from_list(argv: Vec<String>) -> Result<CommandLine, WrongValue> {
 
 fn from_text(text: &str) -> Result<CommandLine, WrongValue> {
     if let Some(construct) = shell_construct(text) {
-        // A text that a shell may not run either is answered with what mends it.
+        // If a shell would be refused this text too, that error comes first: it says how to mend the text.
         refuse_masks(&from_script(text))?;
         let written = construct.text.escape_debug();
         let wrong = WrongValue::new(format!("`{written}` is {} and needs a shell, but commands run without one", construct.what));

@@ -22,7 +22,7 @@ pub struct ReviewerOutput<'o> {
     pub fault: Option<ReviewerFault>,
 }
 
-/// Why a reviewer's output may be incomplete. Such an output has no verdict, whatever it says.
+/// Why a reviewer's output may be incomplete. Such an output has no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewerFault {
     /// The command ended with this exit code, which is not 0.

@@ -13,7 +13,7 @@ pub(in crate::spec) enum ConnectionProblem {
     Unknown,
     /// The file of SQLite does not lie in the project.
     LeavesProject,
-    /// A password stands in it.
+    /// The connection string has a password.
     Secret,
     /// The path of a file has a secret in it. The path of a file is part of the plan, so it cannot be one.
     SecretPath,

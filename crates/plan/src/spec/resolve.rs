@@ -300,7 +300,7 @@ impl<'c> Resolver<'c> {
             ..action
         };
         let action = self.with_policy(action, Some(check), found);
-        // What a worker has that no digest names may be another thing at the next run, and so may the machine that runs the check.
+        // Programs of a worker that no digest names may differ at the next run, and so may the machine that runs the check.
         let is_of_unknown_image =
             |run: &RemoteRun| run.server.image_digest().is_none() || run.without_result == WithoutServer::RunHere;
         let reuse = if action.remote.as_deref().is_some_and(is_of_unknown_image) { Reuse::Off } else { action.reuse };

@@ -192,7 +192,8 @@ fn what_it_does(action: &Action, naming: Naming) -> Action {
     (rest.idle_timeout, rest.max_output, rest.policy, rest.coverage) = Default::default();
     rest.retry_attempts = 0;
     rest.on_survivors = OnSurvivors::Report;
-    // What a step's failure does to the other steps does not change the verdict; without a prerequisite or clean-up it would be easier.
+    // Whether the other steps run after a failed step does not change the verdict. A run that needs no prerequisite or clean-up is easier
+    // to pass.
     rest.continue_on_failure &= rest.phase != ActionPhase::Step;
     rest.after.clear();
     (rest.paths, rest.writes, rest.reuse, rest.control, rest.in_place) = Default::default();
@@ -223,7 +224,7 @@ pub fn plan_digest(plan: &Plan) -> Digest {
 
 fn digest_without_approval(plan: &Plan) -> Digest {
     let mut cleanup = compared_actions(&plan.cleanup);
-    // A clean-up of `proctor.toml` cannot be told to be continued after. Its digest is the one of the first plans.
+    // A clean-up of `proctor.toml` has no `continueOnFailure`. Its digest is computed without that field, as that of the first plans was.
     if plan.specification.is_none() {
         cleanup.iter_mut().for_each(|action| action.continue_on_failure = true);
     }

@@ -36,8 +36,7 @@ pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>
     debt
 }
 
-/// Returns what was advised about this failure; `None` if a fact has contradicted what was interpreted, because the advice was
-/// made for the interpretation.
+/// Returns the tool's advice about this failure; `None` if a fact contradicts the interpretation for which the advice was made.
 pub(in crate::verdict) fn advised<'f>(row: &CategoryRow, facts: &ActionFacts<'f>) -> Option<&'f str> {
     let interpretation = facts.interpretation;
     interpretation.advice.fix.as_deref().filter(|_| row.code == interpretation.category)

@@ -12,7 +12,7 @@ const GREENS_OF_TESTS: u32 = 11;
 const GREENS_OF_CHECK: u32 = 3;
 /// How many of the runs have to be of all tests, where those that passed and failed never failed alone: they may fail only beside others.
 const GREENS_BESIDE_OTHERS: u32 = 3;
-/// What the first line of a failure says where memory, the network, a service or a program was missing. It says nothing of the content.
+/// Words in the first line of a failure for want of memory, the network, a service or a program. Such a failure is not about the content.
 const OF_THE_MACHINE: &str = "\
     MemoryError|Cannot allocate memory|out of memory|ENOMEM|No space left on device|ENOSPC|Too many open files|EMFILE|\
     ConnectionRefusedError|Connection refused|ECONNREFUSED|ConnectionResetError|ECONNRESET|ENOTFOUND|EAI_AGAIN|\

@@ -67,7 +67,7 @@ pub struct RequiredPlan {
 /// By what claims are judged.
 pub struct GateRules<'a> {
     pub policy: &'a GatePolicy,
-    /// What the commit's own plans ask for. A task is missing whose plan cannot be told.
+    /// What the commit's own plans ask for. A task whose plan cannot be determined is missing.
     pub plans: &'a BTreeMap<TaskId, RequiredPlan>,
     pub now: Timestamp,
     /// Returns whether the policy accepts that checks read this ignored file. A directory ends with a slash.

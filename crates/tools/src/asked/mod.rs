@@ -29,7 +29,7 @@ struct AskedRunner {
     options: &'static [&'static str],
     /// The variables that ask for the report, for a runner that reads none of `options`.
     variables: &'static [(&'static str, &'static str)],
-    /// The options by which a command names the file of such a report itself. It keeps it.
+    /// The options by which a command names the file of such a report itself. That file is then read in place of one of proctor.
     own: &'static [&'static str],
     /// A file of proctor that the runner loads: its name in the output directory and its content.
     loaded: Option<(&'static str, &'static str)>,

@@ -2,7 +2,7 @@
 
 use toml::de::DeTable;
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, named, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, name_in_package, words};
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::Tool;
 
@@ -36,7 +36,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     };
     let found = FoundCheck {
         tool,
-        name: named(tool.word(), package),
+        name: name_in_package(tool.word(), package),
         directory: package.to_owned(),
         package: package.to_owned(),
         argv: words(argv),

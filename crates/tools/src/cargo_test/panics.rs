@@ -34,7 +34,7 @@ pub(super) fn read(text: &str, place: Place<'_>) -> Panic {
     Panic { line: position.as_ref().map(|(_, line)| *line), file: position.map(|(file, _)| file), error: words }
 }
 
-/// Returns where a failed test of Rust panicked, or where the test is that should have.
+/// Returns where a failed test of Rust panicked; for a test that should have panicked, where the test stands.
 pub(super) fn raised_at(text: &str) -> Option<RaisedAt> {
     text.lines().find_map(|line| match line.split_once(" panicked at ") {
         Some((_, rest)) => place_of(rest.rsplit_once("', ").map_or(rest, |(_, place)| place)),

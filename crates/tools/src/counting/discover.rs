@@ -3,7 +3,7 @@
 //! One row per checker: how it is asked to say how much it examined, and how its answer is read.
 
 use crate::counting::{Said, clippy, hooks, json, printed};
-use crate::discover::{FoundCheck, FoundChecks, Looked, has_section, named, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, has_section, name_in_package, words};
 use crate::interpret::Exited;
 use crate::linter::{Checker, Home, find_checker};
 use crate::package_json::scripts;
@@ -73,7 +73,7 @@ pub(crate) fn find_clippy(files: &dyn ProjectFiles, package: &str, findings: &mu
     };
     let argv: &[&str] =
         if is_workspace { &["cargo", "clippy", "--workspace", "--all-targets"] } else { &["cargo", "clippy", "--all-targets"] };
-    let name = named(Tool::Clippy.word(), package);
+    let name = name_in_package(Tool::Clippy.word(), package);
     let (directory, package, argv) = (package.to_owned(), package.to_owned(), words(argv));
     findings.add(FoundCheck { tool: Tool::Clippy, name, directory, package, argv, policy: None }, &reason);
     Looked::Spoke

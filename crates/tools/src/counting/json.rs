@@ -59,7 +59,7 @@ const BIOME: Shape = Shape {
     rule: "/category",
 };
 
-/// Reads Biome's report. Biome checks its own configuration too where it is told no path, and one file may be no more than that.
+/// Reads Biome's report. Without a path Biome checks its own configuration too, so a count of one file may be the configuration alone.
 pub(super) fn biome(exited: &Exited<'_>) -> Option<Said> {
     let said = read(exited, &BIOME)?;
     let has_configuration = || {

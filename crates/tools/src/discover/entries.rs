@@ -50,7 +50,7 @@ pub(super) struct TaskRunner {
 #[derive(Debug, Clone, Copy)]
 enum NamedBy {
     Words,
-    /// What stands behind it are the command's own arguments. `run` may stand before it.
+    /// Only the first word. The words behind it are the command's own arguments, and `run` may stand before it.
     FirstWord,
     /// `run ENVIRONMENT:NAME`.
     WordBehindRun,

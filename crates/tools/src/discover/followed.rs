@@ -79,7 +79,7 @@ pub(super) type Entry = (String, String);
 /// A call of a program, from the program's name on, and the directory in which it runs, relative to the project.
 type Call = (String, Vec<String>);
 
-/// What is followed where a command chooses members of a workspace, or what a task runner runs, in a way that is not read.
+/// Which workspace members, or commands of a task runner, are followed if a command chooses them in a way that proctor does not read.
 #[derive(Debug, Clone, Copy)]
 enum Unclear {
     All,

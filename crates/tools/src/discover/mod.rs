@@ -142,7 +142,7 @@ pub(super) fn words(argv: &[&str]) -> Vec<String> {
     argv.iter().map(|word| (*word).to_owned()).collect()
 }
 
-pub(super) fn named(word: &str, package: &str) -> String {
+pub(super) fn name_in_package(word: &str, package: &str) -> String {
     if package.is_empty() { word.to_owned() } else { format!("{word} {package}") }
 }
 

@@ -1,7 +1,7 @@
 //! Discovers a test runner of JavaScript by its configuration file or by a script that runs it. The command is taken from the project's own
 //! script.
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, named, node_program, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, name_in_package, node_program, words};
 use crate::jsonc::parse_jsonc;
 use crate::package_json::{package_has, scripts};
 use crate::project_files::{ProjectFiles, within};
@@ -74,7 +74,7 @@ impl NodeRunner {
             }
             None => self.called_with(program, Vec::new()),
         };
-        let (name, package) = (named(self.tool.word(), package), package.to_owned());
+        let (name, package) = (name_in_package(self.tool.word(), package), package.to_owned());
         let found = FoundCheck { tool: self.tool, name, directory: package.clone(), package, argv, policy: None };
         findings.add(found, &format!("`{reason}` is there"));
         Looked::Spoke

@@ -1,7 +1,7 @@
 //! Discovers eslint. The project must have an eslint configuration and an installed eslint program. The command is
 //! taken from the project's own scripts.
 
-use crate::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, node_program};
+use crate::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, name_in_package, node_program};
 use crate::eslint::call::eslint_call;
 use crate::package_json::package_has;
 use crate::project_files::{ProjectFiles, within};
@@ -54,7 +54,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     if call.is_none_or(|call| call.paths.is_empty()) {
         argv.push(".".to_owned());
     }
-    let (name, package) = (named("eslint", package), package.to_owned());
+    let (name, package) = (name_in_package("eslint", package), package.to_owned());
     findings.add(FoundCheck { tool: Tool::Eslint, name, directory: package.clone(), package, argv, policy }, &reason);
     Looked::Spoke
 }

@@ -178,7 +178,7 @@ fn unreadable(category: CategoryCode, reason: &str) -> Box<Interpretation> {
 fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (CategoryCode, String) {
     let DiagnosticSummary { errors, warnings, .. } = counts;
     let findings = || {
-        let named = output.diagnostics.named();
+        let named = output.diagnostics.first_in_words();
         (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){named}"))
     };
     if let Some(contradiction) = output.contradiction.as_ref().filter(|_| matches!(exited.code, 0 | 1)) {
@@ -188,7 +188,10 @@ fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (C
     match exited.code {
         0 if errors > 0 => (
             CategoryCode::Inconsistent,
-            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", output.diagnostics.named()),
+            format!(
+                "Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`",
+                output.diagnostics.first_in_words()
+            ),
         ),
         0 if output.files == Some(0) => (
             CategoryCode::NothingChecked,

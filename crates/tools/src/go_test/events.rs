@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, named, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, name_in_package, words};
 use crate::expectations::RaisedAt;
 use crate::interpret::Exited;
 use crate::located::located;
@@ -263,7 +263,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
     }
     let found = FoundCheck {
         tool,
-        name: named(tool.word(), package),
+        name: name_in_package(tool.word(), package),
         directory: package.to_owned(),
         package: package.to_owned(),
         argv: words(&["go", "test", "./..."]),

@@ -19,7 +19,7 @@ use proctor_model::{CategoryCode, Interpretation};
 pub(super) const NO_WORK: NoWork =
     NoWork { options: &["-c", "-n", "-list", "--list", "-h", "-help", "--help"], names_the_tool: false, ..no_work::NONE };
 
-/// A test of Go says that it failed by a message with the place of the call, and in no certain words.
+/// A failed test of Go prints a message of its own words, with the place of the call.
 pub(super) const EXPECTATIONS: Expectations = Expectations {
     begins: &[""],
     except: &["panic: ", events::PROCESS_ENDED, "race detected during execution of test"],

@@ -2,7 +2,8 @@
 //! program.
 
 use crate::discover::{
-    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, node_program, program,
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, name_in_package, nearest_with, node_program,
+    program,
 };
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::Tool;
@@ -77,7 +78,7 @@ pub(crate) fn find(checker: &Checker, files: &dyn ProjectFiles, package: &str, f
         return Looked::Spoke;
     };
     argv.extend((checker.arguments)(files, package).iter().map(|argument| (*argument).to_owned()));
-    let (name, package) = (named(word, package), package.to_owned());
+    let (name, package) = (name_in_package(word, package), package.to_owned());
     let found = FoundCheck { tool: checker.tool, name, directory: package.clone(), package, argv, policy: None };
     findings.add(found, &format!("{reason} is there"));
     Looked::Spoke

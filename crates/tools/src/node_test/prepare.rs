@@ -7,7 +7,7 @@
 //! Discovers `node --test`: a script of `package.json` must run it. Files named `*.test.js` alone say nothing, because most test
 //! runners of JavaScript use that name.
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, command_text, named, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, command_text, name_in_package, words};
 use crate::package_json::scripts;
 use crate::prepare::{Preparation, ReportRequest, ReportTask};
 use crate::project_files::{ProjectFiles, within};
@@ -91,7 +91,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
         format!("`{} scripts.{name}` runs `{}`", within(package, "package.json"), command_text(&words(&["node", "--test"])));
     let found = FoundCheck {
         tool,
-        name: named(tool.word(), package),
+        name: name_in_package(tool.word(), package),
         directory: package.to_owned(),
         package: package.to_owned(),
         argv,

@@ -52,7 +52,7 @@ pub(super) fn read(report: impl BufRead, place: Place<'_>) -> Read {
     };
     let mut lines = Lines { report, waiting: None };
     while let Some(line) = lines.next_line() {
-        reader.take(&line, &mut lines);
+        reader.read_line(&line, &mut lines);
     }
     reader.finish()
 }
@@ -95,7 +95,7 @@ impl Details {
 }
 
 impl Reader<'_> {
-    fn take(&mut self, line: &str, lines: &mut Lines<impl BufRead>) {
+    fn read_line(&mut self, line: &str, lines: &mut Lines<impl BufRead>) {
         let text = line.trim_start_matches(' ');
         let spaces = line.len() - text.len();
         let depth = spaces / 4;

@@ -204,7 +204,7 @@ pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str, is_a
     let read = match report {
         ToolReport::Fresh(_) | ToolReport::Large(_) => match report.reader() {
             Some(reader) => {
-                junit::read_each(reader, &mut keep).and_then(ReportTotals::counted).map_err(|error| error.to_string())
+                junit::read_each(reader, &mut keep).and_then(ReportTotals::require_counts).map_err(|error| error.to_string())
             }
             None => Err("there is none".to_owned()),
         },

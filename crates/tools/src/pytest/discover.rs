@@ -2,7 +2,8 @@
 //! the project's own interpreter.
 
 use crate::discover::{
-    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program, runners, words,
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, name_in_package, nearest_with, program,
+    runners, words,
 };
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::Tool;
@@ -24,7 +25,7 @@ const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "req
 pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let Some(reason) = evidence(files, package) else { return Looked::Silent };
     let (argv, how) = command(files, package, findings);
-    let (name, package) = (named("pytest", package), package.to_owned());
+    let (name, package) = (name_in_package("pytest", package), package.to_owned());
     for shadow in ["pytest.py", "pytest/__init__.py"] {
         if files.exists(&within(&package, shadow)) {
             findings.note(Tool::Pytest, format!("`{}` hides the real pytest: rename it", within(&package, shadow)));

@@ -21,7 +21,7 @@ const SEARCHED: &str = "PYTHONPATH";
 const SEPARATOR: char = ':';
 /// The most paths that a command may name.
 const MOST_NAMED: usize = 64;
-/// Options of the interpreter that take a value, and those without one, with which it starts as the check's.
+/// Options that an interpreter which is started early has in common with the check's: those that take a value, and those that take none.
 const WITH_VALUE: [&str; 2] = ["-X", "-W"];
 const WITHOUT_VALUE: [&str; 5] = ["-O", "-OO", "-B", "-b", "-u"];
 

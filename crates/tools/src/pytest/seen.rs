@@ -17,7 +17,8 @@ use proctor_model::{Coverage, ReportFileHistory, Timestamp, Tool, ToolReport};
 
 /// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
 const CONFTEST_LINE: &str = "ImportError while loading conftest";
-/// What a worker of pytest-xdist prints in this case, before the exception. pytest then writes a report without tests.
+/// What a worker of pytest-xdist prints before the exception if a `conftest.py` cannot be imported. pytest then writes a report without
+/// tests.
 const CONFTEST_IN_WORKER: &str = "_pytest.config.ConftestImportFailure: ";
 /// The words around the name of a worker of pytest-xdist that ended too early: `worker 'gw0' crashed`.
 const CRASHED_WORKER: (&str, &str) = ("worker ", " crashed");
@@ -47,7 +48,7 @@ pub(super) struct Seen {
     pub(super) behind_wrapper: bool,
     /// Whether the command only names a text of the project that starts pytest. Then only 0 and 1 are read as pytest's own codes.
     pub(super) behind_text: bool,
-    /// How many sessions ended one after the other, if the command only names a text.
+    /// How many sessions of pytest ended one after the other, if the command only names a text of the project.
     pub(super) sessions_of_text: usize,
     /// The report, or why no report could be read.
     pub(super) report: ReportState,

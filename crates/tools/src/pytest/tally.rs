@@ -225,7 +225,7 @@ impl Tally {
     /// Reads a report, groups its elements into distinct tests and counts these by outcome.
     pub(super) fn read(report: impl BufRead) -> Result<Self, XmlError> {
         let mut builder = Builder::default();
-        let totals = junit::read_each(report, &mut |element| builder.take(element))?.counted()?;
+        let totals = junit::read_each(report, &mut |element| builder.take(element))?.require_counts()?;
         Ok(builder.finish(totals.claimed, totals.nameless))
     }
 

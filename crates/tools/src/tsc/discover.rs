@@ -1,6 +1,6 @@
 //! Discovers tsc. The project must have a `tsconfig.json`, and the compiler must be installed.
 
-use crate::discover::{FoundCheck, FoundChecks, Looked, named, node_program, words};
+use crate::discover::{FoundCheck, FoundChecks, Looked, name_in_package, node_program, words};
 use crate::project_files::{ProjectFiles, within};
 use crate::tsc::BUILD;
 use crate::tsc::references::{ProjectReferences, references};
@@ -30,7 +30,7 @@ pub(crate) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Found
         let (package, directory) = (package.to_owned(), String::new());
         findings.add(FoundCheck { tool: Tool::Tsc, name, package, directory, argv, policy: None }, reason);
     };
-    let whole = named("tsc", package);
+    let whole = name_in_package("tsc", package);
     match references(files, &configuration) {
         ProjectReferences::None => add(&["--noEmit", "-p"], target, whole, &format!("`{configuration}` is there")),
         ProjectReferences::Independent(projects) => {

@@ -29,7 +29,7 @@ pub(super) enum ProjectReferences {
     Built,
 }
 
-/// What a `tsconfig.json` says about its own files and about other projects.
+/// The keys of a `tsconfig.json` about its own files and about other projects.
 struct Settings {
     /// The file is a solution file: it lists no files of its own.
     has_no_files: bool,

@@ -97,7 +97,7 @@ impl DirectoryRules {
 pub(crate) struct RulesAbove {
     /// The rules files, those of the repository's root first. Their patterns are applied to paths in the input.
     pub(super) rules: Vec<Arc<DirectoryRules>>,
-    /// Whether they exclude the input as a whole. As in git, only what is tracked belongs to it then.
+    /// Whether the rules exclude the input as a whole. As in git, only its tracked files belong to it then.
     pub(crate) excludes: bool,
 }
 

@@ -60,7 +60,7 @@ impl MatcherSettings {
 pub struct InputPlace {
     /// The name that is digested: relative to the root (`../shared`), below HOME (`~/.gitconfig`) or absolute.
     pub name: String,
-    /// Where it lies: absolute, with all links resolved. Nothing need be there.
+    /// The path of the input: absolute, with all links resolved. Nothing need exist at it.
     pub path: PathBuf,
 }
 

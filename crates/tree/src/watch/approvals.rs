@@ -55,7 +55,7 @@ impl Worker {
     pub(super) fn read_ledger(&mut self) {
         // A ledger that cannot be read now is read again at the next event. A run would report the reason.
         if self.ledger.as_mut().is_some_and(|ledger| ledger.search().unwrap_or(false)) {
-            self.tell(WatchHint::Approved);
+            self.send_hint(WatchHint::Approved);
         }
     }
 }

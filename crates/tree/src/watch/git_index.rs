@@ -60,7 +60,7 @@ impl Worker {
         }
         self.withdraw_what_is_out(&TreePath::root());
         self.place_or_tell(&TreePath::root(), Report::Nothing);
-        moved.into_iter().for_each(|path| self.tell(WatchHint::Saved(path)));
+        moved.into_iter().for_each(|path| self.send_hint(WatchHint::Saved(path)));
     }
 }
 

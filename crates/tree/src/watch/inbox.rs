@@ -76,7 +76,7 @@ impl InboxHandle {
     }
 
     /// Lets a worker handle the messages from now on.
-    pub(super) fn employ(&self, worker: Worker) {
+    pub(super) fn start_worker(&self, worker: Worker) {
         let mut queue = self.lock();
         queue.post = Post::Resting(Box::new(worker));
         self.wake_worker(&mut queue);

@@ -59,7 +59,7 @@ impl Worker {
             let concerns_input = holds_input && (is_rules_file || !self.root.starts_with(path));
             if concerns_input {
                 self.follow_inputs();
-                self.tell(WatchHint::Saved(TreePath::beside(&self.root, path)));
+                self.send_hint(WatchHint::Saved(TreePath::beside(&self.root, path)));
             }
             return concerns_input;
         };
@@ -69,8 +69,8 @@ impl Worker {
         }
         let told = TreePath::beside(&self.root, path);
         match hint {
-            RawHint::Writing(_) => self.tell(WatchHint::Writing(told)),
-            RawHint::Vanished(_) => self.tell(WatchHint::Removed(told)),
+            RawHint::Writing(_) => self.send_hint(WatchHint::Writing(told)),
+            RawHint::Vanished(_) => self.send_hint(WatchHint::Removed(told)),
             RawHint::Overflow
             | RawHint::Backend(_)
             | RawHint::Saved(_)
@@ -80,7 +80,7 @@ impl Worker {
                 if path.is_dir() {
                     self.follow_inputs();
                 }
-                self.tell(WatchHint::Saved(told));
+                self.send_hint(WatchHint::Saved(told));
             }
         }
         true

@@ -31,7 +31,7 @@ impl Worker {
     /// Places watches, and sends a hint if one could not be placed.
     pub(super) fn place_or_tell(&mut self, directory: &TreePath, report: Report) {
         if let Err(error) = self.place_below(directory, report) {
-            self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
+            self.send_hint(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
         }
     }
 
@@ -59,7 +59,7 @@ impl Worker {
                 // difference, so the change is reported here.
                 self.withdraw_what_is_out(&directory);
                 let path = directory.join(file.name().as_bytes());
-                self.tell(WatchHint::LookAgain(WatchProblem::RulesChanged(path)));
+                self.send_hint(WatchHint::LookAgain(WatchProblem::RulesChanged(path)));
             }
             self.look_into(&directory, report, &mut waiting);
         }

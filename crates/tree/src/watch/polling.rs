@@ -31,7 +31,7 @@ impl Worker {
         let kind = discriminant(&reason);
         if !self.polling.kinds.contains(&kind) {
             self.polling.kinds.push(kind);
-            self.tell(WatchHint::Polling(reason));
+            self.send_hint(WatchHint::Polling(reason));
         }
     }
 

@@ -65,7 +65,7 @@ impl Worker {
         }
         let root = TreePath::root();
         if !self.places.has_watch(&root) || self.has_no_events() {
-            return self.tell(WatchHint::Synced(id));
+            return self.send_hint(WatchHint::Synced(id));
         }
         if self.places.event_source(&root) == EventSource::Events
             && self.syncing.cookies.create(&self.root, CookiePurpose::Sync(id)).is_ok()
@@ -75,8 +75,8 @@ impl Worker {
         // Either no cookie file can be made in the root, or the file system may report changes by other machines later
         // than the cookie's event. A scan of the whole tree finds all earlier changes, so the request can be answered
         // after asking for one.
-        self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
-        self.tell(WatchHint::Synced(id));
+        self.send_hint(WatchHint::LookAgain(WatchProblem::Unsynced));
+        self.send_hint(WatchHint::Synced(id));
     }
 
     /// Handles the event of a cookie file. Returns whether the path is that of a cookie file.
@@ -85,8 +85,8 @@ impl Worker {
         if !path.name().starts_with(COOKIE_PREFIX.as_bytes()) {
             return false;
         }
-        match self.syncing.cookies.heard(path.name()) {
-            Some(CookiePurpose::Sync(id)) => self.tell(WatchHint::Synced(id)),
+        match self.syncing.cookies.take(path.name()) {
+            Some(CookiePurpose::Sync(id)) => self.send_hint(WatchHint::Synced(id)),
             Some(CookiePurpose::Probe) | None => {}
         }
         if self.has_no_events() {
@@ -108,15 +108,15 @@ impl Worker {
         self.syncing.hearing = CookieTrust::Good;
         self.places.polled.clear();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
-        self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
+        self.send_hint(WatchHint::LookAgain(WatchProblem::Unsynced));
     }
 
     /// Asks for a scan of the whole tree, then answers all waiting requests.
     pub(super) fn answer_all(&mut self, problem: WatchProblem) {
-        self.tell(WatchHint::LookAgain(problem));
+        self.send_hint(WatchHint::LookAgain(problem));
         for purpose in self.syncing.cookies.forget_all() {
             match purpose {
-                CookiePurpose::Sync(id) => self.tell(WatchHint::Synced(id)),
+                CookiePurpose::Sync(id) => self.send_hint(WatchHint::Synced(id)),
                 CookiePurpose::Probe => {}
             }
         }
@@ -160,7 +160,7 @@ impl Cookies {
 
     /// Takes the cookie file with this name, whose event has arrived, off the list and returns its purpose; `None` if
     /// no cookie file with this name is waiting.
-    pub(super) fn heard(&mut self, name: &[u8]) -> Option<CookiePurpose> {
+    pub(super) fn take(&mut self, name: &[u8]) -> Option<CookiePurpose> {
         let place = self.waiting.iter().position(|(made, _)| made.as_bytes() == name)?;
         Some(self.waiting.swap_remove(place).1)
     }

@@ -98,7 +98,7 @@ impl Watcher {
         let inbox = InboxHandle::open();
         let member = hub.join(inbox.clone())?;
         let worker = Worker::start(root, matcher, pace, member, Arc::clone(&count), Box::new(send))?;
-        inbox.employ(worker);
+        inbox.start_worker(worker);
         Ok(Self { inbox, count, hub: hub.clone() })
     }
 

@@ -171,7 +171,7 @@ impl Worker {
                         self.read_index();
                         self.sync(id);
                     }
-                    RootState::Gone => self.tell(WatchHint::Synced(id)),
+                    RootState::Gone => self.send_hint(WatchHint::Synced(id)),
                 }
                 Vec::new()
             }
@@ -189,7 +189,7 @@ impl Worker {
                     self.compare_mounts();
                     self.read_index();
                     self.read_ledger();
-                    self.tell(WatchHint::LookAgain(WatchProblem::Sweep));
+                    self.send_hint(WatchHint::LookAgain(WatchProblem::Sweep));
                 }
                 drop(ticket);
                 Vec::new()
@@ -217,7 +217,7 @@ impl Worker {
         }
         match hint {
             RawHint::Overflow => self.rearm(WatchProblem::Overflow),
-            RawHint::Backend(text) => self.tell(WatchHint::LookAgain(WatchProblem::Backend(text))),
+            RawHint::Backend(text) => self.send_hint(WatchHint::LookAgain(WatchProblem::Backend(text))),
             RawHint::Saved(path) => self.with_path(&path, Self::on_saved),
             RawHint::Writing(path) => self.with_path(&path, Self::on_writing),
             RawHint::Created(path) => self.with_path(&path, Self::on_created),
@@ -250,7 +250,7 @@ impl Worker {
 
     fn on_writing(&mut self, path: &TreePath) {
         if self.belongs(path, false) {
-            self.tell(WatchHint::Writing(path.clone()));
+            self.send_hint(WatchHint::Writing(path.clone()));
         }
     }
 
@@ -261,7 +261,7 @@ impl Worker {
             // saved.
             Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => {
                 if self.belongs(path, false) {
-                    self.tell(WatchHint::Created(path.clone()));
+                    self.send_hint(WatchHint::Created(path.clone()));
                 } else {
                     self.tell_of_ignored(path);
                 }
@@ -317,7 +317,7 @@ impl Worker {
     fn follow_names(&self, path: &TreePath) {
         let metadata = fs::symlink_metadata(self.root.join(path.as_path()));
         if metadata.is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1) {
-            self.tell(WatchHint::LookAgain(WatchProblem::SeveralNames(path.clone())));
+            self.send_hint(WatchHint::LookAgain(WatchProblem::SeveralNames(path.clone())));
         }
     }
 
@@ -330,7 +330,7 @@ impl Worker {
         if read_rules(&self.root, &directory, &mut self.matcher) != RulesNews::Same {
             self.withdraw_what_is_out(&directory);
             self.place_or_tell(&directory, Report::Nothing);
-            self.tell(WatchHint::LookAgain(WatchProblem::RulesChanged(path.clone())));
+            self.send_hint(WatchHint::LookAgain(WatchProblem::RulesChanged(path.clone())));
         }
     }
 
@@ -343,7 +343,7 @@ impl Worker {
         } else {
             self.root_state = RootState::Gone;
             self.places.forget(&TreePath::root());
-            self.tell(WatchHint::RootVanished);
+            self.send_hint(WatchHint::RootVanished);
         }
     }
 
@@ -358,7 +358,7 @@ impl Worker {
     /// Places all watches again, because after lost events some may have wrong paths.
     fn rearm(&mut self, problem: WatchProblem) {
         if let Err(error) = self.places.place_anew() {
-            self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
+            self.send_hint(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
         }
         self.files.clear();
         self.matcher.forget_rules(&TreePath::root());
@@ -373,14 +373,14 @@ impl Worker {
             self.answer_all(problem);
         } else {
             self.root_state = RootState::Gone;
-            self.tell(WatchHint::RootVanished);
+            self.send_hint(WatchHint::RootVanished);
         }
     }
 
     /// Sends a hint for a path that may be a file or a directory, if it would belong to the tree as either.
     pub(super) fn tell_if_in(&self, path: &TreePath, hint: fn(TreePath) -> WatchHint) {
         if self.belongs(path, false) || self.belongs(path, true) {
-            self.tell(hint(path.clone()));
+            self.send_hint(hint(path.clone()));
         }
     }
 
@@ -393,7 +393,7 @@ impl Worker {
 
     fn tell_of_ignored(&self, path: &TreePath) {
         if may_be_input(path.name()) && !self.is_own_link(path) {
-            self.tell(WatchHint::IgnoredCame(path.clone()));
+            self.send_hint(WatchHint::IgnoredCame(path.clone()));
         }
     }
 
@@ -407,7 +407,7 @@ impl Worker {
         fs::read_link(self.root.join(path.as_path())).is_ok_and(|target| self.matcher.is_own_link(target.as_os_str().as_bytes()))
     }
 
-    pub(super) fn tell(&self, hint: WatchHint) {
+    pub(super) fn send_hint(&self, hint: WatchHint) {
         (self.send)(hint);
     }
 }

@@ -45,7 +45,7 @@ pub fn command_of_tests(command: &str, directory: &str, tests: &[String]) -> Opt
         let failure = TestFailure { test_name: test.clone(), ..TestFailure::default() };
         let named = arguments(one_test, &program, directory, &failure)?;
         words.extend(match one_test {
-            // The tests stand one behind the other.
+            // The command takes several names of tests as arguments.
             OneTest::NodeId => named,
             OneTest::ExactName if place == 0 => named,
             OneTest::ExactName => named[named.len() - 1..].to_vec(),
