@@ -75,9 +75,9 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let (errors, warnings) = (diagnostics.count(FindingLevel::Error), diagnostics.count(FindingLevel::Warning));
     let (category, reason) = match (exited.code, warnings) {
         (0, 0) => (CategoryCode::Clean, "It compiled, and nothing was said against it".to_owned()),
-        (0, _) => (CategoryCode::Findings, format!("It compiled with {warnings} warning(s){}", diagnostics.first_in_words())),
+        (0, _) => (CategoryCode::Findings, format!("It compiled with {warnings} warning(s){}", diagnostics.first())),
         (code, _) => {
-            let named = diagnostics.first_in_words();
+            let named = diagnostics.first();
             (CategoryCode::Findings, format!("Exit code {code}: {errors} error(s) and {warnings} warning(s){named}"))
         }
     };

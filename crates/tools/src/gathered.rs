@@ -84,7 +84,7 @@ impl Gathered {
 
     /// Returns the first findings in words, errors before warnings, as the end of a sentence. Returns an empty text if
     /// there are no findings.
-    pub(super) fn first_in_words(&self) -> String {
+    pub(super) fn first(&self) -> String {
         let of_level = |level| self.listed.iter().filter(move |found: &&Diagnostic| found.severity == level);
         let both = of_level(FindingLevel::Error).chain(of_level(FindingLevel::Warning));
         let all = self.count(FindingLevel::Error) + self.count(FindingLevel::Warning);

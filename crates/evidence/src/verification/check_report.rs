@@ -62,22 +62,18 @@ fn disagreements(report: &ExecutionReportV2, context: &CheckedRun<'_>) -> Vec<St
     let Some(record) = context.record else { return rows };
     let summary = &report.execution_summary;
     compare("authenticity.executionId", report.authenticity.execution_id.to_string(), record.run_id.to_string());
-    compare("authenticity.reportHash", json_text(&report.authenticity.report_hash), json_text(&Some(record.report_hash)));
+    compare("authenticity.reportHash", json(&report.authenticity.report_hash), json(&Some(record.report_hash)));
     compare("testSpecification.taskId", report.test_specification.task_id.to_string(), record.task.to_string());
-    compare("testSpecification.planDigest", json_text(&report.test_specification.plan_digest), json_text(&record.plan_digest));
-    compare("executionSummary.overallStatus", json_text(&summary.overall_status), json_text(&record.overall_status));
-    compare("executionSummary.startTime", json_text(&summary.start_time), json_text(&record.started));
-    compare("tree.before", json_text(&report.tree.as_ref().map(|tree| tree.before)), json_text(&record.tree_digest));
-    compare(
-        "environment.digest",
-        json_text(&report.environment.as_ref().map(|it| it.digest)),
-        json_text(&record.environment_digest),
-    );
-    compare("validationCriteriaEvaluation.overallResult", json_text(&result(report)), json_text(&record.overall_result));
-    compare("route.nextNode", json_text(&report.route.as_ref().map(|it| it.next_node)), json_text(&next_node(record)));
+    compare("testSpecification.planDigest", json(&report.test_specification.plan_digest), json(&record.plan_digest));
+    compare("executionSummary.overallStatus", json(&summary.overall_status), json(&record.overall_status));
+    compare("executionSummary.startTime", json(&summary.start_time), json(&record.started));
+    compare("tree.before", json(&report.tree.as_ref().map(|tree| tree.before)), json(&record.tree_digest));
+    compare("environment.digest", json(&report.environment.as_ref().map(|it| it.digest)), json(&record.environment_digest));
+    compare("validationCriteriaEvaluation.overallResult", json(&result(report)), json(&record.overall_result));
+    compare("route.nextNode", json(&report.route.as_ref().map(|it| it.next_node)), json(&next_node(record)));
     // An interrupted run that recovery sealed has no end time, because no process saw its end.
     if record.overall_status != OverallStatus::Interrupted || summary.end_time.is_some() {
-        compare("executionSummary.endTime", json_text(&summary.end_time), json_text(&Some(record.ended)));
+        compare("executionSummary.endTime", json(&summary.end_time), json(&Some(record.ended)));
     }
     rows
 }
@@ -90,7 +86,7 @@ fn next_node(record: &RunRecord) -> Option<proctor_model::NextNode> {
     record.route.as_ref().map(|route| route.destination.next_node)
 }
 
-fn json_text(value: &impl serde::Serialize) -> String {
+fn json(value: &impl serde::Serialize) -> String {
     let text = serde_json::to_string(value).expect("its keys are text");
     text.trim_matches('"').to_owned()
 }
@@ -146,7 +142,7 @@ fn check_start_record(found: &InspectedDirectory, context: &CheckedRun<'_>, faul
     expect("task", record.task.to_string(), context.record.map(|record| record.task.to_string()));
     expect("project.id", record.details.project.id.to_string(), context.project.map(ToString::to_string));
     let tree = context.record.and_then(|record| record.tree_digest);
-    expect("treeDigest", json_text(&record.details.tree_digest), tree.map(|digest| json_text(&digest)));
+    expect("treeDigest", json(&record.details.tree_digest), tree.map(|digest| json(&digest)));
 }
 
 fn check_debt(found: &InspectedDirectory, context: &CheckedRun<'_>, faults: &mut Vec<EvidenceFault>) {

@@ -63,18 +63,13 @@ pub fn check_store_entries(store: &Store) -> Vec<EvidenceFault> {
             (_, false) => faults.push(foreign(path, "only proctor's own files and directories belong there")),
         }
     }
-    faults.extend(find_stray_entries(store, "ledger", is_ledger_file, "only ledgers of projects belong there"));
-    faults.extend(find_stray_entries(store, "locks", is_lock_file, "only locks belong there"));
-    faults.extend(find_stray_entries(store, "evidence", is_project_directory, "only directories of projects belong there"));
+    faults.extend(strays_in(store, "ledger", is_ledger_file, "only ledgers of projects belong there"));
+    faults.extend(strays_in(store, "locks", is_lock_file, "only locks belong there"));
+    faults.extend(strays_in(store, "evidence", is_project_directory, "only directories of projects belong there"));
     faults
 }
 
-fn find_stray_entries(
-    store: &Store,
-    directory: &str,
-    belongs: fn(&str, &InspectedEntry) -> bool,
-    why: &str,
-) -> Vec<EvidenceFault> {
+fn strays_in(store: &Store, directory: &str, belongs: fn(&str, &InspectedEntry) -> bool, why: &str) -> Vec<EvidenceFault> {
     let base = Path::new(directory);
     let mut faults = Vec::new();
     for (name, entry) in inspect_entries(&store.root().join(directory)) {

@@ -190,12 +190,8 @@ pub fn with_recorded_tests(changes: Vec<GateChange>, before: &RecordedTests, now
     let is_known_better = |change: &GateChange| change.kind == ChangeKind::TestGone && now.is_complete && is_recorded(change);
     let mut found: Vec<GateChange> = changes.into_iter().filter(|change| !is_known_better(change)).collect();
     let [gone, skipped] = lost_tests(before, now);
-    found.extend(changes_of_tests(ChangeKind::TestGone, &gone, "ran on the trusted content, and is not collected any more"));
-    found.extend(changes_of_tests(
-        ChangeKind::TestSkipped,
-        &skipped,
-        "ran on the trusted content, and is skipped or expected to fail",
-    ));
+    found.extend(of_tests(ChangeKind::TestGone, &gone, "ran on the trusted content, and is not collected any more"));
+    found.extend(of_tests(ChangeKind::TestSkipped, &skipped, "ran on the trusted content, and is skipped or expected to fail"));
     found.sort();
     found.dedup();
     found
@@ -239,7 +235,7 @@ pub fn lost_tests<'t>(before: &'t RecordedTests, now: &RecordedTests) -> [Vec<&'
 }
 
 /// Returns the changes that name these tests. Of too many, the last change tells the number.
-fn changes_of_tests(kind: ChangeKind, tests: &[&RecordedTest], how: &str) -> Vec<GateChange> {
+fn of_tests(kind: ChangeKind, tests: &[&RecordedTest], how: &str) -> Vec<GateChange> {
     let change =
         |test: &&RecordedTest| GateChange { kind, file: test.file.clone(), what: format!("`{}` {how}", shortened(test.name())) };
     let mut named: Vec<GateChange> = tests.iter().take(MOST_NAMED).map(change).collect();

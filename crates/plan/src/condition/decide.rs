@@ -321,13 +321,11 @@ impl Formula {
         match self {
             Self::Or(parts) => {
                 let truths = parts.iter().map(|part| part.truth(chosen));
-                deciding_truths(truths, ConditionTruth::True)
-                    .map(|truths| truths.into_iter().max().unwrap_or(ConditionTruth::Unknown))
+                deciding(truths, ConditionTruth::True).map(|truths| truths.into_iter().max().unwrap_or(ConditionTruth::Unknown))
             }
             Self::And(parts) => {
                 let truths = parts.iter().map(|part| part.truth(chosen));
-                deciding_truths(truths, ConditionTruth::False)
-                    .map(|truths| truths.into_iter().min().unwrap_or(ConditionTruth::Unknown))
+                deciding(truths, ConditionTruth::False).map(|truths| truths.into_iter().min().unwrap_or(ConditionTruth::Unknown))
             }
             Self::Not(part) => part.truth(chosen).map(ConditionTruth::negated),
             Self::Same(left, right) => match (left.truth(chosen)?, right.truth(chosen)?) {
@@ -345,7 +343,7 @@ impl Formula {
 }
 
 /// Returns the known truths if they decide the result: either all are known, or one of them is `ruling`.
-fn deciding_truths(truths: impl Iterator<Item = Option<ConditionTruth>>, ruling: ConditionTruth) -> Option<Vec<ConditionTruth>> {
+fn deciding(truths: impl Iterator<Item = Option<ConditionTruth>>, ruling: ConditionTruth) -> Option<Vec<ConditionTruth>> {
     let truths: Vec<Option<ConditionTruth>> = truths.collect();
     if truths.contains(&Some(ruling)) { Some(vec![ruling]) } else { truths.into_iter().collect() }
 }

@@ -129,7 +129,7 @@ fn widest_of_checks(terms: &PlanTerms) -> NetworkAccess {
 fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mut RuleDifference) {
     let what = if does_the_same(old, new) { Vec::new() } else { differing_work(label, old, new) };
     if new.network > old.network {
-        found.opens.push(change(label, "network", changed_value_text(new.network.word(), old.network.word())));
+        found.opens.push(change(label, "network", value_change(new.network.word(), old.network.word())));
     }
     let opens = |one: &RuleChange| works_beside_the_tree(new) && one.field != MAY_FAIL;
     let (opened, changed): (Vec<_>, Vec<_>) = what.into_iter().partition(opens);
@@ -160,7 +160,7 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
     let mut found = Vec::new();
     if let (Some(before), Some(now)) = (&old.words, &new.words) {
         if before.command != now.command {
-            found.push(change(label, "command", changed_value_text(&new.shown, &old.shown)));
+            found.push(change(label, "command", value_change(&new.shown, &old.shown)));
         }
         let names: BTreeSet<&String> = before.parts.keys().chain(now.parts.keys()).collect();
         for name in names {
@@ -174,11 +174,11 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
                 Some(_) if name.starts_with(VARIABLE) => "a value".to_owned(),
                 Some(value) => value.clone(),
             };
-            found.push(change(label, name, changed_value_text(&text(now), &text(before))));
+            found.push(change(label, name, value_change(&text(now), &text(before))));
         }
     }
     if found.is_empty() {
-        found.push(change(label, "command", changed_value_text(&new.shown, &old.shown)));
+        found.push(change(label, "command", value_change(&new.shown, &old.shown)));
     }
     found
 }
@@ -193,8 +193,7 @@ fn differing_fields(name: &str, before: &Map<String, Value>, now: &Map<String, V
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
-    let one =
-        |key: &String| change(name, &field_name(key), changed_value_text(&text(key, now.get(key)), &text(key, before.get(key))));
+    let one = |key: &String| change(name, &field_name(key), value_change(&text(key, now.get(key)), &text(key, before.get(key))));
     keys.into_iter().filter(differs).map(one).collect()
 }
 
@@ -222,7 +221,7 @@ fn field_name(key: &str) -> String {
 /// Stands for the value of what is not set.
 const NOTHING: &str = "nothing";
 
-fn changed_value_text(now: &str, before: &str) -> String {
+fn value_change(now: &str, before: &str) -> String {
     match (now, before) {
         (_, NOTHING) => format!("{now}, which was not set"),
         (NOTHING, _) => format!("not set any more, it was {before}"),

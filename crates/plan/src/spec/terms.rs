@@ -223,16 +223,16 @@ pub fn plan_digest(plan: &Plan) -> Digest {
 }
 
 fn digest_without_approval(plan: &Plan) -> Digest {
-    let mut cleanup = compared_actions(&plan.cleanup);
+    let mut cleanup = compared(&plan.cleanup);
     // A clean-up of `proctor.toml` has no `continueOnFailure`. Its digest is computed without that field, as that of the first plans was.
     if plan.specification.is_none() {
         cleanup.iter_mut().for_each(|action| action.continue_on_failure = true);
     }
-    let mut steps = compared_actions(&plan.steps);
+    let mut steps = compared(&plan.steps);
     if is_found(plan) {
         steps.iter_mut().for_each(|step| (step.paths, step.reuse) = Default::default());
     }
-    let all = (&plan.task, compared_actions(&plan.prerequisites), steps, cleanup);
+    let all = (&plan.task, compared(&plan.prerequisites), steps, cleanup);
     let flow = (&plan.order, plan.parallel, plan.timeout);
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
@@ -250,10 +250,10 @@ fn digest_without_approval(plan: &Plan) -> Digest {
 /// Returns the digest of one check: what it runs and how it is judged. The plan's prerequisites are included, because
 /// they prepare what the check runs in.
 pub fn check_digest(plan: &Plan, check: &Action) -> Digest {
-    canonical(&(&plan.task, compared_actions(&plan.prerequisites), compared_actions(std::slice::from_ref(check))))
+    canonical(&(&plan.task, compared(&plan.prerequisites), compared(std::slice::from_ref(check))))
 }
 
-fn compared_actions(actions: &[Action]) -> Vec<Action> {
+fn compared(actions: &[Action]) -> Vec<Action> {
     let mut actions = actions.to_vec();
     for action in &mut actions {
         action.description.clear();
@@ -283,8 +283,7 @@ mod tests {
     fn a_plan_that_says_nothing_of_its_flow_has_the_digest_of_its_actions() {
         let files = DiskFiles::new(Path::new("/nowhere"));
         let plan = plan_command(&["true".to_owned()], &Configuration::default(), &files, "shop").expect("a command is a plan");
-        let of_actions =
-            (&plan.task, compared_actions(&plan.prerequisites), compared_actions(&plan.steps), compared_actions(&plan.cleanup));
+        let of_actions = (&plan.task, compared(&plan.prerequisites), compared(&plan.steps), compared(&plan.cleanup));
         assert_eq!(plan_digest(&plan), canonical(&of_actions));
         // Neither the default of `parallel` nor "auto" nor `false` is part of the digest, so earlier approvals stay
         // valid.

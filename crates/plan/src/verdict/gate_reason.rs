@@ -101,29 +101,25 @@ impl fmt::Display for GateReason {
                 write!(formatter, "{run} is of an earlier version, which did not record the checks that it covers")
             }
             Self::UntrackedInputs { run, paths, more } => {
-                write!(formatter, "{run} could read ignored files that the commit lacks: {}", path_list(paths, *more))
+                write!(formatter, "{run} could read ignored files that the commit lacks: {}", joined(paths, *more))
             }
             Self::UnknownInputs { run } => write!(formatter, "which ignored files {run} could read is not recorded"),
             Self::NewlyIgnored { run, paths } => {
-                let paths = path_list(paths, 0);
+                let paths = joined(paths, 0);
                 write!(formatter, "{run} could read files that the trusted commit has and this one ignores: {paths}")
             }
             Self::TreeRewritten { run, paths } => {
-                let paths = path_list(paths, 0);
+                let paths = joined(paths, 0);
                 write!(formatter, "in {run} a step left other content in its copy than the tree has: {paths}")
             }
             Self::OpenWorld { run } => {
                 write!(formatter, "{run} ran in an open world, where files of the user decide that no digest names")
             }
             Self::ToolchainNotHashed { run, paths } => {
-                write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", path_list(paths, 0))
+                write!(formatter, "in {run} the checks saw toolchains that were not hashed yet: {}", joined(paths, 0))
             }
             Self::ToolchainChanged { run, paths } => {
-                write!(
-                    formatter,
-                    "toolchains have another content than {run} names, or were written since: {}",
-                    path_list(paths, 0)
-                )
+                write!(formatter, "toolchains have another content than {run} names, or were written since: {}", joined(paths, 0))
             }
             Self::OtherProgram { run, programs } => write!(formatter, "in {run} {}", programs.join("; ")),
             Self::ChangedRules { run, changed } => {
@@ -211,7 +207,7 @@ impl GateReason {
     }
 }
 
-fn path_list(paths: &[String], more: u64) -> String {
+fn joined(paths: &[String], more: u64) -> String {
     let named = paths.iter().take(NAMED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     match more + paths.len().saturating_sub(NAMED) as u64 {
         0 => named,

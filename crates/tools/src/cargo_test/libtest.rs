@@ -165,14 +165,12 @@ impl Block {
         if line == "failures:" {
             self.part = Part::Failures;
         } else if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
-            self.part = Part::Output(name_without_additions(name).to_owned());
+            self.part = Part::Output(bare_name(name).to_owned());
         } else {
             match &self.part {
                 Part::Tests => self.tests.extend(test(line)),
                 Part::Output(_) => self.print(line),
-                Part::Failures => {
-                    self.failed.extend(line.strip_prefix("    ").map(|name| name_without_additions(name).to_owned()))
-                }
+                Part::Failures => self.failed.extend(line.strip_prefix("    ").map(|name| bare_name(name).to_owned())),
             }
         }
     }
@@ -240,9 +238,9 @@ fn test(line: &str) -> Option<(String, TestOutcome)> {
         "ignored" => TestOutcome::Skipped,
         _ => return None,
     };
-    Some((name_without_additions(name).to_owned(), outcome))
+    Some((bare_name(name).to_owned(), outcome))
 }
 
-fn name_without_additions(name: &str) -> &str {
+fn bare_name(name: &str) -> &str {
     ADDED.iter().find_map(|added| name.strip_suffix(added)).unwrap_or(name)
 }

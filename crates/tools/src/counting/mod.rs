@@ -120,7 +120,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 fn decide(counter: &Counter, exited: &Exited<'_>, said: &Said) -> (CategoryCode, String) {
     let Counter { name, counts, .. } = *counter;
     let (code, (errors, warnings)) = (exited.code, said.counts());
-    let named = said.findings.first_in_words();
+    let named = said.findings.first();
     if counter.path_rule.is_some_and(|rule| said.is_only(rule)) {
         return (CategoryCode::UsageError, format!("{name} was given a path that is not there{named}; correct it"));
     }

@@ -178,7 +178,7 @@ fn unreadable(category: CategoryCode, reason: &str) -> Box<Interpretation> {
 fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (CategoryCode, String) {
     let DiagnosticSummary { errors, warnings, .. } = counts;
     let findings = || {
-        let named = output.diagnostics.first_in_words();
+        let named = output.diagnostics.first();
         (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){named}"))
     };
     if let Some(contradiction) = output.contradiction.as_ref().filter(|_| matches!(exited.code, 0 | 1)) {
@@ -188,10 +188,7 @@ fn decide(exited: &Exited<'_>, output: &Output, counts: DiagnosticSummary) -> (C
     match exited.code {
         0 if errors > 0 => (
             CategoryCode::Inconsistent,
-            format!(
-                "Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`",
-                output.diagnostics.first_in_words()
-            ),
+            format!("Exit code 0, but ESLint's output holds {errors} error(s){}; look for `|| true`", output.diagnostics.first()),
         ),
         0 if output.files == Some(0) => (
             CategoryCode::NothingChecked,

@@ -134,8 +134,7 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
     let findings = || {
         let count = |level| output.diagnostics.count(level);
         let errors = count(FindingLevel::Error).max(output.stated.unwrap_or(0).saturating_sub(count(FindingLevel::Warning)));
-        let reason =
-            format!("{errors} error(s) and {} warning(s){}", count(FindingLevel::Warning), output.diagnostics.first_in_words());
+        let reason = format!("{errors} error(s) and {} warning(s){}", count(FindingLevel::Warning), output.diagnostics.first());
         (CategoryCode::Findings, reason)
     };
     if !found && let Some(words) = (linter.refusal)(exited) {
@@ -144,7 +143,7 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
     if found && linter.found_only_paths(&output.diagnostics.listed) {
         return (
             CategoryCode::UsageError,
-            format!("{name} was given a path that is not there{}; correct it", output.diagnostics.first_in_words()),
+            format!("{name} was given a path that is not there{}; correct it", output.diagnostics.first()),
         );
     }
     let unread = if code == 0 && !found { (linter.unread)(exited, arguments) } else { None };
@@ -152,7 +151,7 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
     match code {
         0 if found && (linter.zero == ZeroMeans::NothingGrave || is_told_to()) => findings(),
         0 if found => {
-            let named = output.diagnostics.first_in_words();
+            let named = output.diagnostics.first();
             (CategoryCode::Inconsistent, format!("Exit code 0, but {name}'s output holds findings{named}; look for `|| true`"))
         }
         0 if unread.is_some() => (

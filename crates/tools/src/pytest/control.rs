@@ -248,15 +248,14 @@ fn judge(code: i32, controls: &[Element], nonce: &str) -> ControlObservation {
             applicable: Some(false),
             reason: format!("the tests that must fail had an error before they ran, beside those of `{}`", first.class),
         },
-        (failed, None) => held_control(format!("{failed} test(s) that must fail have failed")),
-        (failed, Some(_)) => held_control(format!(
-            "{failed} test(s) that must fail have failed, and {} had an error before they ran",
-            errors.len()
-        )),
+        (failed, None) => held(format!("{failed} test(s) that must fail have failed")),
+        (failed, Some(_)) => {
+            held(format!("{failed} test(s) that must fail have failed, and {} had an error before they ran", errors.len()))
+        }
     }
 }
 
-fn held_control(reason: String) -> ControlObservation {
+fn held(reason: String) -> ControlObservation {
     ControlObservation { held: true, applicable: None, reason }
 }
 

@@ -154,9 +154,7 @@ fn judge_findings(exited: &Exited<'_>, contents: Contents) -> Interpretation {
                 format!("Exit code {code}, but the report has {warnings} warning(s) and no error; see the end of the log");
             (CategoryCode::Inconsistent, reason)
         }
-        (None, false, _) => {
-            (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){}", findings.first_in_words()))
-        }
+        (None, false, _) => (CategoryCode::Findings, format!("{errors} error(s) and {warnings} warning(s){}", findings.first())),
         (None, true, 0) if contents.examined == 0 => {
             (CategoryCode::ExpectedExit, "The report has no finding, and names no file that was looked at".to_owned())
         }

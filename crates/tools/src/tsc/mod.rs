@@ -163,7 +163,7 @@ fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
                 CategoryCode::Inconsistent,
                 format!(
                     "Exit code 0, but the output holds {errors} error(s): {}; look for `|| true`",
-                    first_findings(diagnostics, errors)
+                    first_of(diagnostics, errors)
                 ),
             ),
         };
@@ -173,15 +173,12 @@ fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
     }
     if diagnostics.iter().any(|diagnostic| !is_about_configuration(diagnostic)) {
         let files = gathered.files();
-        return (
-            CategoryCode::Findings,
-            format!("{errors} error(s) in {files} file(s): {}", first_findings(diagnostics, errors)),
-        );
+        return (CategoryCode::Findings, format!("{errors} error(s) in {files} file(s): {}", first_of(diagnostics, errors)));
     }
     if !diagnostics.is_empty() {
         return (
             CategoryCode::UsageError,
-            format!("tsc refused its command line or configuration: {}; correct it", first_findings(diagnostics, errors)),
+            format!("tsc refused its command line or configuration: {}; correct it", first_of(diagnostics, errors)),
         );
     }
     if HELP_WORDS.iter().any(|words| exited.stdout.contains(words)) {
@@ -219,7 +216,7 @@ fn is_about_configuration(diagnostic: &Diagnostic) -> bool {
     }
 }
 
-fn first_findings(diagnostics: &[Diagnostic], count: u64) -> String {
+fn first_of(diagnostics: &[Diagnostic], count: u64) -> String {
     let one = |diagnostic: &Diagnostic| {
         let place = match (&diagnostic.file, diagnostic.line) {
             (Some(file), Some(line)) => format!("{file}:{line} "),

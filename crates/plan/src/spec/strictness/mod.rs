@@ -43,11 +43,11 @@ pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFi
 fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFiles) -> Option<Problem> {
     let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;
-    let said = specified_strictness(specification, checker, key)?;
+    let said = specified(specification, checker, key)?;
     let looks: Vec<StrictnessRead> = steps_of(specification, files, checker);
     let differs = |strictness: &&Strictness| value(strictness, key) != said;
     if let Some(other) = looks.iter().filter_map(|look| look.as_ref().ok()).find(differs) {
-        return Some(contradiction_fault(fault, (key, said), other, checker));
+        return Some(contradiction(fault, (key, said), other, checker));
     }
     let why = match looks.iter().find_map(|look| look.as_ref().err()) {
         Some(why) => why.clone(),
@@ -66,7 +66,7 @@ fn setting(pointer: &str) -> Option<(Checker, &str)> {
     Some((checker, key))
 }
 
-fn specified_strictness(specification: &Specification, checker: Checker, key: &str) -> Option<bool> {
+fn specified(specification: &Specification, checker: Checker, key: &str) -> Option<bool> {
     let tools = &specification.raw.global_configuration.validation_policy.as_ref()?.type_checking.as_ref()?.tools;
     let policy = tools.of(checker.tool.report_name())?;
     if key == "strictMode" { policy.strict_mode } else { policy.allow_implicit_any }
@@ -76,7 +76,7 @@ fn value(strictness: &Strictness, key: &str) -> bool {
     if key == "strictMode" { strictness.strict } else { strictness.implicit_any }
 }
 
-fn contradiction_fault(fault: Problem, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> Problem {
+fn contradiction(fault: Problem, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> Problem {
     let is = value(other, key);
     let option = if key == "strictMode" { "strict" } else { checker.reader.typed_option };
     Problem {
@@ -95,16 +95,11 @@ fn contradiction_fault(fault: Problem, (key, said): (&str, bool), other: &Strict
 /// Returns how strict a type checker is in every step that runs it, in the order of the tasks.
 fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<StrictnessRead> {
     let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
-    steps.filter_map(|step| read_strictness(specification, files, checker, step)).collect()
+    steps.filter_map(|step| read(specification, files, checker, step)).collect()
 }
 
 /// Returns how strict the type checker is that a step runs; `None` if the step does not run it, or runs outside of the project.
-fn read_strictness(
-    specification: &Specification,
-    files: &dyn ProjectFiles,
-    checker: Checker,
-    step: &RawAction,
-) -> Option<StrictnessRead> {
+fn read(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<StrictnessRead> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
     let (tool, added) = (checker.tool, step.proctor.as_ref());
     let line = plain_command(command, added.and_then(|added| added.argv.clone()));

@@ -39,7 +39,7 @@ impl Resolver<'_> {
         let kind = self.review(raw).unwrap_or(kind);
         let directory = self.directory(raw);
         let name = self.name(&raw.description, &raw.action_id);
-        let taken = self.tool_of_action(phase, raw, &name, (&command, &directory));
+        let taken = self.tool_of(phase, raw, &name, (&command, &directory));
         let policy = task_policy(taken.tool, self.specification, self.around.configuration, taken.found.as_ref());
         let defaults = ActionDefaults { timeout, ..self.around.configuration.defaults };
         let plain = plain_action(phase, number, (&name, taken.tool), command, defaults);
@@ -106,13 +106,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the tool: the one that the action names, otherwise the one that its command is recognised as (E2).
-    fn tool_of_action(
-        &mut self,
-        phase: ActionPhase,
-        raw: &RawAction,
-        name: &str,
-        (command, directory): (&CommandLine, &str),
-    ) -> Taken {
+    fn tool_of(&mut self, phase: ActionPhase, raw: &RawAction, name: &str, (command, directory): (&CommandLine, &str)) -> Taken {
         if !self.around.files.exists(directory) {
             self.note(name, format!("the directory `{directory}` is not there yet"));
         }

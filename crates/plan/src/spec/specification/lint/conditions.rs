@@ -30,7 +30,7 @@ pub(super) fn unreadable(subject: &Subject<'_>) -> Vec<Problem> {
 }
 
 /// Reports conditions that refer to something that does not exist, or that always give the same answer.
-pub(super) fn report_wrong(subject: &Subject<'_>) -> Vec<Problem> {
+pub(super) fn faults(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let types = types_of(task);
         let faults = conditions(task).flat_map(|(pointer, raw)| {

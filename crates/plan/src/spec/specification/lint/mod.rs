@@ -106,12 +106,7 @@ pub const LINTS: &[LintRow] = &[
         "additions",
     ),
     hard("ENVIRONMENT_NAME", commands::environment_names, "a variable's name is none", LET_THROUGH),
-    hard(
-        "WRITES_ELSEWHERE",
-        writes::report_misplaced,
-        "`writes` stands on an action that is no step with a command",
-        "additions",
-    ),
+    hard("WRITES_ELSEWHERE", writes::misplaced, "`writes` stands on an action that is no step with a command", "additions"),
     hard("WRITES_PATTERN", writes::patterns, "`writes` names no path inside of the project", "additions"),
     soft("WORKSPACE_ELSEWHERE", paths::workspace_elsewhere, "`workspaceRoot` is not this project", "files are moved"),
     hard("PATH_LEAVES_ROOT", paths::leaving_paths, "a path leaves the project", LET_THROUGH),
@@ -133,7 +128,7 @@ pub const LINTS: &[LintRow] = &[
     hard("CONTAINER_OPERAND", clients::container_operands, "a command of a container engine lacks what it needs", LET_THROUGH),
     soft("PLACEHOLDER_IN_TEXT", placeholders::in_texts, "a placeholder stands in a text for people", "generated files"),
     hard("CONDITION_UNREADABLE", conditions::unreadable, "a condition cannot be read", "the grammar of conditions"),
-    hard("CONDITION_WRONG", conditions::report_wrong, "a condition names what is not there, or decides nothing", LET_THROUGH),
+    hard("CONDITION_WRONG", conditions::faults, "a condition names what is not there, or decides nothing", LET_THROUGH),
     hard("CONDITION_NEVER_KNOWN", conditions::of_services, "a condition asks a service how it ended", "a service goes on"),
     soft("CONDITION_NOT_SEEN", conditions::of_unread_files, "a condition asks what a look at a file does not see", LET_THROUGH),
     soft("CONDITION_ACCEPTS_FAILURE", conditions::accept_failure, "a success condition is met though tests fail", LET_THROUGH),
@@ -157,9 +152,9 @@ pub const LINTS: &[LintRow] = &[
         "services need a ready",
     ),
     hard("SERVICE_READY", services::ready, "a service's `ready` is not exactly one look that can be taken", "additions 1.0.0"),
-    hard("SERVICE_ELSEWHERE", services::report_misplaced, "a service is no prerequisite that runs a command", "additions 1.0.0"),
-    hard("REVIEW_ELSEWHERE", reviews::report_misplaced, "a review is no step that runs a command", "E8"),
-    hard("REVIEW_OTHERWISE", reviews::report_refused_keys, "a review has retries, exit codes or a tool of its own", "C9"),
+    hard("SERVICE_ELSEWHERE", services::misplaced, "a service is no prerequisite that runs a command", "additions 1.0.0"),
+    hard("REVIEW_ELSEWHERE", reviews::misplaced, "a review is no step that runs a command", "E8"),
+    hard("REVIEW_OTHERWISE", reviews::unusable, "a review has retries, exit codes or a tool of its own", "C9"),
 ];
 
 /// Applies every rule to a specification, in the order of the table.

@@ -5,7 +5,7 @@ use crate::spec::specification::lint::subject::{Action, Subject};
 use proctor_model::{ActionPhase, ActionType, JudgedBy, Problem};
 
 /// Reports reviews that are not steps with a command.
-pub(super) fn report_misplaced(subject: &Subject<'_>) -> Vec<Problem> {
+pub(super) fn misplaced(subject: &Subject<'_>) -> Vec<Problem> {
     let wrong = reviews(subject)
         .filter(|action| action.phase != ActionPhase::Step || action.raw.parameters.action_type() != ActionType::TerminalCommand);
     let findings = wrong.map(|action| {
@@ -17,7 +17,7 @@ pub(super) fn report_misplaced(subject: &Subject<'_>) -> Vec<Problem> {
 }
 
 /// Reports retries, expected exit codes and tools of reviews, which only other actions can have.
-pub(super) fn report_refused_keys(subject: &Subject<'_>) -> Vec<Problem> {
+pub(super) fn unusable(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = reviews(subject).flat_map(|action| {
         let codes = action.raw.parameters.command().and_then(|command| command.expected_exit_codes.as_deref());
         let has_codes = codes.is_some_and(|codes| codes != [0]);

@@ -92,7 +92,7 @@ pub(super) fn ready(subject: &Subject<'_>) -> Vec<Problem> {
 }
 
 /// Reports services that are not prerequisites with a command.
-pub(super) fn report_misplaced(subject: &Subject<'_>) -> Vec<Problem> {
+pub(super) fn misplaced(subject: &Subject<'_>) -> Vec<Problem> {
     let services = subject.actions().filter(|action| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
     let wrong = services.filter(|action| {
         action.phase != ActionPhase::Prerequisite || action.raw.parameters.action_type() != ActionType::TerminalCommand

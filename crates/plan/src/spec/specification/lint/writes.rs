@@ -5,7 +5,7 @@ use crate::spec::specification::lint::subject::{Action, Subject};
 use proctor_model::{ActionPhase, ActionType, Problem};
 
 /// Reports `writes` of actions that have no snapshot of their own or write nothing there.
-pub(super) fn report_misplaced(subject: &Subject<'_>) -> Vec<Problem> {
+pub(super) fn misplaced(subject: &Subject<'_>) -> Vec<Problem> {
     let writes = |action: &Action<'_>| {
         let runs_a_program = match action.raw.parameters.action_type() {
             ActionType::TerminalCommand | ActionType::CustomScript => true,
