@@ -67,7 +67,7 @@ pub enum World {
 }
 
 words! {
-    /// Returns the word of the settings.
+    /// Returns the value of the setting `world` in `[sandbox]`.
     pub fn World::word, WORDS: Closed "closed", Open "open"
 }
 

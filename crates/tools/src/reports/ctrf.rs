@@ -54,7 +54,7 @@ enum Suite {
     Several(Vec<String>),
 }
 
-/// Reads a report.
+/// Reads a CTRF report into `contents`.
 pub(super) fn read(reader: &mut dyn BufRead, place: Place<'_>, contents: &mut Contents) -> Result<(), String> {
     let Results { summary, tests } = read_json::<Document>(reader)?.results;
     let (mut passed, mut failed) = (0, 0);
