@@ -186,13 +186,14 @@ function Strip({ runs, project }) {
 function Notices({ standing, task, project }) {
   const problems = [...(standing.problems ?? []), ...(task?.problems ?? [])];
   const { health } = standing;
+  const { service } = useStore(live);
   return html`
     ${health ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${health.message} /></strong><p><${Line} of=${health.mend} />; a running service tries again by itself. Since <${Time} at=${health.since} />.</p></div></div>` : null}
     ${task?.person ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${task.person.reason} /></strong>${task.person.runId ? html` <p>Since <${Time} at=${task.person.since} />, <a href=${href(project.id, "runs", runNumber(task.person.runId))}>run ${runNumber(task.person.runId)}</a>.</p>` : null}<${CommandLine} of=${task.person.command} /></div></div>` : null}
     ${problems.map((problem) => html`<div class="notice"><${Mark} tone="attention" /><div><${Line} of=${problem} /></div></div>`)}
     ${task && task.paths && task.paths.length > 0 ? html`<div class="notice"><${Mark} tone="attention" /><div><strong>Changed during the run</strong><ul class="plain">${task.paths.slice(0, 20).map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></div></div>` : null}
     ${project.standing?.watchedBy ? html`<div class="notice"><${Mark} tone="none" /><div><code>proctor watch</code> (process ${project.standing.watchedBy}) runs the checks at each save.</div></div>` : null}
-    ${!isOffline && project.serving === "notServed" && !project.standing?.watchedBy && (project.standing?.watching ?? "notWatched") === "notWatched" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>The service does not watch this project.</strong> <p>A save starts a run only while <code>proctor watch</code> runs. To have each save start one:</p><${CommandLine} of="proctor service install && proctor service add" /></div></div>` : null}
+    ${!isOffline && project.serving === "notServed" && !project.standing?.watchedBy && (project.standing?.watching ?? "notWatched") === "notWatched" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>The service does not watch this project.</strong> <p>A save starts a run only while <code>proctor watch</code> runs. To have each save start one:</p><${CommandLine} of=${service ? "proctor service add" : "proctor service install && proctor service add"} /></div></div>` : null}
     ${project.standing?.watching === "polling" ? html`<div class="notice"><${Mark} tone="none" /><div>Changes are found by looking at intervals: the kernel reports no events for a part of this tree.</div></div>` : null}`;
 }
 
