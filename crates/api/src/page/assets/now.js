@@ -32,7 +32,7 @@ export function headlineOf(state, project, task) {
   if (task && task.state === "listed") {
     const isPassed = task.result === "PASSED";
     const word = task.result ? (isPassed ? "Passed" : "Failed") : "No verdict";
-    return { tone: task.result ? (isPassed ? "passed" : "failed") : "none", word, says: isOffline ? "When this file was made." : project.standing?.watchedBy ? "The last verdict: proctor watch runs the checks at each save." : "The last verdict. Nobody watches this project, so whether it still holds is not known." };
+    return { tone: task.result ? (isPassed ? "passed" : "failed") : "none", word, says: isOffline ? "When this file was made." : project.standing?.watchedBy ? "The last verdict." : "The last verdict. Nobody watches this project, so whether it still holds is not known." };
   }
   return standingOf(task);
 }
