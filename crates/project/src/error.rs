@@ -224,10 +224,8 @@ impl ProjectError {
 
     /// Returns whether this user may not write the store, or a file in it: it is another user's, or the file system is read-only.
     fn is_refused_by_owner(&self) -> bool {
-        let is_of_store = match self {
-            Self::Evidence(error) | Self::RunEvidence { source: error, .. } => !error.is_changed_evidence(),
-            error => matches!(error, Self::Lock(_) | Self::Index(_)),
-        };
+        let is_of_store = matches!(self, Self::Lock(_) | Self::Index(_))
+            || matches!(self, Self::Evidence(error) | Self::RunEvidence { source: error, .. } if !error.is_changed_evidence());
         is_of_store && matches!(system_error_behind(self), Some(libc::EACCES | libc::EPERM | libc::EROFS))
     }
 
