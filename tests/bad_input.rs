@@ -148,7 +148,7 @@ fn a_program_that_is_not_there_is_a_result() {
            There is no program `./scripts/check` in <project>/scripts; install it or correct the check's command
     FAILED · a and b failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let step = output.report()["stepExecution"]["results"][0].clone();
@@ -170,7 +170,7 @@ fn an_interpreter_that_is_not_there_is_a_result() {
            `./plain` is there and may not be executed; run `chmod +x` on it or start it through its interpreter
     FAILED · a and b failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
 }
@@ -188,7 +188,7 @@ fn a_directory_of_a_check_that_is_not_there_is_a_result() {
       note: a: the directory `web` is not there yet
     FAILED · a failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
 }

@@ -37,7 +37,7 @@ fn a_command_that_prints_nothing_for_too_long_is_stopped_and_the_report_says_whi
            all of its output: `proctor show --log check`
     FAILED · check failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
@@ -83,7 +83,7 @@ fn a_command_that_prints_too_much_is_stopped_and_its_log_ends_at_the_limit() {
            its output up to the limit: `proctor show --log check`
     FAILED · check failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();

@@ -102,7 +102,7 @@ fn two_outputs_without_a_verdict_stop_everything_and_both_are_shown() {
     Code review failed twice with malformed output: the first attempt is missing the 'Ready to merge?' field; the retry is missing the 'Ready to merge?' field
     INDETERMINATE · evidence/review/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     note: review: Code review output missing 'Ready to merge?' field - retrying once
     hint: Review agent may not be following template - check code-reviewer skill

@@ -6,6 +6,7 @@ mod databases;
 mod files;
 mod order;
 mod real_clients;
+mod recipes;
 
 use serde_json::{Value, json};
 

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::cli::doctor_evidence::EvidenceSize;
 use crate::cli::doctor_snapshots;
 use crate::cli::installation::advice::Finding;
+use crate::cli::screen;
 use proctor_model::{ProjectId, SpawnFailure};
 use proctor_project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
 use proctor_tree::watch::find_eventless;
@@ -107,13 +108,14 @@ struct ProjectV1<'a>(&'a ProjectFound, SnapshotUsage);
 impl Serialize for ProjectV1<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(project, usage) = self;
-        let mut fields = serializer.serialize_struct("ProjectV1", 6)?;
+        let mut fields = serializer.serialize_struct("ProjectV1", 7)?;
         // `None` means that the project is not registered.
         fields.serialize_field("id", &project.id)?;
         fields.serialize_field("root", &project.root.display().to_string())?;
         fields.serialize_field("fileSystem", &project.file_system.map(|kind| classify_file_system(kind).name))?;
         fields.serialize_field("directories", &project.directories)?;
         fields.serialize_field("snapshot", &doctor_snapshots::of_project(project, *usage))?;
+        fields.serialize_field("watchedBy", &project.watched_by)?;
         fields.serialize_field("tools", &project.tools.iter().map(ToolV1).collect::<Vec<_>>())?;
         fields.end()
     }
@@ -328,6 +330,7 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         let place = project.file_system.map_or_else(|| "root missing".to_owned(), |kind| classify_file_system(kind).name);
         lines.push(format!("project {}: {} ({place})", name(project), project.root.display()));
         lines.push(doctor_snapshots::line_of_project(facts, project));
+        lines.extend(project.watched_by.map(screen::watched_by));
         lines.extend(project.cold_start.as_ref().map(|why| format!("  {:<19} not used lately, because {why}", "early start")));
         for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
             let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -425,6 +428,7 @@ mod tests {
             run_ahead_ms: 0,
             snapshot_obstacle: None,
             cold_start: None,
+            watched_by: None,
             foreign_owner: None,
             tools: vec![found],
         }

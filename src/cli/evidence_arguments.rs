@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
+use crate::cli::history_arguments::read_count;
 use crate::cli::project_place::ProjectPlace;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -134,7 +135,7 @@ pub(crate) enum KeyVerb {
         #[arg(long)]
         ssh: bool,
         /// The key of this number alone, without the history
-        #[arg(long, value_name = "NUMBER")]
+        #[arg(long, value_name = "NUMBER", value_parser = read_count)]
         number: Option<u32>,
     },
     /// Print a signature of a file that is no evidence, such as a list of checksums, for `ssh-keygen -Y verify`

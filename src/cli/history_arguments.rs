@@ -20,7 +20,7 @@ pub(crate) struct LogOptions {
     #[command(flatten)]
     pub(crate) place: ProjectPlace,
     /// How many runs to list
-    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = read_count)]
     pub(crate) limit: u32,
     /// Only runs that did not pass; with --test, only those in which the test failed
     #[arg(long)]
@@ -61,7 +61,7 @@ pub(crate) struct HistoryOptions {
     #[arg(value_name = "TEST", required = true)]
     pub(crate) test: Option<String>,
     /// How many results to list
-    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = read_count)]
     pub(crate) limit: u32,
     /// Only a test of this task
     #[arg(long, value_name = "TASK")]
@@ -148,4 +148,10 @@ pub(crate) struct DiffOptions {
     /// Print one JSON document (`proctor-diff-v1`)
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Reads a number of things, from 1 on.
+pub(crate) fn read_count(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| "write a whole number from 1 on, such as 50".to_owned())
 }

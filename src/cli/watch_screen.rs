@@ -317,7 +317,7 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
 const OLDER_TREE: &str = "this result is for an older tree";
 
 /// The lines that explain the keys, shown when the person presses `?` or `h`.
-const KEYS: [&str; 9] = [
+pub(crate) const KEYS: [&str; 9] = [
     "  r      run everything again, as Enter does; during a run: once more when it is over",
     "  f      run what failed last",
     "  a      run everything",
@@ -328,6 +328,9 @@ const KEYS: [&str; 9] = [
     "  ?, h   show these keys",
     "  q      quit",
 ];
+
+/// The keys in one line, shown after a verdict.
+pub(crate) const KEYS_IN_SHORT: &str = "r again, f failed, o page, d since green, l log, ? keys, q quit";
 
 /// Returns the lines that tell the person about a notice, such as a restart or a repetition of the run.
 fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> {
@@ -362,7 +365,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
         Notice::PageOpened(lines) => lines.clone(),
         Notice::Keys => KEYS.map(str::to_owned).to_vec(),
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
-        Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
+        Notice::Unchanged => vec!["saved, but no content changed: the last verdict still holds".to_owned()],
         Notice::CopiedFilesDiffer { paths } => differing_lines(paths, read_git_index(root, None).paths()),
         Notice::Untriggered => {
             vec!["saved, but no check is triggered by the change: the last verdict is for the tree before it".to_owned()]
@@ -372,7 +375,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
 }
 
 fn waiting(standing: LastRunState, is_terminal: bool) -> String {
-    let keys = if is_terminal { " (r again, f failed, o page, d since green, l log, ? keys, q quit)" } else { "" };
+    let keys = if is_terminal { format!(" ({KEYS_IN_SHORT})") } else { String::new() };
     match standing {
         LastRunState::Verdict => format!("watching{keys}"),
         LastRunState::Paused => format!("watching; the task waits for a person{keys}"),

@@ -166,7 +166,7 @@ fn a_moved_directory_is_the_one_that_was_registered_and_an_unknown_one_is_new() 
     fs::create_dir(&unknown).expect("it is ours");
     fs::write(unknown.join("proctor.toml"), WEAK).expect("it is ours");
     let new = project.proctor(["run", "../unknown"]).success();
-    assert!(new.stderr.contains("its rules are approved by that"), "{}", new.snapshot());
+    assert!(new.stderr.contains("its rules count as approved"), "{}", new.snapshot());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_working_tree_of_a_known_repository_inherits_and_a_checkout_of_a_commit_runs
     // Another directory of the repository is another project.
     project.save("sub/proctor.toml", WEAK);
     let sub = project.proctor(["run", "sub"]).success();
-    assert!(sub.stderr.contains("its rules are approved by that"), "{}", sub.snapshot());
+    assert!(sub.stderr.contains("its rules count as approved"), "{}", sub.snapshot());
 }
 
 /// Makes a repository elsewhere of the project's own by git's arguments, with this configuration, and runs it.
@@ -232,7 +232,7 @@ fn a_repository_with_the_same_first_commit_is_judged_by_what_was_approved_and_a_
     }
     let shallow = run_elsewhere(&project, ("shallow", &["--depth=1"]), WEAK);
     for new in [project.proctor(["run", path]).any_status(), shallow] {
-        assert!(new.stderr.contains("its rules are approved by that"), "{}", new.snapshot());
+        assert!(new.stderr.contains("its rules count as approved"), "{}", new.snapshot());
     }
 }
 

@@ -25,7 +25,7 @@ fn a_store_that_can_only_be_read_is_read_and_every_run_says_what_to_do() {
     let before = log(&project);
     disk.remount(MsFlags::MS_RDONLY);
     for _ in 0..2 {
-        let refused = project.proctor(["run"]).bound(BOUND).status(70);
+        let refused = project.proctor(["run"]).bound(BOUND).status(2);
         assert!(refused.stderr.contains("Read-only file system"), "{}", refused.snapshot());
         assert!(refused.stderr.contains("hint: "), "{}", refused.snapshot());
         assert_eq!(processes_of(project.root()), []);

@@ -200,7 +200,12 @@ fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_th
     assert!(text.contains("/runs/exec-"), "{text}");
     let bearer = format!("Bearer {}", token(&page));
     let listed = get(&page.address, "/v1/projects", &bearer).json();
-    assert_eq!(listed["projects"][0]["standing"]["watching"], "events", "the page knows the watch: {listed:#}");
+    let watched_by = listed["projects"][0]["standing"]["watchedBy"].as_u64().expect("the page knows the watch");
+    let words = format!("`proctor watch` (process {watched_by}) runs the checks at each save");
+    for command in [["status"].as_slice(), &["doctor"], &["service", "list"]] {
+        assert!(project.proctor(command).any_status().stdout.contains(&words), "{command:?}");
+    }
+    assert!(project.proctor(["service", "add"]).success().stdout.contains(&format!("until then {}", words)));
     // Pressed again, the page that is open stays.
     fs::remove_file(browser.with_extension("arguments")).expect("it is ours");
     watch.press("o");
@@ -211,6 +216,7 @@ fn the_key_o_of_a_watch_opens_the_page_at_the_run_on_the_screen_and_ends_with_th
     }
     watch.press("q");
     watch.ended();
+    assert!(!project.proctor(["status"]).success().stdout.contains("proctor watch"), "no lock outlives its watch");
     poll(LATE, "the page to end", || std::net::TcpStream::connect(&page.address).is_err().then_some(()));
     assert_eq!(ticket_files(&project), Vec::<String>::new());
 }
@@ -236,10 +242,21 @@ fn the_key_o_of_a_watch_beside_the_service_opens_the_page_of_the_service() {
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).status(1);
     let mut watch = project.proctor(["watch"]).at_terminal();
-    watch.wait_for("o opens the page", LATE);
+    watch.wait_for("o page", LATE);
     watch.press("o");
     let page = await_browser(&browser);
     watch.wait_for(&format!("http://{}/", page.address), LATE);
+    // The service makes the runs that the keys ask for.
+    for key in ["r", "f"] {
+        watch.press(key);
+        watch.wait_for("FAILED", LATE);
+        watch.wait_for("watching (r again", LATE);
+    }
+    assert_eq!(project.store().committed_runs().len(), 3);
+    watch.press("l");
+    watch.wait_for("log of check, run 3:", LATE);
+    watch.press("d");
+    watch.wait_for("no run before the last one passed", LATE);
     assert_eq!(get(&page.address, "/v1/projects", &format!("Bearer {}", token(&page))).code, 200);
     watch.press("q");
     watch.ended();

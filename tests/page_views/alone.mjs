@@ -1,7 +1,7 @@
 // The page of `proctor open` without the service: two tasks, files that change without a run, runs of other processes, a ticket used twice.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BOUND, check, checkPages, openFile, openPage, proctor, project, textOf, until, withBrowser } from "./browser.mjs";
+import { BOUND, Going, check, checkPages, openFile, openPage, proctor, project, textOf, until, withBrowser } from "./browser.mjs";
 
 const SOURCE = join(project, "totals.txt");
 const headlineIs = (page, word) => until(`the headline “${word}”`, async () => ((await textOf(page, ".hero h1")) ?? "").startsWith(word));
@@ -33,6 +33,13 @@ await withBrowser(async (browser) => {
     await proctor("run", "--task", "T101");
     await headlineIs(page, "Passed");
   }
+
+  // A watch of another process is named, and no longer when it has ended.
+  const notices = async () => (await page.locator(".notice").allTextContents()).join(" ");
+  const watch = new Going("watch", "--task", "T101");
+  await until("the watch", async () => (await notices()).includes(`proctor watch (process ${watch.child.pid})`));
+  await watch.stop();
+  await until("nobody watches", async () => (await notices()).includes("does not watch this project"));
 
   // The ticket of the page opens no second one.
   const copy = join(project, "..", "again.html");

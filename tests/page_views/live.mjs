@@ -9,7 +9,7 @@ const WRONG = "def total(prices):\n    return sum(prices) + 1\n";
 // How soon a save is on the page, in the fastest of several tries: a busy machine delays single ones.
 const SAVE_BOUND = 100;
 const SAVES = 20;
-const WIDTHS = [1440, 820, 360];
+const WIDTHS = [1920, 1440, 820, 360];
 const SCHEMES = ["light", "dark"];
 
 const headline = (page) => textOf(page, ".hero h1");

@@ -97,7 +97,7 @@ fn a_failure_that_speaks_of_a_dropped_name_is_explained() {
       note: needs it: `DATABASE_URL` is set where proctor runs and was not passed on: if the command needs it, add it to `pass_environment` in `[environment]`
     FAILED · needs it failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(output.report()["notes"][0]["subject"], "needs it");

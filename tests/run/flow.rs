@@ -74,7 +74,7 @@ fn the_settings_of_a_check_say_what_it_comes_after_and_how_often_it_is_tried() {
       ✓ last                 done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     note: flaky: attempt 1 of 2 did not succeed: The command ended with exit code 1; expected is 0; see the end of its log
     "#);

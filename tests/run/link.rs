@@ -18,7 +18,7 @@ fn it_is_made_said_once_and_kept_out_of_git() {
       ✓ a                    done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let through_link = project.path().join("evidence/default/execution-report.json");
@@ -53,7 +53,7 @@ fn something_else_in_its_place_is_left_alone() {
       ✓ a                    done <time>
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     `evidence` in the project is something else and was left alone: `proctor show` finds the evidence without a link
     "#);
     assert_eq!(fs::read_dir(project.path().join("evidence")).unwrap().count(), 1);
@@ -80,7 +80,7 @@ fn it_can_be_named_or_turned_off() {
       ✓ a                    done <time>
     PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in the store, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(fs::read_dir(off.path()).unwrap().count(), 1);

@@ -98,7 +98,7 @@ fn a_failing_one_keeps_the_checks_from_running_and_not_the_clean_up() {
       ✓ tidy up              done <time>
     FAILED · database failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert!(exists(&cleaned));

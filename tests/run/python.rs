@@ -33,7 +33,7 @@ fn pytest_is_found_without_a_configuration() {
       note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(output.report()["testSpecification"]["origin"], "discovered");
@@ -94,7 +94,7 @@ fn a_failing_test_is_named_with_its_place() {
       log of pytest: evidence/default/STEP.1-pytest.log, evidence/default/STEP.1-junit.xml
     FAILED · pytest failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(result(&output.report(), "STEP.1")["status"], "TEST_FAILURE");
@@ -192,7 +192,7 @@ fn coverage_below_the_tools_own_target_fails_the_check() {
            All tests passed (1 passed, 0 failed, 0 skipped), but coverage is 75.00 %, below the required 95 %; add tests
     FAILED · tests failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
@@ -219,7 +219,7 @@ fn coverage_below_the_checks_target_fails_it_and_above_it_does_not() {
       snapshot: the checks wrote 1 thing, which never reaches the project: coverage.json (1739B); to keep: writes = ["coverage.json"]
     FAILED · tests failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(result(&output.report(), "STEP.1")["classification"]["code"], "COVERAGE_BELOW_TARGET");

@@ -81,7 +81,7 @@ fn the_checks_of_a_run_reach_a_service_that_is_ready_and_its_log_is_evidence() {
           ✓ asks                 done <time>
         PASSED · evidence/default/execution-report.json
         --- stderr
-        registered `<project>` as <project-id>; its rules are approved by that
+        registered `<project>` as <project-id>; its rules count as approved
         evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
         "#);
         }
@@ -159,7 +159,7 @@ fn one_that_ends_before_it_is_ready_fails_the_run_whatever_its_exit_code() {
           - never                skipped: a prerequisite failed
         FAILED · server failed · evidence/default/execution-report.json
         --- stderr
-        registered `<project>` as <project-id>; its rules are approved by that
+        registered `<project>` as <project-id>; its rules count as approved
         evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
         "#);
         }
@@ -194,7 +194,7 @@ fn one_that_dies_while_a_check_runs_ends_the_run_and_the_clean_up_is_done() {
           ✓ tidy up              done <time>
         FAILED · server and crashes it failed · evidence/default/execution-report.json
         --- stderr
-        registered `<project>` as <project-id>; its rules are approved by that
+        registered `<project>` as <project-id>; its rules count as approved
         evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
         "#);
     let report = output.report();

@@ -29,7 +29,7 @@ fn a_check_that_takes_too_long_is_stopped_with_everything_it_started() {
       ✓ quick                done <time>
     FAILED · slow failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(processes_of(project.root()), []);

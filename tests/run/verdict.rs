@@ -21,7 +21,7 @@ fn a_green_run_ends_with_zero_and_names_its_report() {
       ✓ tidy up              done <time>
     PASSED · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     assert_eq!(output.report()["executionSummary"]["overallStatus"], "SUCCESS");
@@ -68,7 +68,7 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
       log of types: evidence/default/STEP.2-typescript-compilation.log
     FAILED · generic and types failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
@@ -102,7 +102,7 @@ fn a_check_that_dies_of_a_signal_is_named_with_it() {
            all of its output: `proctor show --log dies`
     FAILED · dies failed · evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report = output.report();
@@ -138,7 +138,7 @@ fn some_checks_are_run_and_no_more_is_claimed() {
       ✓ tidy up              done <time>
     PASSED · 1 of 3 checks · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
     let report: Value = project.proctor(["show", "--json"]).success().json();
@@ -163,7 +163,7 @@ fn a_project_elsewhere_is_run_by_its_path() {
            all of its output: `proctor show --log a`
     FAILED · a failed · <project>/evidence/default/execution-report.json
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     "#);
 }

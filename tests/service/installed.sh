@@ -154,7 +154,7 @@ printf '[[check]]\nname = "check"\ncommand = ["own-check"]\n' >"$HOME/carried/pr
 await 'a verdict without the tool' of_reach carried 1
 before=$("$proctor" status "$HOME/carried" | grep -c 'fresh FAIL')
 advised=$(PATH="$HOME/bin:$PATH" "$proctor" service status | grep -c 'other variables of the shell')
-missing=$(PATH="$HOME/bin:$PATH" LANG=C.UTF-8 "$proctor" service install | grep -c "services lack by themselves $HOME/bin")
+missing=$(PATH="$HOME/bin:$PATH" LANG=C.UTF-8 "$proctor" service install | grep -c "without it, services would not find $HOME/bin")
 echo '# again' >>"$HOME/carried/proctor.toml"
 await 'a verdict with the tool' is_fresh "$HOME/carried"
 said=$(cat "$state"/evidence/carried-*/default/latest/STEP.1-terminal-output.log)

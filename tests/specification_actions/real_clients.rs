@@ -15,17 +15,17 @@ use crate::common::{Project, free_port, playwright_modules, poll};
 use crate::specification_actions::clients::allow;
 use crate::specification_actions::{entry, judged, step, with_steps};
 
-const PASSWORD: &str = "p@ss:word/1";
+pub(super) const PASSWORD: &str = "p@ss:word/1";
 
 /// A server of PostgreSQL with its data in a temporary directory. It ends when this value is dropped.
-struct Server {
+pub(super) struct Server {
     directory: tempfile::TempDir,
     programs: PathBuf,
-    port: String,
+    pub(super) port: String,
 }
 
 impl Server {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let versions = fs::read_dir("/usr/lib/postgresql").map(|entries| entries.flatten().map(|entry| entry.path().join("bin")));
         let programs = versions.ok().and_then(|mut versions| versions.find(|programs| programs.join("initdb").is_file()));
         let programs = programs.expect("no PostgreSQL: `apt-get install postgresql`, which `.ci/wide` does");
@@ -39,7 +39,7 @@ impl Server {
         server
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(super) fn path(&self, name: &str) -> String {
         self.directory.path().join(name).display().to_string()
     }
 
@@ -178,14 +178,14 @@ fn symlink_packages(project: &Project) {
 
 /// The service of Podman, which speaks Docker's protocol too, with its images in a temporary directory. It ends when this value is
 /// dropped.
-struct Engine {
+pub(super) struct Engine {
     directory: tempfile::TempDir,
     service: Child,
 }
 
 impl Engine {
     /// Starts it with one image, `local/shell:1`, which has a shell and the libraries that it needs.
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let configuration = "[containers]\nnetns = \"none\"\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=100:100\"]\n\
             [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n";
@@ -219,14 +219,14 @@ impl Engine {
         command
     }
 
-    fn run(&self, words: &[&str]) -> String {
+    pub(super) fn run(&self, words: &[&str]) -> String {
         let output = Self::podman(self.directory.path()).args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).output();
         let output = output.expect("it is there");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn socket(&self) -> PathBuf {
+    pub(super) fn socket(&self) -> PathBuf {
         self.directory.path().join("podman.sock")
     }
 }

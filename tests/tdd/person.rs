@@ -126,7 +126,7 @@ fn what_makes_no_sense_says_what_to_do() {
     insta::assert_snapshot!(project.proctor(["tdd", "phase", "GREEN"]).status(2).snapshot(), @r#"
     exit status: 2
     --- stderr
-    registered `<project>` as <project-id>; its rules are approved by that
+    registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
     error: no TDD cycle is started: start one first
       hint: `proctor tdd show` tells where the cycle stands

@@ -24,7 +24,7 @@ fn a_save_that_changes_nothing_says_that_the_verdict_still_holds() {
     wait_until_it_watches(&mut watch);
     let text = fs::read_to_string(project.path().join("state.txt")).expect("it is there");
     project.save("state.txt", &text);
-    let notice = "saved, but the tree is the one of the last verdict: it still holds";
+    let notice = "saved, but no content changed: the last verdict still holds";
     watch.wait_for_line("the notice", LATE, |line| line == notice);
     wait_until_it_watches(&mut watch);
     let file = File::options().append(true).open(project.path().join("state.txt")).expect("it is there");

@@ -35,6 +35,8 @@ pub struct ProjectV1 {
 pub struct ListedV1 {
     /// How the service notices changes.
     pub watching: WatchingV1,
+    /// The id of the process of a `proctor watch` that runs the checks at each save. The key is absent if none runs.
+    pub watched_by: Option<u32>,
     pub doing: DoingV1,
     /// The last verdict in the ledger for the first task of `tasks`.
     #[kept]
@@ -103,7 +105,7 @@ impl ListedV1 {
         let tasks = standing.tasks.iter().filter(|_| is_known).map(listed).collect();
         let health = clock_problem(standing, now);
         let person = standing.tasks.iter().find_map(|task| task.person.clone());
-        Self { watching, doing, verdict, tasks, person, problems: standing.problems.clone(), health }
+        Self { watching, watched_by: None, doing, verdict, tasks, person, problems: standing.problems.clone(), health }
     }
 
     /// Says that the project's directory is not there. Nothing is watched then.

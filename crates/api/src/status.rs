@@ -55,6 +55,10 @@ pub struct ProjectStatusV1 {
     /// The absolute path of the project's root.
     pub root: String,
     pub serving: Serving,
+    /// The id of the process of a `proctor watch` that runs the checks at each save. Only `proctor status` looks for one; the key is absent
+    /// if none runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched_by: Option<u32>,
     /// The first task is the one that the request names, or else the task that the configuration names. The other tasks
     /// that have a verdict follow.
     pub tasks: Vec<TaskStatusV1>,
@@ -201,6 +205,7 @@ impl ProjectStatusV1 {
             id: standing.project.clone(),
             root: standing.root.display().to_string(),
             serving,
+            watched_by: None,
             tasks: standing.tasks.iter().map(TaskStatusV1::from).collect(),
             problems: standing.problems.clone(),
             health,

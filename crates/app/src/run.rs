@@ -33,7 +33,7 @@ use proctor_sandbox::process::Control;
 use proctor_sandbox::{EnvironmentAdditions, passed_on};
 
 /// The longest wait for a run in the service. The time limits of the checks end any run long before.
-pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
+pub const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 /// To find the previous run of the same task, at most this many of the project's newest runs are looked through.
 const EARLIER_RUNS: u32 = 20;
 /// How long the Python modules that the checks used may be compiled for later runs, while the verdict is on the screen.

@@ -11,6 +11,7 @@ use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
 use crate::work_trees::register_at_first_use;
 use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, StateV1, StatusV1, TaskStatusV1, failure_names};
+use proctor_evidence::watching_process;
 use proctor_model::{ProjectStatus, Serving, TaskId};
 use proctor_project::{DescribedProject, PlanlessProject, PlanlessReason, StoreReader};
 use proctor_sandbox::process::clock;
@@ -52,7 +53,10 @@ pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&Ta
             None => look(environment, &root, task),
         };
         match looked {
-            Ok(project) => status.projects.push(only(project, task)),
+            Ok(project) => {
+                let watched_by = project.id.as_ref().and_then(|id| watching_process(environment.state_root(), id));
+                status.projects.push(ProjectStatusV1 { watched_by, ..only(project, task) });
+            }
             Err(error) if is_one => return Err(error),
             // One project that cannot be read must not hide the others.
             Err(error) => failure = failure.or(Some(error)),

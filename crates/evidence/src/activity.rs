@@ -24,8 +24,9 @@ pub fn read_store_activity(root: &Path) -> StoreActivity {
         let file = LockFile::open_to_inspect(path).ok().flatten();
         file.and_then(|file| file.locked_by_others(ALL_BYTES).ok()).is_some_and(|locks| !locks.is_empty())
     };
-    // The lock of the service is held as long as it serves, and the queue's while an action runs: neither alone writes evidence.
-    let of_projects = locks.iter().filter(|path| !path.ends_with("service") && !path.ends_with("slots"));
+    // The lock of the service is held as long as it serves, those of watches as long as they run, and the queue's while an action runs:
+    // none of these alone writes evidence.
+    let of_projects = locks.iter().filter(|path| !["service", "slots", "watches"].iter().any(|other| path.ends_with(other)));
     let is_idle = !of_projects.into_iter().any(is_locked);
     let others = ["ledger", "keys"].into_iter().flat_map(entries).map(|entry| entry.path());
     let mut files: Vec<_> = others.chain(locks.iter().cloned()).filter_map(stamp).collect();

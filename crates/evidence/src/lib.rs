@@ -21,7 +21,7 @@
 //! * [`Store`] knows the paths. `changes` contains every operation that changes the disk, and `files` the operations
 //!   that read. `failure_injection` lets tests make any change fail.
 //! * `lock` allows one writer per project, `service_lock` one service, one process per governance workflow, and one
-//!   writer of the sessions of agents. `slot` is the machine-wide queue of actions.
+//!   writer of the sessions of agents, and says which projects are watched. `slot` is the machine-wide queue of actions.
 //! * `run_directory`, `seal` and `publish` carry a run from its start to the link `latest`. `recovery` cleans up after a
 //!   process that died.
 //! * `ledger` writes the ledger; `ledger_lines` and `ledger_tail` read it, and `ledger_lookup` finds single lines of it. `ledger_file` makes
@@ -139,7 +139,10 @@ pub use retention::*;
 pub use run_directory::{RUN_SCHEMA, RunDirectory, ScratchDirectory};
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use sealed_files::{SealedFileProblem, SealedFiles};
-pub use service_lock::{HookLock, ServiceLock, ServiceLockError, ServingProcess, WorkflowLock, lock_hooks, serving_process};
+pub use service_lock::{
+    HookLock, ServiceLock, ServiceLockError, ServingProcess, WatchLock, WorkflowLock, lock_hooks, serving_process,
+    watching_process,
+};
 pub use signing::{APPROVAL_NAMESPACE, FILE_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};
 pub use slot::{MOST_SLOTS, Slot, SlotQueueState};
 pub use store::{Store, agents_directory, evidence_directory};

@@ -3,6 +3,7 @@
 //! The lock beside the control socket does not suffice: two services with different runtime directories have different
 //! sockets, and both would run the checks of every save. `lock_file` says why such a lock never outlives its holder.
 
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -110,6 +111,50 @@ impl Store {
     }
 }
 
+// Every `proctor watch` says that it runs: it locks one byte of the file `locks/watches`, whose place is made of the last 8 digits of the
+// project's id and the id of the process. The file stays empty.
+
+/// The bits of a place that hold the id of the process: no kernel gives an id above 2^22 (proc(5), `pid_max`).
+const PROCESS_BITS: u32 = 22;
+
+/// Says that this process watches a project, until the value is dropped.
+#[derive(Debug)]
+pub struct WatchLock {
+    _file: LockFile,
+}
+
+impl Store {
+    /// Says that this process watches a project.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened or locked.
+    pub fn lock_watch(&self, project: &ProjectId) -> Result<WatchLock, EvidenceError> {
+        let file = LockFile::open(&watches_path(self.root()))?;
+        let place = places_of_watches(project).start + i64::from(std::process::id());
+        file.try_lock(&(place..place + 1))?;
+        Ok(WatchLock { _file: file })
+    }
+}
+
+/// Returns the process of a `proctor watch` of this project, the one with the lowest id of several; `None` if none runs, or nothing can
+/// be found out. The store need not exist.
+pub fn watching_process(root: &Path, project: &ProjectId) -> Option<u32> {
+    let places = places_of_watches(project);
+    let file = LockFile::open_to_inspect(&watches_path(root)).ok()??;
+    let first = file.locked_by_others(places.clone()).ok()?.into_iter().next()?;
+    u32::try_from(first.start - places.start).ok()
+}
+
+fn watches_path(root: &Path) -> PathBuf {
+    root.join("locks").join("watches")
+}
+
+fn places_of_watches(project: &ProjectId) -> Range<i64> {
+    let digits = project.as_str().rsplit('-').next().unwrap_or_default();
+    let number = i64::from(u32::from_str_radix(digits, 16).unwrap_or_default());
+    number << PROCESS_BITS..(number + 1) << PROCESS_BITS
+}
+
 // One hook of an agent at a time changes what is recorded of agents' sessions: hooks of several sub-agents run at once. `lock_file` says why
 // such a lock never outlives its holder.
 
@@ -177,6 +222,28 @@ mod workflow_lock_tests {
         assert!(first.is_some() && lock("notes").is_none() && lock("ideas").is_some());
         drop(first);
         assert!(lock("notes").is_some());
+    }
+}
+
+#[cfg(test)]
+mod watch_lock_tests {
+    use super::*;
+    use crate::testing::TestStore;
+
+    #[test]
+    fn a_watch_is_known_to_its_own_project_as_long_as_it_runs() {
+        let test = TestStore::new();
+        let (root, project) = (test.store.root(), |id: &str| ProjectId::try_from(id).unwrap());
+        let (first, last) = (project("shop-00000000"), project("shop-ffffffff"));
+        assert_eq!(watching_process(root, &first), None, "the file is not there");
+        for watched in [&first, &last] {
+            let lock = test.store.lock_watch(watched).unwrap();
+            let found = [&first, &last, &test.project].map(|project| watching_process(root, project));
+            let expected = [&first, &last, &test.project].map(|project| (project == watched).then(std::process::id));
+            assert_eq!(found, expected);
+            drop(lock);
+            assert_eq!(watching_process(root, watched), None);
+        }
     }
 }
 

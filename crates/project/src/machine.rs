@@ -18,7 +18,7 @@ use crate::snapshot_storage::{obstacle_of_settings, obstacle_of_tree};
 use crate::store_reader::{RecordedRun, StoreReader};
 use crate::tool_version::{ToolPlace, read_tool_version};
 use proctor_evidence::report::OutgoingRedactor;
-use proctor_evidence::{Store, read_report};
+use proctor_evidence::{Store, read_report, watching_process};
 use proctor_model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use proctor_sandbox::process::resolve_program;
 use proctor_sandbox::{ChildEnvironment, ForeignOwner, home, search_path};
@@ -114,6 +114,8 @@ pub struct ProjectFound {
     pub snapshot_obstacle: Option<String>,
     /// Why a process that was started early for the last run was not used; `None` if one was used, or none was started.
     pub cold_start: Option<String>,
+    /// The id of the process of a `proctor watch` of the project; `None` if none runs.
+    pub watched_by: Option<u32>,
     /// The other user to whom the root belongs, if checks may not write there.
     pub foreign_owner: Option<ForeignOwner>,
     /// The tools of the project's plan without repetition; empty if the configuration is wrong or the root is missing.
@@ -231,6 +233,7 @@ impl StoreReader {
         }
         let run_ahead_ms = newest.map_or(0, |started| ahead(started.as_millis()));
         let (id, foreign_owner) = (id.cloned(), ForeignOwner::of(&root));
+        let watched_by = id.as_ref().and_then(|id| watching_process(self.store.root(), id));
         ProjectFound {
             id,
             root,
@@ -240,6 +243,7 @@ impl StoreReader {
             run_ahead_ms,
             snapshot_obstacle,
             cold_start,
+            watched_by,
             foreign_owner,
             tools,
         }

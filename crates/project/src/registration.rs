@@ -159,7 +159,7 @@ fn write_first(
     let is_approved = unapproved_in(&evidence.index, &scope.project, plan, plan_digest)?.is_none();
     evidence.append(ledger, scope, LedgerBody::Registered(place.record(scope, plan_digest, terms)))?;
     // A plan without actions is that of a project without checks of its own: registering it approves nothing.
-    Ok(if is_approved && plan.actions().next().is_some() { "; its rules are approved by that".to_owned() } else { String::new() })
+    Ok(if is_approved && plan.actions().next().is_some() { "; its rules count as approved".to_owned() } else { String::new() })
 }
 
 /// Writes approvals that hold what was approved for a former identity, and then a registration that approves nothing. Returns what is

@@ -204,8 +204,8 @@ pub fn note_not_hashed(toolchains: &[ToolchainRecord]) -> Option<PlanNote> {
     (!names.is_empty()).then(|| PlanNote {
         subject: "toolchain".to_owned(),
         message: format!(
-            "not hashed yet, so this run proves nothing of a commit: {}; each run goes on with it, and `proctor run --fresh-caches` waits \
-             for it",
+            "not hashed yet, so this run proves nothing of a commit: {}; each run hashes more of it, and `proctor run --fresh-caches` \
+             waits until all is hashed",
             names.join(", ")
         ),
     })

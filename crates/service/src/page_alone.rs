@@ -19,9 +19,7 @@ use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runti
 use crate::os_signals::{HangUp, Signals};
 use crate::service::{Call, LedgerNews, Reply, Subscribers, from_run_error, list_by_ledger};
 use proctor_api::page::RawOutput;
-use proctor_api::{
-    AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV1, ProjectStatusV1, ProjectV1, ProjectsV1, WatchingV1,
-};
+use proctor_api::{AnswerV1, CycleV1, ErrorKindV1, ErrorV1, InTimeV1, PageTicketV1, ProjectStatusV1, ProjectV1, ProjectsV1};
 use proctor_app::project::opening;
 use proctor_app::project::setup::page_editor;
 use proctor_app::{CommandError, Environment, status};
@@ -45,8 +43,6 @@ pub struct PageAlone {
     pub directory: PathBuf,
     /// Whether the page shows raw output: only to a person.
     pub raw_output: RawOutput,
-    /// The root of the project whose `proctor watch` runs as long as this process; `None` if no watch started it.
-    pub watched: Option<PathBuf>,
 }
 
 /// Why the page could not be served.
@@ -71,7 +67,7 @@ pub fn serve_page_alone(
     mut places: Receiver<String>,
     opened: impl Fn(Result<PageTicketV1, ErrorV1>) + Send + Sync + 'static,
 ) -> Result<CommandExit, PageAloneError> {
-    let PageAlone { environment, directory, raw_output, watched } = settings;
+    let PageAlone { environment, directory, raw_output } = settings;
     let archive = StoreReader::open(environment.state_root(), environment.variables().clone()).map_err(PageAloneError::Store)?;
     new_runtime().map_err(PageAloneError::Begin)?.block_on(async {
         let signals = Signals::take_over(HangUp::Ends).map_err(PageAloneError::Begin)?;
@@ -80,7 +76,7 @@ pub fn serve_page_alone(
         let server = Arc::new(PageOnly::new(send_call.clone(), environment.clone(), directory, OPEN_FILES));
         let hub = WatchHub::start().map_err(|error| PageAloneError::Begin(io::Error::other(error)))?;
         let (subscribers, news) = (Subscribers::default(), LedgerNews::default());
-        let mut host = StoreHost { archive, environment, watched, subscribers, hub, send_call, news };
+        let mut host = StoreHost { archive, environment, subscribers, hub, send_call, news };
         host.look_at_ledgers();
         let ticket = server.open(first, raw_output).await.map_err(PageAloneError::Open)?;
         let (opener, opened) = (Arc::clone(&server), Arc::new(opened));
@@ -107,7 +103,6 @@ pub fn serve_page_alone(
 struct StoreHost {
     archive: StoreReader,
     environment: Environment,
-    watched: Option<PathBuf>,
     subscribers: Subscribers,
     hub: WatchHub,
     send_call: Sender<Call>,
@@ -172,10 +167,7 @@ impl StoreHost {
         for project in self.registered(root)?.into_iter().filter(|project| !project.was_removed_by_git()) {
             // One project that cannot be read must not hide the others.
             let listed = list_by_ledger(&mut self.archive, &project);
-            let is_watched = self.watched.as_deref() == Some(Path::new(&project.path));
-            let mut listed = listed.unwrap_or_else(|_| ProjectV1::new(project.id, Path::new(&project.path), project.serving));
-            listed.standing.iter_mut().filter(|_| is_watched).for_each(|standing| standing.watching = WatchingV1::Events);
-            projects.push(listed);
+            projects.push(listed.unwrap_or_else(|_| ProjectV1::new(project.id, Path::new(&project.path), project.serving)));
         }
         Ok(ProjectsV1 { projects, editor: page_editor(&self.environment) })
     }

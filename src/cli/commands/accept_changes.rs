@@ -35,7 +35,7 @@ pub(super) fn accept(
     let changes = answer.acceptable();
     if changes.is_empty() {
         render::note(
-            "there is nothing to accept: the commit asks for nothing less than the trusted one, or it was accepted before",
+            "there is nothing to accept: the commit takes no test, check or rule of the trusted one away, or it was accepted before",
         );
         return Ok(Vec::new());
     }

@@ -55,11 +55,14 @@ pub(super) fn take_known(
             Ok(None)
         }
         KnownOutcome::Attested { source, .. } => {
-            render::note(&format!("note: these files are {source}; `proctor run --known` takes that verdict"));
+            render::note(&format!("note: these files are {source}; `proctor run --known` takes that verdict and runs nothing"));
             Ok(None)
         }
         KnownOutcome::Known(known) => {
-            render::note(&format!("note: these files are {}; `proctor run --known` takes that verdict", known.source));
+            render::note(&format!(
+                "note: these files are {}; `proctor run --known` takes that verdict and runs nothing",
+                known.source
+            ));
             Ok(None)
         }
         KnownOutcome::Unknown(why) if options.known => {

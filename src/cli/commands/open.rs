@@ -26,7 +26,7 @@ const NEW_PROJECT: &str = "/new";
 
 pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.beside {
-        return open_beside(&setup::project_root(environment, options.place.path())?, environment);
+        return open_beside(environment);
     }
     let root = setup::project_root(environment, options.place.path())?;
     let place = find_place(&mut opening::open_archive(environment)?, &root, options.run.as_deref())?;
@@ -36,7 +36,7 @@ pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Resul
     }
     let (shown, no_browser) = (environment.clone(), options.no_browser);
     let (_one_place, places) = channel(1);
-    serve_alone(environment, (None, environment::is_person_present(environment)), &place, places, move |ticket| {
+    serve_alone(environment, environment::is_person_present(environment), &place, places, move |ticket| {
         if show_opened(&shown, ticket, no_browser) {
             render::note("no service runs, so this command serves the page; Ctrl-C ends it");
         }
@@ -45,7 +45,7 @@ pub(crate) fn execute(options: &OpenOptions, environment: &Environment) -> Resul
 
 /// Serves the page for a watch that started this process, until its standard input ends. Each line of the input is a place in the page to
 /// open.
-fn open_beside(root: &Path, environment: &Environment) -> Result<CommandExit, CommandError> {
+fn open_beside(environment: &Environment) -> Result<CommandExit, CommandError> {
     let Some(Ok(first)) = std::io::stdin().lines().next() else { return Ok(CommandExit::Proceed) };
     let (send_place, places) = channel(PLACES);
     let read = move || {
@@ -61,7 +61,7 @@ fn open_beside(root: &Path, environment: &Environment) -> Result<CommandExit, Co
     })?;
     let shown = environment.clone();
     // The input is a pipe, so the error output tells whether a person looks.
-    serve_alone(environment, (Some(root), environment::is_person_beside(environment)), &first, places, move |ticket| {
+    serve_alone(environment, environment::is_person_beside(environment), &first, places, move |ticket| {
         let _is_shown = show_opened(&shown, ticket, false);
     })
 }
@@ -127,7 +127,7 @@ pub(crate) fn no_browser_lines(ticket: &PageTicketV1) -> [String; 2] {
 
 fn serve_alone(
     environment: &Environment,
-    (watched, is_for_person): (Option<&Path>, bool),
+    is_for_person: bool,
     first: &str,
     places: Receiver<String>,
     opened: impl Fn(Result<PageTicketV1, ErrorV1>) + Send + Sync + 'static,
@@ -141,7 +141,6 @@ fn serve_alone(
         environment: environment.clone(),
         directory,
         raw_output: if is_for_person { RawOutput::Shown } else { RawOutput::Refused },
-        watched: watched.map(Path::to_owned),
     };
     serve_page_alone(settings, first, places, opened).map_err(|error| match &error {
         PageAloneError::Store(error) => super::from_run_error(error),

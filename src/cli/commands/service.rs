@@ -380,7 +380,9 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
     let served_by = facts.running.as_ref().map(|running| format!("; the service runs {}", running.version)).unwrap_or_default();
     lines.push(format!("program: {} (version {version}{served_by})", facts.program.display()).into());
     if !facts.missing_on_path.is_empty() {
-        lines.push(format!("search path: the shell's; services lack by themselves {}", facts.missing_on_path.join(", ")).into());
+        lines.push(
+            format!("search path: your shell's; without it, services would not find {}", facts.missing_on_path.join(", ")).into(),
+        );
     }
     let version = facts.manager.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
     let stays = if facts.manager.lingers { "goes on when you log out" } else { "ends when you log out" };

@@ -38,6 +38,8 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     }
     let RunResources { mut workspace, scope, settings } =
         opening::open(environment, launcher, &loaded, options.identity.map(Into::into))?;
+    // Without it the watch goes on all the same, and the page says that nobody watches.
+    let _watching = workspace.store().lock_watch(&scope.project).ok();
     let style = environment::style(environment);
     let watch = &loaded.configuration.watch;
     let (send_typed, typed) = channel(KEYS);

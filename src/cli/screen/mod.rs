@@ -23,7 +23,7 @@ pub(crate) use self::failures::FailuresShown;
 pub(crate) use self::failures_of_task::task_failures;
 pub(crate) use self::gate::gate_lines;
 pub(crate) use self::history::{claim_line, comparison_lines, flaky_lines, log_line, past_lines, slow_lines, streak_line};
-pub(crate) use self::project_status::{project_lines, project_status};
+pub(crate) use self::project_status::{project_lines, project_status, watched_by};
 pub(crate) use self::prove::{base_lines, proof_lines};
 use self::run_numbers::with_run_numbers;
 pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};

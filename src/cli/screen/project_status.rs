@@ -34,7 +34,20 @@ pub(crate) fn project_status(project: &ProjectStatusV1, now: Timestamp, style: S
             .collect::<Vec<_>>()
     };
     let health = project.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)).map(Line::from);
-    project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
+    let watch = project.watched_by.map(watched_by).map(Line::from);
+    project
+        .tasks
+        .iter()
+        .flat_map(of_task)
+        .chain(watch)
+        .chain(health)
+        .chain(project.problems.iter().flat_map(problem_lines))
+        .collect()
+}
+
+/// Returns the line about a `proctor watch` with this process id.
+pub(crate) fn watched_by(pid: u32) -> String {
+    format!("  `proctor watch` (process {pid}) runs the checks at each save")
 }
 
 /// Returns the lines about a project in `proctor service list`: its directory and state, then the problems.
@@ -69,6 +82,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
         if !parts.is_empty() {
             lines.push(format!("  {}", parts.join(" · ")));
         }
+        lines.extend(standing.watched_by.map(watched_by));
         lines.extend(standing.tasks.iter().map(|task| format!("  {} · {}", task.task, last(task.verdict.as_ref()))));
         lines.extend(standing.person.iter().flat_map(|person| indented(&person.sentence())));
         lines.extend(standing.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)));

@@ -40,7 +40,7 @@ const OTHERS: [&str; 16] = [
 /// examinations by `proctor init`.
 const BEGINNINGS: [&str; 3] = ["state.db", "checkpoints.db", "examination-"];
 /// The files of `locks/` that are no project's.
-const OTHER_LOCKS: [&str; 2] = ["slots", "service"];
+const OTHER_LOCKS: [&str; 3] = ["slots", "service", "watches"];
 
 /// Checks the store's own directory, and its entries that belong to no project.
 pub fn check_store_entries(store: &Store) -> Vec<EvidenceFault> {

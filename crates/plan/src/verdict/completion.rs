@@ -238,17 +238,15 @@ fn reason(tally: &Tally, flow: RunFlow<'_>, result: Option<OverallResult>) -> St
             0 => String::new(),
             some => format!("; {some} of them with findings that the policy allows"),
         };
-        let declared = match tally.expected_failures {
-            0 => String::new(),
-            1 => "; 1 of them fails as declared".to_owned(),
-            some => format!("; {some} of them fail as declared"),
+        let failed = match tally.expected_failures {
+            0 => "none failed".to_owned(),
+            some => format!("{some} failed as declared"),
         };
-        format!("{steps} ran and nothing blocks{findings}{declared}")
+        format!("{steps} ran and {failed}{findings}")
     } else if tally.prerequisites_failed > 0 && tally.steps_skipped > 0 {
         format!("A prerequisite failed, so {} skipped", steps_with_verb(tally.steps_skipped))
     } else if tally.blocking > 0 {
-        let verb = if tally.blocking == 1 { "blocks" } else { "block" };
-        format!("{} of {results} {verb}", tally.blocking)
+        format!("{} of {results} failed", tally.blocking)
     } else if tally.new_reds > 0 && tally.steps_skipped == 0 {
         format!("{} of {steps} fails as the RED phase demands: the implementation is still to come", tally.new_reds)
     } else if tally.steps_skipped > 0 {

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::Sender;
 
 use crate::service::call::Call;
 use proctor_api::{DoingV1, EventV1, ListedV1, ProjectV1, RunOutcomeV1, WatchingV1};
+use proctor_evidence::watching_process;
 use proctor_model::{Activity, Approval, CheckCounts, CommandExit, OverallResult, OverallStatus, ProjectId, Sequence, TaskId};
 use proctor_project::{ProjectError, RecordedRun, RegisteredProject, StoreReader};
 use proctor_sandbox::process::clock;
@@ -33,7 +34,9 @@ pub fn list_by_ledger(archive: &mut StoreReader, project: &RegisteredProject) ->
     if standing.tasks.iter().any(|task| task.verdict.is_some() || task.task != own) {
         standing.tasks.retain(|task| task.verdict.is_some() || task.task != own);
     }
+    let watched_by = watching_process(archive.state_root(), &project.id);
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown, clock::now());
+    let listed = ListedV1 { watched_by, ..listed };
     let listed = if root.is_dir() { listed } else { listed.with_missing_root() };
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id.clone(), &root, project.serving) })
 }

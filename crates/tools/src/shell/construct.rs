@@ -61,7 +61,7 @@ mod tests {
             ("pytest $HOME/x", "a variable", "$HOME/x"),
             ("pytest \"$HOME\"", "a variable", "$HOME\""),
             ("echo `date`", "a command substitution", "`date`"),
-            ("ls ~/x", "a home directory", "~/x"),
+            ("ls ~/x", "a path below HOME", "~/x"),
             ("ls a{b,c}", "a brace expansion", "a{b,c}"),
             ("ls {a}{b,c}", "a brace expansion", "{a}{b,c}"),
             ("ls {{a,b}", "a brace expansion", "{{a,b}"),

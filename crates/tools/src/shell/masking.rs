@@ -51,7 +51,7 @@ const SUBSTITUTES: HidingWay = HidingWay(
 const SOURCES: HidingWay =
     HidingWay("runs a file in this shell, which may switch `set -e` off for what follows", "repeat `set -e` on a line behind it");
 const OTHER: HidingWay = HidingWay(
-    "is more than a list of commands, and proctor does not follow how it ends",
+    "is more than plain commands, so proctor cannot tell whether it hides a failure",
     "write one command as a list of words, or move the text into a file that is run: the file's own exit status decides",
 );
 

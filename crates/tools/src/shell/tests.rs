@@ -213,7 +213,7 @@ fn the_part_that_hides_the_failure_is_named_with_what_to_write_instead() {
         let hidden = hidden_failure(&reads(script)).unwrap_or_else(|| panic!("{script} hides a failure"));
         format!("`{}` {}\n  {}", hidden.part, hidden.why, hidden.instead)
     };
-    let file = "is more than a list of commands, and proctor does not follow how it ends\n  write one command as a list of words, or move the text into a file that is run: the file's own exit status decides";
+    let file = "is more than plain commands, so proctor cannot tell whether it hides a failure\n  write one command as a list of words, or move the text into a file that is run: the file's own exit status decides";
     for (script, expected) in [
         (
             "pytest || true",

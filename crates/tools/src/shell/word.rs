@@ -178,7 +178,7 @@ impl<'t> ScriptLexer<'t> {
             }
             '~' if self.at == word.start => {
                 word.expands = true;
-                self.note("a home directory", || first_word(begun));
+                self.note("a path below HOME", || first_word(begun));
             }
             _ => {}
         }

@@ -33,7 +33,7 @@ export function ago(time, now) {
   return "just now";
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const DAY = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
 const SHORT_DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 const ZONE = new Intl.DateTimeFormat(undefined, { timeZoneName: "short" });

@@ -88,7 +88,7 @@ export function outcomeTone(outcome) {
 
 // What started a run, as the end of a sentence.
 const TRIGGERS = {
-  request: "asked for",
+  request: "asked for by a command or key",
   start: "started by `proctor watch`",
   save: "started by a save",
   moved: "repeated, because the tree moved",

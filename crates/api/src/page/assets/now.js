@@ -12,6 +12,7 @@ import { EndOfPath, Line, PathName, shownLine } from "./text.js";
 
 const STRIP_RUNS = 48;
 const NEW_PROJECT_INTERVAL = 2000;
+const WATCH_INTERVAL = 10000;
 
 // The tasks of a project as the service knows them, or as the list of projects tells them where nobody watches.
 export function tasksOf(state, project) {
@@ -31,7 +32,7 @@ export function headlineOf(state, project, task) {
   if (task && task.state === "listed") {
     const isPassed = task.result === "PASSED";
     const word = task.result ? (isPassed ? "Passed" : "Failed") : "No verdict";
-    return { tone: task.result ? (isPassed ? "passed" : "failed") : "none", word, says: isOffline ? "When this file was made." : "The last verdict. Nobody watches this project, so whether it still holds is not known." };
+    return { tone: task.result ? (isPassed ? "passed" : "failed") : "none", word, says: isOffline ? "When this file was made." : project.standing?.watchedBy ? "The last verdict." : "The last verdict. Nobody watches this project, so whether it still holds is not known." };
   }
   return standingOf(task);
 }
@@ -51,13 +52,19 @@ export function projectName(project) {
   return root.slice(root.lastIndexOf("/") + 1) || project.id;
 }
 
-// No event tells of a project that nobody watches, so a new one is looked for.
-function useNewProjects(isWanted) {
+// No event tells of a project that nobody watches, so a new one is looked for; nor of the end of a watch.
+function useNewProjects(isWanted, interval = NEW_PROJECT_INTERVAL) {
   useEffect(() => {
     if (!isWanted || isOffline) return undefined;
-    const timer = setInterval(() => { if (connection.get().state === "open") refresh(); }, NEW_PROJECT_INTERVAL);
+    const timer = setInterval(() => { if (connection.get().state === "open") refresh(); }, interval);
     return () => clearInterval(timer);
-  }, [isWanted]);
+  }, [isWanted, interval]);
+}
+
+// What to type so that each save starts a run: without the service, `proctor service add` alone would start nothing.
+function EverySave() {
+  const { service } = useStore(live);
+  return html`<p>To have them run at every save:</p><${CommandLine} of=${service ? "proctor service add" : "proctor watch"} />`;
 }
 
 // A directory in which nothing was run yet: goes to the first project that is new since the page was opened.
@@ -75,8 +82,7 @@ export function NewProject() {
   return html`<${Empty} title="No run yet">
     <p>In that directory nothing was run yet. Run its checks once; this page shows the run.</p>
     <${CommandLine} of="proctor run" />
-    <p>To have them run at every save:</p>
-    <${CommandLine} of="proctor service add" />
+    <${EverySave} />
     ${projects.length > 0 ? html`<p><a href="#/">All projects</a></p>` : null}
   <//>`;
 }
@@ -89,8 +95,7 @@ export function Overview() {
     return html`<${Empty} title="No project yet">
       <p>proctor knows no project. In a project's directory, run its checks once; this page shows the run as it comes.</p>
       <${CommandLine} of="proctor run" />
-      <p>To have them run at every save:</p>
-      <${CommandLine} of="proctor service add" />
+      <${EverySave} />
     <//>`;
   }
   return html`<div class="page"><h1 class="visually-hidden">Projects</h1>
@@ -115,6 +120,7 @@ function ProjectCard({ project, state }) {
 
 export function Now({ project }) {
   const state = useStore(live);
+  useNewProjects(project.serving === "notServed", WATCH_INTERVAL);
   const tasks = tasksOf(state, project);
   const [chosen, choose] = useState(null);
   const task = tasks.find((one) => one.task === chosen) ?? worstTask(state, project);
@@ -162,7 +168,6 @@ function VerdictFacts({ verdict, known, project, isBefore }) {
     <li>tree <span class="mono" title=${verdict.tree}>${shortDigest(verdict.tree)}</span></li>
     ${verdict.tested ? html`<li>${verdict.tested === "snapshot" ? "tested on a snapshot" : "tested in place"}</li>` : null}
     ${verdict.isolation ? html`<li class="warn">isolated by ${verdict.isolation} only</li>` : null}
-    ${verdict.blocking > 0 ? html`<li>${count(verdict.blocking, "result blocks", "results block")}</li>` : null}
   </ul>`;
 }
 
@@ -181,12 +186,14 @@ function Strip({ runs, project }) {
 function Notices({ standing, task, project }) {
   const problems = [...(standing.problems ?? []), ...(task?.problems ?? [])];
   const { health } = standing;
+  const { service } = useStore(live);
   return html`
     ${health ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${health.message} /></strong><p><${Line} of=${health.mend} />; a running service tries again by itself. Since <${Time} at=${health.since} />.</p></div></div>` : null}
     ${task?.person ? html`<div class="notice"><${Mark} tone="attention" /><div><strong><${Line} of=${task.person.reason} /></strong>${task.person.runId ? html` <p>Since <${Time} at=${task.person.since} />, <a href=${href(project.id, "runs", runNumber(task.person.runId))}>run ${runNumber(task.person.runId)}</a>.</p>` : null}<${CommandLine} of=${task.person.command} /></div></div>` : null}
     ${problems.map((problem) => html`<div class="notice"><${Mark} tone="attention" /><div><${Line} of=${problem} /></div></div>`)}
     ${task && task.paths && task.paths.length > 0 ? html`<div class="notice"><${Mark} tone="attention" /><div><strong>Changed during the run</strong><ul class="plain">${task.paths.slice(0, 20).map((path) => html`<li><${PathName} of=${path} /></li>`)}</ul></div></div>` : null}
-    ${!isOffline && project.serving === "notServed" && (project.standing?.watching ?? "notWatched") === "notWatched" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>The service does not watch this project.</strong> <p>A save starts a run only while <code>proctor watch</code> runs. To have each save start one:</p><${CommandLine} of="proctor service install && proctor service add" /></div></div>` : null}
+    ${project.standing?.watchedBy ? html`<div class="notice"><${Mark} tone="none" /><div><code>proctor watch</code> (process ${project.standing.watchedBy}) runs the checks at each save.</div></div>` : null}
+    ${!isOffline && project.serving === "notServed" && !project.standing?.watchedBy && (project.standing?.watching ?? "notWatched") === "notWatched" ? html`<div class="notice"><${Mark} tone="none" /><div><strong>The service does not watch this project.</strong> <p>A save starts a run only while <code>proctor watch</code> runs. To have each save start one:</p><${CommandLine} of=${service ? "proctor service add" : "proctor service install && proctor service add"} /></div></div>` : null}
     ${project.standing?.watching === "polling" ? html`<div class="notice"><${Mark} tone="none" /><div>Changes are found by looking at intervals: the kernel reports no events for a part of this tree.</div></div>` : null}`;
 }
 

@@ -13,7 +13,7 @@ pub struct FailureCause {
 }
 
 /// Directories of installed packages. A place in them is not the project's own.
-const INSTALLED: [&str; 2] = ["site-packages", "node_modules"];
+const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "node_modules"];
 
 /// Returns the cause of a test's failure.
 pub(super) fn of_test(failure: &TestFailure) -> FailureCause {
@@ -103,7 +103,7 @@ fn is_name(text: &str) -> bool {
     begins && characters.all(|character| character.is_alphanumeric() || matches!(character, '_' | '.'))
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::report::failed::cause::{frame, is_installed};
+use crate::report::failed::frames::{is_separator, without_outside_frames};
 use crate::report::plain_text;
 
 /// At most this many lines of the first failure are shown.
@@ -20,20 +20,12 @@ const LAST_LINES: usize = 2;
 /// Replaces a tab. A terminal would move to a column that has nothing to do with the source.
 const TAB: &str = "    ";
 
-/// Returns a tool's text without control sequences and tabs, and without the frames of installed packages and of the
-/// runtime of JavaScript.
+/// Returns a tool's text without control sequences and tabs, with a count in place of the frames outside of the project.
 pub fn readable_output(text: &str) -> String {
     let plain = plain_text(text).replace('\t', TAB);
-    let is_foreign = |line: &str| {
-        let line = line.trim();
-        line.starts_with("at ")
-            && (frame(line)
-                .map_or_else(|| line.contains("(node:") || line.contains("<anonymous>"), |(file, _)| is_installed(file)))
-    };
-    let lines = plain.lines().map(str::trim_end).filter(|line| !is_foreign(line));
-    // pytest separates the frames of a traceback by a line of underscores as wide as its terminal.
-    let lines = lines.map(|line| if is_separator(line) { "" } else { line });
-    let mut lines: Vec<&str> = lines.collect();
+    let lines: Vec<&str> = plain.lines().map(str::trim_end).collect();
+    let lines = without_outside_frames(&lines).into_iter();
+    let mut lines: Vec<_> = lines.map(|line| if is_separator(&line) { Cow::Borrowed("") } else { line }).collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();
     }
@@ -113,10 +105,6 @@ fn left_out(count: usize) -> String {
     if count == 1 { "… 1 more line".to_owned() } else { format!("… {count} more lines") }
 }
 
-fn is_separator(line: &str) -> bool {
-    line.len() > 2 && line.chars().all(|character| matches!(character, '_' | ' '))
-}
-
 /// Returns a line. If it has more than `width` characters, returns its first `width` characters and `…`.
 pub fn cut_line(line: &str, width: usize) -> String {
     match line.char_indices().nth(width) {
@@ -176,6 +164,6 @@ mod tests {
     #[test]
     fn foreign_frames_and_separators_and_tabs_are_left_out() {
         let printed = "Error: \u{1b}[31mx\u{1b}[0m\n\ta\n    at f (/p/a.js:1:2)\n    at g (/p/node_modules/b.js:1:2)\n    at new Promise (<anonymous>)\n    at h (node:internal/x:1:2)\n_ _ _ _\n";
-        assert_eq!(readable_output(printed), "Error: x\n    a\n    at f (/p/a.js:1:2)");
+        assert_eq!(readable_output(printed), "Error: x\n    a\n    at f (/p/a.js:1:2)\n    … 3 frames outside of the project");
     }
 }

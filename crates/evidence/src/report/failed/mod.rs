@@ -6,6 +6,7 @@
 
 mod cause;
 mod excerpt;
+mod frames;
 mod output_ends;
 mod rerun;
 mod rerun_options;

@@ -1,6 +1,7 @@
 //! The beginning and the end of what a failed command printed.
 
 use crate::report::ActionResultV2;
+use crate::report::failed::frames::without_outside_frames;
 use proctor_model::{CategoryCode, Tool};
 
 /// Of a failed command's output, at most this many of the first and of the last lines are shown, each with at most
@@ -24,6 +25,7 @@ pub fn output_ends(result: &ActionResultV2) -> Vec<String> {
     };
     let Some(text) = text else { return Vec::new() };
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let lines = without_outside_frames(&lines);
     let mut shown: Vec<String> = lines.iter().map(|line| line.chars().take(SHOWN_OUTPUT_WIDTH).collect()).collect();
     // A line about one line that is left out would take its place.
     if shown.len() > FIRST_LINES + LAST_LINES + 1 {

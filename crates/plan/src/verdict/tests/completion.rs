@@ -86,7 +86,7 @@ fn j5_a_task_is_complete_only_if_everything_holds() {
     };
     let (verdict, _) = judged_with(passed(), &full, &seen(), &evidence);
     assert_eq!((verdict.completion_status, verdict.task_status), (CompletionStatus::Complete, Some(TaskStatus::Complete)));
-    assert_eq!(verdict.completion_reason, "1 step ran and nothing blocks; 1 success condition met");
+    assert_eq!(verdict.completion_reason, "1 step ran and none failed; 1 success condition met");
     let unmet = TaskCriteria { success: conditions(&["STEP.1.testsTotal > 3"]), ..full.clone() };
     assert_eq!(status(&unmet, &seen(), &evidence), CompletionStatus::Incomplete);
     let triggered = TaskCriteria { failure: conditions(&["STEP.1.testsTotal < 4"]), ..full.clone() };

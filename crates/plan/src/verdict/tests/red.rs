@@ -95,7 +95,7 @@ fn c06_tests_that_fail_as_declared_are_a_red_without_debt() {
     // The conditions on these tests do not count yet: they are shown, and they keep the task incomplete.
     assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
     assert!(!evaluation.success[0].decided && evaluation.success[1].decided && evaluation.failure[0].decided);
-    assert_eq!(verdict.reason, "1 step ran and nothing blocks; 1 of them fails as declared; 1 of 2 success conditions met");
+    assert_eq!(verdict.reason, "1 step ran and 1 failed as declared; 1 of 2 success conditions met");
     assert_eq!(command_exit(&verdict, None, CyclePosition::OutsideCycle), CommandExit::Proceed);
 }
 

@@ -56,7 +56,7 @@ fn a_run_in_which_everything_succeeds_is_complete() {
     assert_eq!((verdict.task_status, verdict.partial_reason), (Some(TaskStatus::Complete), None));
     assert_eq!(verdict.completion_status, CompletionStatus::Complete);
     assert_eq!(verdict.pass_rate_tenths, Some(1000));
-    assert_eq!(verdict.reason, "2 steps ran and nothing blocks");
+    assert_eq!(verdict.reason, "2 steps ran and none failed");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn allowed_findings_make_a_task_partial_and_completable() {
         (Some(TaskStatus::Partial), Some(PartialReason::NonBlockingFindings))
     );
     assert_eq!(verdict.completion_status, CompletionStatus::Complete);
-    assert_eq!(verdict.completion_reason, "2 steps ran and nothing blocks; 1 of them with findings that the policy allows");
+    assert_eq!(verdict.completion_reason, "2 steps ran and none failed; 1 of them with findings that the policy allows");
     assert_eq!(steps(&[warned()]).overall_status, OverallStatus::PartialSuccess);
 }
 
@@ -80,8 +80,8 @@ fn one_blocking_result_fails_the_verdict() {
     assert_eq!(verdict.overall_result, Some(OverallResult::Failed));
     assert_eq!((verdict.task_status, verdict.completion_status), (Some(TaskStatus::Failed), CompletionStatus::Incomplete));
     assert_eq!((verdict.blocking, verdict.pass_rate_tenths), (1, Some(667)));
-    assert_eq!(verdict.reason, "1 of 3 results blocks");
-    assert_eq!(steps(&[failed(), failed()]).reason, "2 of 2 results block");
+    assert_eq!(verdict.reason, "1 of 3 results failed");
+    assert_eq!(steps(&[failed(), failed()]).reason, "2 of 2 results failed");
     assert_eq!(steps(&[failed()]).overall_status, OverallStatus::Failed);
 }
 
@@ -118,7 +118,7 @@ fn a_failed_prerequisite_fails_a_run_whose_steps_went_on() {
     let results = [(ActionPhase::Prerequisite, Some(&broken)), (ActionPhase::Step, Some(&passed))];
     let verdict = judge_run(&results, &RunFlow::Finished);
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::Failed, Some(OverallResult::Failed)));
-    assert_eq!(verdict.reason, "1 of 2 results blocks");
+    assert_eq!(verdict.reason, "1 of 2 results failed");
 }
 
 #[test]

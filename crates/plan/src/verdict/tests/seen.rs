@@ -118,10 +118,10 @@ pub(super) fn passed() -> RunVerdict {
     RunVerdict {
         overall_status: OverallStatus::Success,
         overall_result: Some(OverallResult::Passed),
-        reason: "1 step ran and nothing blocks".to_owned(),
+        reason: "1 step ran and none failed".to_owned(),
         task_status: Some(TaskStatus::Complete),
         completion_status: CompletionStatus::Complete,
-        completion_reason: "1 step ran and nothing blocks".to_owned(),
+        completion_reason: "1 step ran and none failed".to_owned(),
         ..judge_run(&[], &RunFlow::Finished)
     }
 }
