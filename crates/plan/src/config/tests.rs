@@ -397,6 +397,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         network = "loopback"
         memory = "2GiB"
         processes = 512
+        max_written = "1GiB"
         limits = "require"
         system_call_filter = "require"
         package_credentials = "prerequisites"
@@ -415,6 +416,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         network: NetworkAccess::Loopback,
         memory: Some(ByteSize(2 << 30)),
         processes: Some(512),
+        max_written: Some(ByteSize(1 << 30)),
         limits: LimitEnforcement::Required,
         system_call_filter: SystemCallFilter::Required,
         package_credentials: PackageCredentials::ForPrerequisites,

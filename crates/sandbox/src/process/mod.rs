@@ -73,6 +73,7 @@ mod supervise;
 mod system_call_filter;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
+mod written;
 
 pub use agent_register::{find_agent_above, register_agent};
 pub use capture::{CaptureError, Sinks, capture_files};
@@ -86,6 +87,7 @@ pub use frames::mask_stream;
 #[cfg(feature = "test-fakes")]
 pub use group::kill_self;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
+pub use keeper::counts_processes_by_namespace;
 pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
