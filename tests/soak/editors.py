@@ -17,10 +17,13 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 MINUTES, SEED = float([*sys.argv, "10"][2]), int([*sys.argv, "10", "1"][3]) if len(sys.argv) != 3 else 1
+SLOW = 15
 # The check fails where the words of all files, counted, are a multiple of three.
 CHECK = "n=$(cat src/*.txt src/*/*.txt 2>/dev/null | wc -w); [ $((n % 3)) -ne 0 ]\n"
 SETTINGS = '[[check]]\nname = "words"\ncommand = ["sh", "check.sh"]\n[evidence]\nlink = ""\n'
 dice = random.Random(SEED)
+# The ways of the saves since the last question, to be told where an answer takes long.
+done = []
 root = pathlib.Path(tempfile.mkdtemp(prefix="proctor-soak-", dir=os.environ.get("PROCTOR_SOAK_DIRECTORY", "/var/tmp")))
 environment = {"PATH": os.environ["PATH"], "HOME": str(root / "home"), "XDG_STATE_HOME": str(root / "state"), "XDG_RUNTIME_DIR": str(root / "run")}
 
@@ -54,12 +57,14 @@ def edit(at):
     words = " ".join(["word"] * dice.randrange(1, 9))
     vim = ["-Nu", "NONE", "-i", "NONE", "-es", "-c", f"normal ggO{words}", "-c", "wq", str(file)]
     way = dice.randrange(9)
+    done.append(way)
     if way < 2:
         run(shutil.which("vim") or "true", *vim)
     elif way == 2:
         run(shutil.which("nvim") or "true", *vim)
     elif way == 3:
         new = file.with_suffix(".new")
+        file.parent.mkdir(exist_ok=True)
         new.write_text(words)
         new.rename(file)
     elif way == 4:
@@ -69,14 +74,16 @@ def edit(at):
     elif way == 5:
         git(at, "reset", "-q", "--hard", dice.choice(["main", "side"]))
     elif way == 6:
+        (at / "src/deep").mkdir(parents=True, exist_ok=True)
         for number in range(300):
             (at / f"src/deep/flood{number}.txt").write_text(words)
         if dice.random() < 0.7:
             git(at, "clean", "-fdq")
     elif way == 7:
-        (at / "src/deep").rename(at / "src/moved") if (at / "src/deep").exists() and not (at / "src/moved").exists() else None
-        (at / "src/deep").mkdir(exist_ok=True)
+        if (at / "src/deep").exists() and not (at / "src/moved").exists():
+            (at / "src/deep").rename(at / "src/moved")
     else:
+        file.parent.mkdir(exist_ok=True)
         with file.open("a") as open_file:
             open_file.write(words)
 
@@ -93,7 +100,7 @@ def holds(pid):
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     number = lambda key: int(next(line for line in status.splitlines() if line.startswith(key)).split()[1])
     size = lambda path: sum(found.stat().st_blocks * 512 for found in path.rglob("*") if found.is_file() and not found.is_symlink())
-    log = sum(found.stat().st_size for found in (root / "state").rglob("*.log*") if "service" in found.name or "daemon" in found.name)
+    log = sum(found.stat().st_size for found in (root / "state/proctor/log").rglob("*"))
     ticks = sum(int(part) for part in pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])
     return {
         "descriptors": len(os.listdir(f"/proc/{pid}/fd")), "threads": number("Threads:"), "rss MB": number("VmRSS:") // 1024,
@@ -107,6 +114,14 @@ def main():
         (root / name).mkdir()
     projects = [make(name) for name in ("one", "two", "three")]
     service = subprocess.Popen([PROGRAM, "service", "daemon"], cwd=root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        return soak(projects, service)
+    finally:
+        service.kill()
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def soak(projects, service):
     for at in projects:
         while run(PROGRAM, "service", "add", str(at)).returncode != 0:
             time.sleep(0.2)
@@ -123,6 +138,7 @@ def main():
             edit(projects[0])
             time.sleep(60)
             service.send_signal(signal.SIGCONT)
+        done.clear()
         for at in dice.sample(projects, dice.randrange(1, 4)):
             for _ in range(dice.choice([1, 1, 3, 8])):
                 edit(at)
@@ -131,6 +147,8 @@ def main():
             begun = time.monotonic()
             answer, expected = wait(at), bare(at)
             latencies.append(time.monotonic() - begun)
+            if latencies[-1] > SLOW:
+                print(f"{at.name}: {latencies[-1]:.1f} s after the saves {done}", flush=True)
             if answer.returncode != expected:
                 wrong.append(f"{at.name}: wait says {answer.returncode}, the bare run {expected}: {answer.stdout[:600]}{answer.stderr[:300]}")
     finish = holds(service.pid)
@@ -146,7 +164,6 @@ def main():
                       "wait and bare run s, median and most": [round(latencies[len(latencies) // 2], 2), round(latencies[-1], 2)],
                       "verify": verified, "processes left": len(left), "start": begin, "end": finish}, indent=1))
     print("\n".join(wrong[:20]))
-    shutil.rmtree(root, ignore_errors=True)
     return 1 if wrong or verified or left else 0
 
 
