@@ -21,8 +21,7 @@ use nix::sys::prctl::{set_child_subreaper, set_dumpable, set_pdeathsig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::utsname::uname;
-use nix::unistd::{Pid, geteuid, setsid};
+use nix::unistd::{Pid, setsid};
 
 use crate::process::action_mark::mark_this_process;
 use crate::process::cgroup::Cgroup;
@@ -34,6 +33,7 @@ use crate::process::confine::{
 };
 use crate::process::early::{EarlyStart, ReadyCommand};
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
+use crate::process::process_count::limit_processes;
 use crate::process::process_table::{find_descendants, has_children, hold_more_than};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
@@ -143,7 +143,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
             .and_then(|staged| confine().map(|()| staged))
         {
             Ok(staged) => {
-                limit_processes(isolation.resources.processes)?;
+                limit_processes(isolation.resources.processes).map_err(ServingError::Prepare)?;
                 keeper.staged = Some(staged);
             }
             Err(obstacle) => return Ok(keeper.send_event(&KeeperEvent::Unready(obstacle))?),
@@ -467,25 +467,6 @@ fn forbid_core_files() -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, hard)?)
 }
 
-/// Limits the processes of this user in this process's own user namespace, if the kernel counts them there. This process is one of them.
-fn limit_processes(most: Option<u32>) -> Result<(), ServingError> {
-    let most = most.filter(|_| counts_processes_by_namespace()).map(|most| u64::from(most) + 1);
-    let limited = most.map_or(Ok(()), |most| setrlimit(Resource::RLIMIT_NPROC, most, most));
-    limited.map_err(|errno| ServingError::Prepare(errno.into()))
-}
-
-/// Returns whether `RLIMIT_NPROC` limits the processes of a user namespace, and not all that the user has on the machine: since Linux 5.14,
-/// and never for root. Source: kernel/ucount.c, getrlimit(2).
-pub fn counts_processes_by_namespace() -> bool {
-    let release = uname().ok().and_then(|names| names.release().to_str().map(str::to_owned));
-    !geteuid().is_root() && release.is_some_and(|release| is_since_5_14(&release))
-}
-
-fn is_since_5_14(release: &str) -> bool {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (5, 14)
-}
-
 /// Returns how many milliseconds are left until memory is summed again, this long after the last time.
 fn until_next_sum(since: Duration) -> u16 {
     SUM_MEMORY_EACH.saturating_sub(u16::try_from(since.as_millis()).unwrap_or(u16::MAX))
@@ -523,12 +504,6 @@ mod tests {
     #[test]
     fn memory_is_summed_again_when_its_time_is_over_whatever_happened_meanwhile() {
         assert_eq!([0, 150, 200, 1_000_000].map(|since| until_next_sum(Duration::from_millis(since))), [200, 50, 0, 0]);
-    }
-
-    #[test]
-    fn processes_are_counted_by_namespace_since_linux_5_14() {
-        let releases = ["6.1.0-13-amd64", "5.14", "5.14.0-rc1+", "5.13.19", "4.18.0-553.el8", ""];
-        assert_eq!(releases.map(is_since_5_14), [true, true, true, false, false, false]);
     }
 
     #[test]

@@ -14,8 +14,9 @@ use crate::process::active_action::{ActiveAction, KeeperHandle};
 use crate::process::cgroup::Cgroup;
 use crate::process::early::EarlyStart;
 use crate::process::group::{await_end, kill_child, kill_descendants};
-use crate::process::keeper::{KeeperIsolation, KeeperSetup, counts_processes_by_namespace, run_keeper};
+use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::launcher::{Launcher, WAKING};
+use crate::process::process_count::counts_processes_by_namespace;
 use crate::process::process_table::{read_children_of, read_own_children};
 use crate::process::protocol::{DescriptorRole, EarlyCommand, Isolation, NO_OWN_NETWORK, Obstacle, StartAction};
 use crate::process::system_calls::{
