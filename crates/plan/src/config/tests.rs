@@ -254,7 +254,7 @@ mod messages {
           did you mean `writable`?
         proctor.toml:10:11: sandbox.network: expected one of "open", "loopback", "off", found a boolean
         proctor.toml:11:1: sandbox.ports: unknown key `ports`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, network, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, network, memory, processes, max_written, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
