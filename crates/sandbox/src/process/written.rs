@@ -100,6 +100,7 @@ pub(super) fn open_below(top: &OwnedFd, at: &Path, path: &Path) -> Option<OwnedF
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests play an action that writes")]
 mod tests {
     use super::*;
     use crate::process::snapshot_mount::open_directory;
