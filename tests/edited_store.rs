@@ -121,6 +121,30 @@ fn an_edited_ledger_line_ends_every_answer_with_6() {
 }
 
 #[test]
+fn a_store_that_a_newer_version_wrote_is_refused_by_name_and_left_as_it_is() {
+    let project = red_project();
+    let ledger = KeptEvidence::only(&state(&project)).ledger;
+    let text = fs::read_to_string(&ledger).expect("a project has a ledger");
+    let refuses = |said: &str| {
+        for command in [&["status"][..], &["log"], &["run"], &["wait"]] {
+            let output = project.proctor(command).any_status();
+            assert_eq!(output.status, 2, "{command:?}: {}", output.snapshot());
+            assert!(output.stderr.contains(said) && output.stderr.contains("newer"), "{command:?}: {}", output.snapshot());
+        }
+    };
+    let line = text.lines().last().expect("lines").replace("proctor-ledger-v1", "proctor-ledger-v9");
+    fs::write(&ledger, format!("{text}{line}\n")).expect("the store is ours");
+    refuses("proctor-ledger-v9");
+    fs::write(&ledger, &text).expect("the store is ours");
+    let other = Connection::open(state(&project).join("state.db")).expect("the index is there");
+    let (kept, newer): (i64, i64) = (other.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a number"), 999);
+    other.pragma_update(None, "user_version", newer).expect("nobody else writes");
+    refuses("state.db");
+    other.pragma_update(None, "user_version", kept).expect("nobody else writes");
+    answers_are_right(&project, "the store is as before");
+}
+
+#[test]
 fn show_refuses_an_edited_report_and_an_edited_log() {
     let project = red_project();
     let run = run_directory(&project);

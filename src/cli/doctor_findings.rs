@@ -10,7 +10,7 @@ use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_model::{Access, CommandExit, IsolationLevel, NetworkAccess, Place, ProtectionMode, VisibleDirectory, VisibleKind};
 use proctor_project::Examination;
-use proctor_sandbox::process::KernelSwitches;
+use proctor_sandbox::process::{KernelSwitches, counts_processes_by_namespace};
 
 /// The AppArmor profile in proctor's sources.
 const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
@@ -269,7 +269,9 @@ impl<'a> DoctorFindings<'a> {
             lines.push(Line::from("  ").and(style.paint(tone, mark)).and(format!(" {:<14} {why}", level_word(found.level))));
         }
         let word = |can: bool, instead: &'static str| if can { "enforced" } else { instead };
-        let (memory, processes) = (word(self.limits.memory, "summed every 200 ms"), word(self.limits.processes, "not enforced"));
+        let is_counted = self.level == Some(IsolationLevel::Namespace) && counts_processes_by_namespace();
+        let instead = if is_counted { "counted by namespace" } else { "not enforced" };
+        let (memory, processes) = (word(self.limits.memory, "summed every 200 ms"), word(self.limits.processes, instead));
         let why = self.limits.obstacle.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         lines.push(format!("limits: memory {memory}, processes {processes}{why}").into());
         let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };

@@ -106,6 +106,7 @@ fn a_wait_for_a_service_that_hangs_ends_in_its_own_time_and_says_how_to_end_it()
     let took = begun.elapsed();
     daemon.signal(Signal::SIGCONT);
     assert!(waited.stderr.contains(&format!("kill -CONT {}", daemon.id())), "{}", waited.snapshot());
+    assert!(waited.stderr.contains(", which last did something "), "{}", waited.snapshot());
     // The rest of the time is that of the machine: without the bound it is ten seconds and more.
     assert!(took < Duration::from_secs(8), "{took:?}");
     daemon.interrupt();

@@ -48,6 +48,27 @@ fn a_directory_that_was_moved_is_asked_about() {
 }
 
 #[test]
+fn a_moved_directory_to_which_its_old_place_links_goes_on_without_a_question() {
+    let project = project(&check("a", &[]));
+    project.proctor(["run"]).success();
+    let (old, new) = (project.path().to_owned(), project.root().join("moved"));
+    move_away(&project);
+    fs::remove_dir(&old).expect("an empty directory");
+    std::os::unix::fs::symlink(&new, &old).expect("a link");
+    project.proctor(["run", "../moved"]).success();
+    project.proctor(["run"]).success();
+    assert_eq!((project.store().project_ids().len(), project.store().committed_runs().len()), (1, 3));
+    // A link to another directory says nothing of where this one was.
+    fs::remove_file(&old).expect("our link");
+    fs::create_dir(project.root().join("other")).expect("a directory");
+    std::os::unix::fs::symlink(project.root().join("other"), &old).expect("a link");
+    project.proctor(["run", "../moved"]).status(3);
+    fs::remove_file(&old).expect("our link");
+    fs::create_dir(&old).expect("a directory");
+    project.proctor(["run", "../moved"]).status(3);
+}
+
+#[test]
 fn the_same_project_goes_on_with_its_history() {
     let project = project(&check("a", &[]));
     project.proctor(["run"]).success();

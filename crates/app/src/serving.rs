@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::de::DeserializeOwned;
 
@@ -11,7 +11,8 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use proctor_api::{ErrorKindV1, MethodV1, PageRequestV1, PageTicketV1, ProjectV1, ProjectsV1};
 use proctor_evidence::serving_process;
-use proctor_model::{CommandExit, Serving, encode_percent};
+use proctor_model::{CommandExit, Serving, Timestamp, encode_percent};
+use proctor_sandbox::process::clock;
 
 /// The time limit for requests that the service answers at once.
 pub const AT_ONCE: Duration = Duration::from_secs(10);
@@ -131,8 +132,16 @@ pub(crate) fn hung_hint(environment: &Environment) -> String {
     let is_stopped = status.lines().any(|line| line.starts_with("State:\tT"));
     let go_on =
         if is_stopped { format!(", and a signal has stopped it: `kill -CONT {pid}` lets it go on") } else { String::new() };
+    // The service sets the time of its socket whenever it does something.
+    let last = serving.socket.symlink_metadata().and_then(|found| found.modified()).ok();
+    let since = last
+        .and_then(|last| last.duration_since(SystemTime::UNIX_EPOCH).ok())
+        .and_then(|last| i64::try_from(last.as_millis()).ok());
+    let silent = since.map_or_else(String::new, |since| {
+        format!(", which last did something {}", Timestamp::from_millis(since).age_at(clock::now()))
+    });
     format!(
-        "the service is process {pid}{go_on}; `kill -KILL {pid}` ends it, and systemd or `proctor service daemon` starts another"
+        "the service is process {pid}{silent}{go_on}; `kill -KILL {pid}` ends it, and systemd or `proctor service daemon` starts another"
     )
 }
 

@@ -427,7 +427,7 @@ impl Action {
             LimitKind::Wall => Some(LimitValue::Time(self.timeout)),
             LimitKind::Idle => self.idle_timeout.map(LimitValue::Time),
             LimitKind::Output => self.max_output.map(LimitValue::Size),
-            LimitKind::Memory | LimitKind::Pids => None,
+            LimitKind::Memory | LimitKind::Pids | LimitKind::Written => None,
         }
     }
 }

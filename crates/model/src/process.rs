@@ -51,6 +51,8 @@ pub enum LimitKind {
     Memory,
     /// The number of processes of the action.
     Pids,
+    /// The bytes that the run's actions have written to their layer and their private directories for temporary files.
+    Written,
 }
 
 /// Why proctor stopped an action, when the reason is not that the action exceeded a limit.
@@ -238,6 +240,8 @@ pub struct ResourceLimits {
     pub memory: Option<u64>,
     /// The most processes and threads at the same time.
     pub processes: Option<u32>,
+    /// The most bytes in the layer over the project and in private directories for temporary files.
+    pub written: Option<u64>,
     pub enforcement: LimitEnforcement,
     /// The niceness of the processes, as nice(1) counts: the higher, the later they get a processor. From 1 on they wait for the disk too.
     pub nice: u8,
@@ -265,6 +269,8 @@ pub struct GroupUsage {
     pub memory_exceeded: bool,
     /// Whether the kernel refused to start a process because the limit on processes was reached.
     pub processes_exceeded: bool,
+    /// Whether the limit on written bytes was reached. No cgroup knows it: the keeper, the process that watches the action, sums.
+    pub written_exceeded: bool,
 }
 
 /// Everything that the supervisor knows about an action that has ended.

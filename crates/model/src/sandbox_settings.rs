@@ -22,6 +22,8 @@ pub struct SandboxSettings {
     pub memory: Option<ByteSize>,
     /// The most processes and threads of an action at the same time; `None` means the user's own limit.
     pub processes: Option<u32>,
+    /// The most bytes that the actions of a run write to their layer and private directories together; `None` means no limit.
+    pub max_written: Option<ByteSize>,
     /// What happens if `memory` or `processes` cannot be enforced.
     pub limits: LimitEnforcement,
     /// Whether the system calls of actions are filtered.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use nix::libc;
 
 use crate::refused_requests::RetestRefusal;
-use proctor_evidence::{EvidenceError, LockError};
+use proctor_evidence::{EvidenceError, LineProblem, LockError};
 use proctor_index::IndexError;
 use proctor_model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, TreePath, approve_command};
 use proctor_sandbox::SandboxError;
@@ -251,6 +251,9 @@ impl ProjectError {
                 | StopReason::ChecksOver,
             ) => CommandExit::Interrupted,
             Self::Cycle(_) | Self::Specification { .. } | Self::Pruned { .. } => CommandExit::Usage,
+            // A newer proctor wrote the store: this program is the wrong one, and nothing has failed.
+            Self::Index(IndexError::Newer { .. })
+            | Self::Evidence(EvidenceError::LedgerLine { problem: LineProblem::UnknownSchema(_), .. }) => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
             Self::PersonNeeded { .. }
             | Self::ApprovalNeedsPerson { .. }

@@ -400,7 +400,10 @@ impl RootDirectory {
             ProjectMatch::Known(project) => DirectoryOwner::Known(project),
             ProjectMatch::Unknown => DirectoryOwner::Unknown,
             ProjectMatch::Mismatch(mismatches) => {
-                let certain = mismatches.iter().find(|mismatch| self.only_gained_or_lost_a_repository(mismatch));
+                let gained = mismatches.iter().find(|mismatch| self.only_gained_or_lost_a_repository(mismatch));
+                // At the place of another registered project, a person decides which of them it is.
+                let certain = gained
+                    .or_else(|| mismatches.first().filter(|_| mismatches.len() == 1 && self.is_linked_from(&mismatches[0])));
                 match (certain, mismatches.first()) {
                     (Some(mismatch), _) => DirectoryOwner::Known(mismatch.project.id.clone()),
                     (None, Some(mismatch)) => DirectoryOwner::Doubtful(ResemblingProject {
@@ -419,6 +422,17 @@ impl RootDirectory {
     fn only_gained_or_lost_a_repository(&self, mismatch: &ProjectMismatch) -> bool {
         let one_has_none = self.identity.git_common_directory.is_none() || mismatch.project.root.git_common_directory.is_none();
         one_has_none && mismatch.differences == [ProjectDifference::GitCommonDirectory]
+    }
+
+    /// Returns whether the directory was moved, and whoever moved it left a link at the registered path that leads to it.
+    fn is_linked_from(&self, mismatch: &ProjectMismatch) -> bool {
+        let RootIdentity { path, device, inode, git_common_directory } = &mismatch.project.root;
+        let is_link = Path::new(path).is_symlink();
+        let is_it = std::fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (*device, *inode));
+        let is_same = (*device, *inode) == (self.identity.device, self.identity.inode);
+        let git = git_common_directory.as_ref().map(std::fs::canonicalize).transpose();
+        let has_same_git = git.is_ok_and(|git| git.as_deref() == self.identity.git_common_directory.as_deref().map(Path::new));
+        is_link && is_it && is_same && has_same_git
     }
 }
 

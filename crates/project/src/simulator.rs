@@ -80,8 +80,9 @@ fn what_was_sealed_stays_sealed_wherever_a_process_dies() {
     try_as_asked(1_000);
 }
 
+/// `.ci/wide` tries them in a release build; a build for debugging tries a tenth.
 #[test]
 #[ignore = "wide tier"]
 fn what_was_sealed_stays_sealed_in_twenty_thousand_schedules() {
-    try_as_asked(20_000);
+    try_as_asked(if cfg!(debug_assertions) { 2_000 } else { 20_000 });
 }

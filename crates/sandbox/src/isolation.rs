@@ -85,7 +85,8 @@ pub fn isolation(request: &SandboxRequest<'_>, output: &Path, strongest: Isolati
 
 fn resources(settings: &SandboxSettings) -> ResourceLimits {
     let memory = settings.memory.map(|size| size.0);
-    ResourceLimits { memory, processes: settings.processes, enforcement: settings.limits, nice: 0 }
+    let written = settings.max_written.map(|size| size.0);
+    ResourceLimits { memory, processes: settings.processes, written, enforcement: settings.limits, nice: 0 }
 }
 
 /// An action that was started, with what decides which network it had.

@@ -230,6 +230,18 @@ fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
             "The command was still running after {} s and was stopped ({signal}); make it faster or raise `timeout`",
             time.as_secs_f64()
         ),
+        (LimitKind::Memory, _) => format!(
+            "The command took more memory than it may and was stopped ({signal}); make it take less or raise `memory` in `[sandbox]`"
+        ),
+        (LimitKind::Pids, _) => {
+            "The command wanted more processes than it may have; make it start fewer or raise `processes` in \
+             `[sandbox]`"
+                .to_owned()
+        }
+        (LimitKind::Written, _) => format!(
+            "The command wrote more than it may to its copy of the project, its private /tmp and /dev/shm, and was stopped ({signal}); \
+             make it write less or raise `max_written` in `[sandbox]`"
+        ),
         (_, Some(LimitValue::Size(_)) | None) => format!("The command hit one of its limits and was stopped ({signal})"),
     }
 }
@@ -368,6 +380,9 @@ mod tests {
             (LimitKind::Wall, "after 60 s", "raise `timeout`"),
             (LimitKind::Idle, "nothing for 1.5 s", "raise `idle_timeout`"),
             (LimitKind::Output, "more than 4GiB", "raise `max_output`"),
+            (LimitKind::Memory, "more memory than it may", "raise `memory`"),
+            (LimitKind::Pids, "more processes than it may", "raise `processes`"),
+            (LimitKind::Written, "wrote more than it may", "raise `max_written`"),
         ] {
             returned.end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: Some(0), signal: None };
             let told = returned.interpret();

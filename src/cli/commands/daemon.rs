@@ -41,11 +41,12 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     let named = OpenOptions::new().write(true).open("/proc/self/comm");
     let _unnamed = named.and_then(|mut file| file.write_all(b"proctor"));
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
+    let manager = ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros), socket.path());
     let settings = ServiceSettings {
+        manager,
         environment: environment.clone(),
         program: environment.program_file(),
         socket,
-        manager: ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros)),
         say: Box::new(|line| {
             tracing::info!("{line}");
             render::note(line);

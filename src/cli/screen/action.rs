@@ -244,6 +244,9 @@ fn code_words(result: &ActionResultV2) -> String {
         SummaryWords::SignalName => outcome.and_then(|outcome| outcome.signal.clone()).unwrap_or_else(name),
         SummaryWords::Limit => match (classification.limit, classification.timeout_value, classification.output_limit) {
             (Some(LimitKind::Idle), Some(limit), _) => format!("no output for {}", seconds(limit)),
+            (Some(LimitKind::Memory), ..) => "over its memory".to_owned(),
+            (Some(LimitKind::Pids), ..) => "over its processes".to_owned(),
+            (Some(LimitKind::Written), ..) => "wrote too much".to_owned(),
             (_, Some(limit), _) => format!("timed out after {}", seconds(limit)),
             (_, None, Some(limit)) => format!("printed over {limit}"),
             (_, None, None) => "timed out".to_owned(),

@@ -30,7 +30,7 @@ pub const ENV_FILE_CONTENT: &str = "environment.env_file.content";
 pub const ENV_FILE: &str = "environment.env_file";
 
 /// The settings whose numbers are bytes.
-const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sandbox.memory"];
+const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sandbox.max_written", "sandbox.memory"];
 
 /// A setting that a person may be asked about (S7).
 #[derive(Clone, Copy)]
@@ -93,6 +93,7 @@ const ROWS: &[SettingRow] = &[
     wide("sandbox.world", Later(&["closed", "open"]), |all| text(all.sandbox.world.word())),
     rule("sandbox.memory", Higher, |all| limit(all.sandbox.memory.map(|size| size.0))),
     rule("sandbox.processes", Higher, |all| limit(all.sandbox.processes.map(u64::from))),
+    rule("sandbox.max_written", Higher, |all| limit(all.sandbox.max_written.map(|size| size.0))),
     rule("sandbox.limits", Later(&["require", "auto"]), |all| text(word_of(LIMITS, &all.sandbox.limits))),
     wide("sandbox.system_call_filter", Later(&["require", "auto", "off"]), |all| {
         text(word_of(SYSTEM_CALL_FILTER, &all.sandbox.system_call_filter))

@@ -103,8 +103,8 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     ("environment", "pass_environment env_file", ""),
     (
         "sandbox",
-        "mode writable sockets visible home world network memory processes limits system_call_filter package_credentials snapshot \
-         max_snapshot_bytes caches",
+        "mode writable sockets visible home world network memory processes max_written limits system_call_filter package_credentials \
+         snapshot max_snapshot_bytes caches",
         // The plan has the network of each action, and a wider one is asked for there.
         "network",
     ),

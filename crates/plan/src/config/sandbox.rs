@@ -18,7 +18,7 @@ pub(super) const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), (
 
 pub(super) const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
-/// The smallest allowed memory limit. With less memory, the interpreter of a script does not even start.
+/// The smallest allowed limits of memory and of written bytes. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
 
@@ -48,6 +48,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         network: section.setting(document, "network", choice(&NetworkAccess::WORDS)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
+        max_written: section.setting(document, "max_written", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         limits: section.setting(document, "limits", choice(LIMITS)).value,
         system_call_filter: section.setting(document, "system_call_filter", choice(SYSTEM_CALL_FILTER)).value,
         package_credentials: section.setting(document, "package_credentials", choice(PACKAGE_CREDENTIALS)).value,

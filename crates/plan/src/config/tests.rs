@@ -254,7 +254,7 @@ mod messages {
           did you mean `writable`?
         proctor.toml:10:11: sandbox.network: expected one of "open", "loopback", "off", found a boolean
         proctor.toml:11:1: sandbox.ports: unknown key `ports`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, network, memory, processes, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, world, network, memory, processes, max_written, limits, system_call_filter, package_credentials, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
@@ -397,6 +397,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         network = "loopback"
         memory = "2GiB"
         processes = 512
+        max_written = "1GiB"
         limits = "require"
         system_call_filter = "require"
         package_credentials = "prerequisites"
@@ -415,6 +416,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         network: NetworkAccess::Loopback,
         memory: Some(ByteSize(2 << 30)),
         processes: Some(512),
+        max_written: Some(ByteSize(1 << 30)),
         limits: LimitEnforcement::Required,
         system_call_filter: SystemCallFilter::Required,
         package_credentials: PackageCredentials::ForPrerequisites,

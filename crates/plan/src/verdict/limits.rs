@@ -27,6 +27,24 @@ const WORDS: &[LimitWords] = &[
         fix: "Print less or increase max_output",
         message: "The action printed more than it may and was stopped. Make it print less or allow it more output.",
     },
+    LimitWords {
+        limit: LimitKind::Memory,
+        exceeded: "Took more memory than it may",
+        fix: "Make it take less memory or increase `memory` in [sandbox]",
+        message: "The action took more memory than it may and was stopped. Make it take less or allow it more memory.",
+    },
+    LimitWords {
+        limit: LimitKind::Pids,
+        exceeded: "Had more processes than it may",
+        fix: "Make it start fewer processes or increase `processes` in [sandbox]",
+        message: "The action wanted more processes than it may have. Make it start fewer or allow it more processes.",
+    },
+    LimitWords {
+        limit: LimitKind::Written,
+        exceeded: "Wrote more than it may",
+        fix: "Make it write less or increase `max_written` in [sandbox]",
+        message: "The action wrote more than it may and was stopped. Make it write less or allow it more bytes.",
+    },
 ];
 
 fn words_of(limit: LimitKind) -> Option<&'static LimitWords> {
@@ -43,6 +61,7 @@ pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run
     match (words_of(limit), value) {
         (Some(words), Some(value)) => words.exceeded.replace("{value}", &value),
         (None, Some(value)) => format!("Exceeded {value} limit"),
+        (Some(words), None) if !words.exceeded.contains('{') => words.exceeded.to_owned(),
         (_, None) => "Exceeded a limit".to_owned(),
     }
 }

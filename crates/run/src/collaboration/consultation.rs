@@ -205,6 +205,7 @@ fn model_isolation(
         network: NetworkAccess::Open,
         memory: request.settings.sandbox.memory,
         processes: request.settings.sandbox.processes,
+        max_written: request.settings.sandbox.max_written,
         limits: request.settings.sandbox.limits,
         system_call_filter: request.settings.sandbox.system_call_filter,
         package_credentials: PackageCredentials::Hidden,

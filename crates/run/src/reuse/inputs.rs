@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use proctor_evidence::report::{GENERATED_BY, ReusedAction};
 use proctor_model::{
-    ActionId, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement, ProtectionMode,
-    SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind, World,
+    ActionId, ByteSize, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement,
+    ProtectionMode, SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind, World,
 };
 use proctor_project::path_filter;
 use proctor_project::{SurveyedEnvironment, is_pinned};
@@ -134,6 +134,9 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
     is_any_named.then(|| RelevantTree::Files(Digest::from_hasher(hasher)))
 }
 
+/// The limit on written bytes of the default settings.
+const DEFAULT_WRITTEN: u64 = 4 << 30;
+
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place: PlaceOfCheck) -> Digest {
@@ -148,6 +151,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         network: _,
         memory,
         processes,
+        max_written,
         limits,
         system_call_filter,
         // Checks never see package credentials.
@@ -185,6 +189,10 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
     let writer = match limits {
         LimitEnforcement::WherePossible => writer,
         LimitEnforcement::Required => writer.part("limits", b"require"),
+    };
+    let writer = match max_written {
+        Some(ByteSize(DEFAULT_WRITTEN)) => writer,
+        other => writer.number("max_written", other.map(|size| size.0)),
     };
     let writer = match world {
         World::Closed => writer,

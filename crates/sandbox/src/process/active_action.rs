@@ -19,7 +19,7 @@ use crate::process::protocol::{
     ActionNumber, EndedChild, Isolation, KeeperEvent, KeeperRequest, LaunchedChild, LauncherEvent, LeaderStatus, Obstacle,
     RemainingProcesses, StartAction,
 };
-use proctor_model::{GroupUsage, IsolationLevel, StopStage, UnenforcedLimit};
+use proctor_model::{GroupUsage, IsolationLevel, LimitKind, StopStage, UnenforcedLimit};
 
 /// The time limit in milliseconds for a new keeper (the process that starts one action) to report that it is ready. A
 /// keeper usually takes about one millisecond.
@@ -48,8 +48,8 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
-    /// Whether the keeper has seen more memory in use than the limit.
-    has_exceeded_memory: bool,
+    /// The limit that the keeper has seen exceeded.
+    exceeded: Option<LimitKind>,
     /// The limits that were asked for and are not enforced. They are moved into the `Started` event when it is made.
     unenforced: Vec<UnenforcedLimit>,
     /// Why the action has not the network that it asked for. It is moved into the `Started` event too.
@@ -93,7 +93,7 @@ impl KeeperHandle {
             KeeperEvent::Listed(_)
             | KeeperEvent::LeaderStarted(_)
             | KeeperEvent::LeaderNotStarted(_)
-            | KeeperEvent::MemoryExceeded
+            | KeeperEvent::LimitExceeded(_)
             | KeeperEvent::LeaderEnded { .. } => Err(silent("sent what is not understood")),
         }
     }
@@ -129,7 +129,7 @@ impl KeeperHandle {
                 | KeeperEvent::Listed(_)
                 | KeeperEvent::LeaderStarted(_)
                 | KeeperEvent::LeaderNotStarted(_)
-                | KeeperEvent::MemoryExceeded
+                | KeeperEvent::LimitExceeded(_)
                 | KeeperEvent::LeaderEnded { .. }),
             ) => {
                 self.unhandled.push(event);
@@ -184,8 +184,8 @@ fn silent(what: &str) -> Obstacle {
 impl ActiveAction {
     /// Returns an action whose keeper is about to start it, or has started it.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>, unenforced: Vec<UnenforcedLimit>) -> Self {
-        let (told, has_exceeded_memory) = (SentState::Started, false);
-        Self { keeper, told, group, has_exceeded_memory, unenforced, network_obstacle: None, started: None }
+        let (told, exceeded) = (SentState::Started, None);
+        Self { keeper, told, group, exceeded, unenforced, network_obstacle: None, started: None }
     }
 
     /// Returns the action with the obstacle that says why it has not the network that it asked for.
@@ -264,8 +264,8 @@ impl ActiveAction {
                 let failure = proctor_model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
                 Some(LauncherEvent::NotStarted { number, failure })
             }
-            KeeperEvent::MemoryExceeded => {
-                self.has_exceeded_memory = true;
+            KeeperEvent::LimitExceeded(limit) => {
+                self.exceeded = Some(limit);
                 self.kill();
                 None
             }
@@ -274,7 +274,7 @@ impl ActiveAction {
     }
 
     fn note_end(&mut self, number: ActionNumber, leader: EndedChild, others: RemainingProcesses) -> Option<LauncherEvent> {
-        let group = self.with_exceeded_memory(None);
+        let group = self.with_exceeded_limit(None);
         let ended = |survivors| LauncherEvent::Ended { number, leader, survivors, group };
         let (told, event) = match others {
             RemainingProcesses::Alive(survivors) => (SentState::Ended, Some(ended(survivors))),
@@ -296,9 +296,10 @@ impl ActiveAction {
     pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<LauncherEvent> {
         // If the action has no memory limit and the kernel killed its processes because memory ran out, the machine's memory
         // ran out, so no limit of the action was exceeded.
-        let has_memory_limit = self.has_exceeded_memory || self.group.as_ref().is_some_and(Cgroup::has_memory_limit);
+        let has_memory_limit =
+            self.exceeded == Some(LimitKind::Memory) || self.group.as_ref().is_some_and(Cgroup::has_memory_limit);
         let group = self.close_group();
-        let group = self.with_exceeded_memory(group);
+        let group = self.with_exceeded_limit(group);
         let event = match std::mem::replace(&mut self.told, SentState::Over) {
             SentState::EndPending(leader) => Some(LauncherEvent::Ended { number, leader, survivors: Vec::new(), group }),
             SentState::Ended => Some(LauncherEvent::Emptied { number, group }),
@@ -311,12 +312,13 @@ impl ActiveAction {
         self.started.take().into_iter().chain(event).collect()
     }
 
-    /// Adds to the resources that a cgroup has measured that the keeper has seen more memory in use than the limit.
-    fn with_exceeded_memory(&self, group: Option<GroupUsage>) -> Option<GroupUsage> {
-        if !self.has_exceeded_memory {
-            return group;
-        }
-        Some(GroupUsage { memory_exceeded: true, ..group.unwrap_or_default() })
+    /// Adds to the resources that a cgroup has measured the limit that the keeper has seen exceeded.
+    fn with_exceeded_limit(&self, group: Option<GroupUsage>) -> Option<GroupUsage> {
+        let Some(exceeded) = self.exceeded else { return group };
+        let mut group = group.unwrap_or_default();
+        group.memory_exceeded |= exceeded == LimitKind::Memory;
+        group.written_exceeded |= exceeded == LimitKind::Written;
+        Some(group)
     }
 
     /// Kills the remaining processes in the action's cgroup and removes the cgroup. Returns the resources that its

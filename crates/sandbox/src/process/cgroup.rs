@@ -233,6 +233,7 @@ impl Cgroup {
             micros.map(|micros| DurationMs(micros / 1000))
         };
         GroupUsage {
+            written_exceeded: false,
             user: time("user_usec"),
             system: time("system_usec"),
             peak_memory: self.read("memory.peak").and_then(|text| text.trim().parse().ok()),

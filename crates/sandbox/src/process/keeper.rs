@@ -33,12 +33,14 @@ use crate::process::confine::{
 };
 use crate::process::early::{EarlyStart, ReadyCommand};
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
+use crate::process::process_count::limit_processes;
 use crate::process::process_table::{find_descendants, has_children, hold_more_than};
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Reaping, close_all_but, join_own_session_keyring, lower_priority, wait_child};
+use crate::process::written::WrittenPlaces;
 use proctor_model::{
-    Access, DurationMs, EarlyUse, IsolationLevel, NetworkAccess, Sandbox, SpawnFailure, StopStage, SystemCallFilter,
+    Access, DurationMs, EarlyUse, IsolationLevel, LimitKind, NetworkAccess, Sandbox, SpawnFailure, StopStage, SystemCallFilter,
 };
 
 /// How often the memory of an action is summed, in milliseconds, if it has a limit that no cgroup enforces. `RLIMIT_AS` is no limit on
@@ -81,6 +83,8 @@ struct Keeper {
     most_memory: Option<u64>,
     /// When the memory was last summed.
     summed: Monotonic,
+    /// Where the action writes, if that has a limit.
+    written: Option<WrittenPlaces>,
     /// Whether a signal that asks the action to end was sent.
     is_stopping: bool,
     /// The command that is started before the action is known.
@@ -135,10 +139,13 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
         // In a network of the run's own there is nothing to forbid.
         let forbidden = if has_network { NetworkAccess::Open } else { isolation.network };
         let confine = || confine_in_namespaces(forbidden).map_err(|error| Obstacle::Place(to_line(&error)));
-        match stage(identity, isolation.sandbox.as_ref(), isolation.output.as_deref())
+        match stage(identity, isolation.sandbox.as_ref(), isolation.output.as_deref(), isolation.resources.written)
             .and_then(|staged| confine().map(|()| staged))
         {
-            Ok(staged) => keeper.staged = Some(staged),
+            Ok(staged) => {
+                limit_processes(isolation.resources.processes).map_err(ServingError::Prepare)?;
+                keeper.staged = Some(staged);
+            }
             Err(obstacle) => return Ok(keeper.send_event(&KeeperEvent::Unready(obstacle))?),
         }
     }
@@ -193,6 +200,7 @@ impl Keeper {
             stand: ActionState::Waiting,
             most_memory: None,
             summed: monotonic(),
+            written: None,
             is_stopping: false,
             early: None,
             ready: Err(EarlyUse::NotTried),
@@ -222,8 +230,11 @@ impl Keeper {
             watched.extend(said.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
             let patience = match (&self.early, self.most_memory) {
                 (Some(early), _) => early.patience(),
-                (None, Some(_)) => until_next_sum(monotonic().since(self.summed)).into(),
-                (None, None) => PollTimeout::NONE,
+                (None, most_memory) => {
+                    let memory = most_memory.map(|_| until_next_sum(monotonic().since(self.summed)));
+                    let written = self.written.as_ref().map(WrittenPlaces::patience);
+                    memory.into_iter().chain(written).min().map_or(PollTimeout::NONE, PollTimeout::from)
+                }
             };
             match poll(&mut watched, patience) {
                 Ok(_) | Err(Errno::EINTR) => {}
@@ -231,6 +242,7 @@ impl Keeper {
             }
             let has_requests = watched[0].any().unwrap_or(true);
             self.look_at_memory()?;
+            self.look_at_written(WrittenPlaces::is_full)?;
             // Which child the signal is about does not matter: every check looks at all children.
             has_news = has_requests;
             while let Ok(Some(_)) = self.children.read_signal() {
@@ -263,9 +275,18 @@ impl Keeper {
         };
         if hold_more_than(most, &find_descendants(&[])) {
             self.most_memory = None;
-            self.send_event(&KeeperEvent::MemoryExceeded)?;
+            self.send_event(&KeeperEvent::LimitExceeded(LimitKind::Memory))?;
         }
         self.summed = monotonic();
+        Ok(())
+    }
+
+    /// Tells the launcher, once, that the action has written as much as it may.
+    fn look_at_written(&mut self, is_full: impl FnOnce(&mut WrittenPlaces) -> bool) -> Result<(), ServingError> {
+        if self.written.as_mut().is_some_and(is_full) {
+            self.written = None;
+            self.send_event(&KeeperEvent::LimitExceeded(LimitKind::Written))?;
+        }
         Ok(())
     }
 
@@ -330,6 +351,8 @@ impl Keeper {
         if let Some(staged) = &self.staged {
             let (snapshot, dropped) = (start.child.isolation.snapshot.as_ref(), start.child.isolation.dropped.as_ref());
             staged.finish(output, snapshot, dropped).map_err(|error| not_isolated(&error))?;
+            let most = start.child.isolation.resources.written;
+            self.written = most.map(|most| staged.written_places(most, snapshot, dropped));
         }
         let filter = start.child.isolation.filter;
         match self.level {
@@ -409,6 +432,7 @@ impl Keeper {
                 let (user, system) = self.used_before;
                 ended.usage.user.0 = ended.usage.user.0.saturating_sub(user.0);
                 ended.usage.system.0 = ended.usage.system.0.saturating_sub(system.0);
+                self.look_at_written(|places| places.is_full_at_end())?;
                 let others = self.others();
                 self.stand = match others {
                     RemainingProcesses::Nobody => ActionState::Told,

@@ -16,6 +16,7 @@ use crate::process::early::EarlyStart;
 use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::launcher::{Launcher, WAKING};
+use crate::process::process_count::counts_processes_by_namespace;
 use crate::process::process_table::{read_children_of, read_own_children};
 use crate::process::protocol::{DescriptorRole, EarlyCommand, Isolation, NO_OWN_NETWORK, Obstacle, StartAction};
 use crate::process::system_calls::{
@@ -142,7 +143,7 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
-        let unenforced = match unenforced_limits(&group, &start.child.isolation.resources) {
+        let unenforced = match unenforced_limits(&group, level, &start.child.isolation.resources) {
             Ok(unenforced) => unenforced,
             Err(obstacle) => {
                 let _nothing_entered_it = group.map(|group| group.remove());
@@ -176,9 +177,11 @@ impl Launcher {
         let has_network = joined == network.and_then(JoinedNetwork::number) && isolation.network == start.child.isolation.network;
         let is_meant = has_network
             && isolation.strongest == start.child.isolation.strongest
+            && isolation.resources.processes == start.child.isolation.resources.processes
+            && isolation.resources.written == start.child.isolation.resources.written
             && isolation.sandbox == start.child.isolation.sandbox;
         let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
-        let unenforced = unenforced_limits(&group, &start.child.isolation.resources);
+        let unenforced = unenforced_limits(&group, keeper.level, &start.child.isolation.resources);
         let group = group.ok();
         let is_given = is_meant
             && unenforced.is_ok()
@@ -345,15 +348,17 @@ impl Launcher {
     }
 }
 
-/// Returns the limits of an action that are not enforced: all that were asked for, if the action has no cgroup.
+/// Returns the limits of an action that no part of the kernel enforces. Without a cgroup these are all that were asked for, but the one on
+/// processes where the kernel counts those of a user namespace.
 ///
 /// # Errors
 /// When the settings require that limits are enforced, and one is not.
 pub(super) fn unenforced_limits(
     group: &Result<Cgroup, String>,
+    level: IsolationLevel,
     limits: &ResourceLimits,
 ) -> Result<Vec<UnenforcedLimit>, Obstacle> {
-    let unenforced = match group {
+    let mut unenforced = match group {
         Ok(group) => group.unenforced().to_vec(),
         Err(why) => {
             let memory = limits.memory.map(|_| LimitSetting::Memory);
@@ -361,6 +366,9 @@ pub(super) fn unenforced_limits(
             memory.into_iter().chain(processes).map(|setting| UnenforcedLimit { setting, why: why.clone() }).collect()
         }
     };
+    if level == IsolationLevel::Namespace && counts_processes_by_namespace() {
+        unenforced.retain(|limit| limit.setting != LimitSetting::Processes);
+    }
     match (limits.enforcement, unenforced.first()) {
         (LimitEnforcement::Required, Some(UnenforcedLimit { setting, why })) => Err(Obstacle::Place(format!(
             "`sandbox.limits = \"require\"` wants `sandbox.{}` enforced, and it is not: {why}",
@@ -396,15 +404,15 @@ mod tests {
     fn without_a_cgroup_each_limit_that_was_asked_for_is_named_with_the_reason() {
         let memory = ResourceLimits { memory: Some(1), ..ResourceLimits::default() };
         let expected = UnenforcedLimit { setting: LimitSetting::Memory, why: "no cgroup was delegated".to_owned() };
-        assert_eq!(unenforced_limits(&refused(), &memory), Ok(vec![expected]));
-        assert_eq!(unenforced_limits(&refused(), &ResourceLimits::default()), Ok(Vec::new()));
+        assert_eq!(unenforced_limits(&refused(), IsolationLevel::Namespace, &memory), Ok(vec![expected]));
+        assert_eq!(unenforced_limits(&refused(), IsolationLevel::Landlock, &ResourceLimits::default()), Ok(Vec::new()));
     }
 
     #[test]
     fn a_required_limit_that_is_not_enforced_refuses_the_action_and_a_limit_that_was_not_asked_for_does_not() {
         let required = ResourceLimits { enforcement: LimitEnforcement::Required, ..ResourceLimits::default() };
-        assert_eq!(unenforced_limits(&refused(), &required), Ok(Vec::new()));
-        let refusal = unenforced_limits(&refused(), &ResourceLimits { processes: Some(8), ..required });
+        assert_eq!(unenforced_limits(&refused(), IsolationLevel::Landlock, &required), Ok(Vec::new()));
+        let refusal = unenforced_limits(&refused(), IsolationLevel::Landlock, &ResourceLimits { processes: Some(8), ..required });
         assert!(matches!(&refusal, Err(Obstacle::Place(why)) if why.contains("`sandbox.processes`")), "{refusal:?}");
     }
 }

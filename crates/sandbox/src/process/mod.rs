@@ -53,6 +53,7 @@ mod layers;
 mod level;
 mod peer;
 mod port_holder;
+mod process_count;
 mod process_table;
 mod program;
 #[expect(clippy::disallowed_methods, reason = "proctor's own commands are no actions, so the launcher does not start them")]
@@ -73,6 +74,7 @@ mod supervise;
 mod system_call_filter;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
 mod system_calls;
+mod written;
 
 pub use agent_register::{find_agent_above, register_agent};
 pub use capture::{CaptureError, Sinks, capture_files};
@@ -91,6 +93,7 @@ pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
 pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess, variables_of_listener};
 pub use port_holder::{read_port_holders, read_port_strangers};
+pub use process_count::counts_processes_by_namespace;
 pub use program::resolve_program;
 pub use program_trial::{STARTED_BY, TrialEnd, end_with_starter, try_program};
 pub(crate) use protocol::NO_OWN_NETWORK;

@@ -314,7 +314,10 @@ fn exceeded_limit(group: GroupUsage) -> Option<LimitKind> {
     if group.memory_exceeded {
         return Some(LimitKind::Memory);
     }
-    group.processes_exceeded.then_some(LimitKind::Pids)
+    if group.processes_exceeded {
+        return Some(LimitKind::Pids);
+    }
+    group.written_exceeded.then_some(LimitKind::Written)
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
-    Access, DroppedWrites, EarlyUse, GroupUsage, IsolationLevel, NetworkAccess, ResourceLimits, Sandbox, SnapshotMount,
-    SpawnFailure, StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
+    Access, DroppedWrites, EarlyUse, GroupUsage, IsolationLevel, LimitKind, NetworkAccess, ResourceLimits, Sandbox,
+    SnapshotMount, SpawnFailure, StopStage, Survivor, SystemCallFilter, UnenforcedLimit, Usage, os_text,
 };
 
 /// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
@@ -279,8 +279,8 @@ pub(super) enum KeeperEvent {
     LeaderStarted(EarlyUse),
     /// The leader, the action's main process, could not be started.
     LeaderNotStarted(SpawnFailure),
-    /// The processes of the action hold more memory than the limit, which no cgroup enforces.
-    MemoryExceeded,
+    /// The action is above a limit that the keeper watches, because no cgroup enforces it.
+    LimitExceeded(LimitKind),
     LeaderEnded {
         leader: EndedChild,
         /// The processes of the action that are alive, except the leader (the action's main process).

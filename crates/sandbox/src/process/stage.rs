@@ -18,6 +18,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_dumpable;
+use nix::sys::statvfs::statvfs;
 use nix::unistd::{getegid, geteuid};
 
 use crate::process::covers::Covers;
@@ -25,6 +26,7 @@ use crate::process::protocol::Obstacle;
 use crate::process::second_paths::refuse_new_second_path;
 use crate::process::snapshot_mount::{MEMORY, mount_dropped, mount_snapshot, open_directory};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
+use crate::process::written::{WrittenPlaces, open_below};
 use proctor_model::{Access, DroppedWrites, Place, Sandbox, SnapshotMount};
 
 /// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
@@ -79,11 +81,12 @@ impl UserAndGroup {
 
 /// Maps the user into the new user namespace, and sets up the file system as the sandbox says. `output` is the output
 /// directory of an action; its parent directory is made now, because the actual action will probably have its output
-/// directory there.
+/// directory there. `most_written` limits the action's own shared memory, in bytes.
 pub(super) fn stage(
     identity: UserAndGroup,
     sandbox: Option<&Sandbox>,
     output: Option<&Path>,
+    most_written: Option<u64>,
 ) -> Result<StagedFileSystem, Obstacle> {
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
@@ -115,7 +118,7 @@ pub(super) fn stage(
             // HOME is empty and has to be there, in a directory that is empty itself.
             make_mount_point(&one.place.path, one.kind).map_err(|error| broken("make a place for", &one.place.path, &error))?;
         }
-        attach(one, &mut covers)?;
+        attach(one, &mut covers, most_written)?;
     }
     if let Some((_, path)) = &store {
         pin_ancestors(path, sandbox, &mut pinned)?;
@@ -171,6 +174,31 @@ impl StagedFileSystem {
             mount_dropped(dropped, store, path, self.memory.as_ref())?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
+    }
+
+    /// Returns the places whose content counts for a limit on written bytes. Has to be called after [`Self::finish`].
+    pub(super) fn written_places(
+        &self,
+        most: u64,
+        snapshot: Option<&SnapshotMount>,
+        dropped: Option<&DroppedWrites>,
+    ) -> WrittenPlaces {
+        let layers = snapshot.into_iter().flat_map(|snapshot| {
+            [&snapshot.written].into_iter().chain(snapshot.environments.iter().map(|environment| &environment.written))
+        });
+        let dropped = dropped.into_iter().flat_map(|dropped| dropped.places.iter().map(|place| &place.written));
+        let private = self.places.iter().filter_map(|place| match &place.access {
+            Access::Private { source } | Access::Layer { source } | Access::Overlay { scratch: source } => Some(source.as_path()),
+            Access::Writable | Access::ReadOnly | Access::Hidden | Access::Memory | Access::Text { .. } => None,
+        });
+        let tops = || {
+            let store = self.store.iter().map(|(store, path)| (store, path.as_path()));
+            store.chain(self.memory.iter().map(|memory| (memory, Path::new(MEMORY))))
+        };
+        let paths: BTreeSet<&Path> = layers.chain(dropped).map(|layer| layer.upper.as_path()).chain(private).collect();
+        let opened = paths.into_iter().filter_map(|path| tops().find_map(|(top, at)| open_below(top, at, path)));
+        let memory = self.places.iter().filter(|place| place.access == Access::Memory);
+        WrittenPlaces::new(most, opened.collect(), memory.filter_map(|place| open_directory(&place.path).ok()).collect())
     }
 }
 
@@ -311,7 +339,7 @@ fn lies_in_empty_place(place: &Place, sandbox: &Sandbox) -> bool {
     around.is_some_and(|around| matches!(around.access, Access::Hidden | Access::Private { .. } | Access::Layer { .. }))
 }
 
-fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
+fn attach(one: &Copied<'_>, covers: &mut Covers, most_written: Option<u64>) -> Result<(), Obstacle> {
     let path = &one.place.path;
     if one.place.access == Access::Hidden {
         return covers.cover(path, one.kind, "");
@@ -321,8 +349,17 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
         (Access::Text { content }, _) => covers.cover(path, one.kind, content),
         (Access::Memory, _) => {
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
-            mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777"))
-                .map_err(|errno| broken("mount memory at", path, &errno.into()))
+            let refused = |errno: Errno| broken("mount memory at", path, &errno.into());
+            mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777")).map_err(refused)?;
+            // By itself the kernel gives it half of the machine's memory.
+            let size = statvfs(path).map_err(refused)?;
+            match most_written.filter(|most| *most < size.blocks().saturating_mul(size.fragment_size())) {
+                Some(most) => {
+                    let options = format!("size={most}");
+                    mount(None::<&str>, path, None::<&str>, flags | MsFlags::MS_REMOUNT, Some(options.as_str())).map_err(refused)
+                }
+                None => Ok(()),
+            }
         }
         (_, Some(mount)) => attach_mount(mount, path).map_err(|error| broken("attach", path, &error)),
         (_, None) => Ok(()),

@@ -4,9 +4,17 @@ use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::fcntl::AT_FDCWD;
+use nix::sys::stat::{UtimensatFlags, utimensat};
+use nix::sys::time::TimeSpec;
+
+use crate::engine::Moment;
 use proctor_sandbox::process::clock;
+
+const SHOWN_EACH: Duration = Duration::from_secs(1);
 
 /// The service manager that started proctor, if one did.
 #[derive(Debug, Default)]
@@ -14,12 +22,15 @@ pub struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
     watchdog: Option<Duration>,
     status: String,
+    /// The control socket. The time of its file says when the service last did something.
+    control: PathBuf,
+    shown_at: Option<Moment>,
 }
 
 impl ServiceManager {
     /// Returns the manager that listens at `socket` (`NOTIFY_SOCKET`; a leading `@` means an abstract name) and expects a sign of
-    /// life within `watchdog` (`WATCHDOG_USEC`). If the socket cannot be reached, nothing is sent.
-    pub fn new(socket: Option<&OsStr>, watchdog: Option<Duration>) -> Self {
+    /// life within `watchdog` (`WATCHDOG_USEC`). If the socket cannot be reached, nothing is sent. `control` is the control socket.
+    pub fn new(socket: Option<&OsStr>, watchdog: Option<Duration>, control: &Path) -> Self {
         let socket = socket.and_then(|name| {
             let address = match name.as_bytes() {
                 [b'@', name @ ..] => SocketAddr::from_abstract_name(name).ok()?,
@@ -31,7 +42,7 @@ impl ServiceManager {
             Some((socket, address))
         });
         let watchdog = watchdog.filter(|_| socket.is_some());
-        Self { socket, watchdog, status: String::new() }
+        Self { socket, watchdog, status: String::new(), control: control.to_owned(), shown_at: None }
     }
 
     /// Returns how often the loop must send a sign of life: twice within the time that the manager waits.
@@ -47,6 +58,15 @@ impl ServiceManager {
     /// Sends a sign of life.
     pub(super) fn alive(&self) {
         self.say("WATCHDOG=1");
+    }
+
+    /// Sets the time of the control socket, at most once in a second, so that whoever gets no answer can say since when.
+    pub(super) fn show_life(&mut self, now: Moment) {
+        if self.shown_at.is_none_or(|shown| shown.plus(SHOWN_EACH) <= now) {
+            let _says_less =
+                utimensat(AT_FDCWD, &self.control, &TimeSpec::UTIME_NOW, &TimeSpec::UTIME_NOW, UtimensatFlags::NoFollowSymlink);
+            self.shown_at = Some(now);
+        }
     }
 
     /// Reports that the service is ending.
@@ -86,7 +106,7 @@ mod tests {
         let path = directory.path().join("notify");
         let listener = UnixDatagram::bind(&path).unwrap();
         listener.set_nonblocking(true).unwrap();
-        let mut manager = ServiceManager::new(Some(path.as_os_str()), Some(Duration::from_secs(4)));
+        let mut manager = ServiceManager::new(Some(path.as_os_str()), Some(Duration::from_secs(4)), Path::new(""));
         manager.ready();
         manager.status("1 project".to_owned());
         manager.status("1 project".to_owned());
@@ -104,7 +124,7 @@ mod tests {
 
     #[test]
     fn without_a_manager_nothing_is_said_and_no_watchdog_is_fed() {
-        let manager = ServiceManager::new(None, Some(Duration::from_secs(4)));
+        let manager = ServiceManager::new(None, Some(Duration::from_secs(4)), Path::new(""));
         manager.ready();
         assert_eq!(manager.watchdog_interval(), None);
     }

@@ -152,6 +152,7 @@ impl EventHost for ServiceHost {
     /// Sends systemd's watchdog a sign of life. This happens nowhere else, so that systemd notices a loop that hangs.
     fn before_wait(&mut self, now: Moment) -> Option<Moment> {
         self.feed(now);
+        self.manager.show_life(now);
         self.rest(now);
         self.notes.fetch(now, self.seats.values().map(|served| &served.root), &self.environment);
         self.say_status();

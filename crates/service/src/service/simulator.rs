@@ -118,7 +118,7 @@ fn no_order_of_events_loses_a_verdict() {
     try_as_asked(10_000);
 }
 
-/// In a release build, this takes a few minutes; a build for debugging tries a tenth.
+/// `.ci/wide` tries them in a release build; a build for debugging tries a tenth.
 #[test]
 #[ignore = "wide tier"]
 fn none_of_a_million_orders_of_events_loses_a_verdict() {

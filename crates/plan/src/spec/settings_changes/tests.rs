@@ -131,6 +131,7 @@ const ROWS: &[Row] = &[
     Row("sandbox.world", CHECK, "", "[sandbox]\nworld = \"open\""),
     Row("sandbox.memory", CHECK, "[sandbox]\nmemory = \"1GiB\"", "[sandbox]\nmemory = \"off\""),
     Row("sandbox.processes", CHECK, "[sandbox]\nprocesses = 100", "[sandbox]\nprocesses = 200"),
+    Row("sandbox.max_written", CHECK, "", "[sandbox]\nmax_written = \"8GiB\""),
     Row("sandbox.limits", CHECK, "[sandbox]\nlimits = \"require\"", ""),
     Row("sandbox.system_call_filter", CHECK, "", "[sandbox]\nsystem_call_filter = \"off\""),
     Row("sandbox.package_credentials", CHECK, "", "[sandbox]\npackage_credentials = \"prerequisites\""),

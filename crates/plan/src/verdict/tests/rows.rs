@@ -63,6 +63,7 @@ fn c15_a_time_out_names_its_limit_in_one_of_five_words() {
         (LimitKind::Memory, "memory"),
         (LimitKind::Output, "output"),
         (LimitKind::Pids, "pids"),
+        (LimitKind::Written, "written"),
     ] {
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code: None, signal: Some(9) };
         let outcome = judge(&action(Tool::Generic, ActionPhase::Step), &end, &plain(CategoryCode::TimedOut));

@@ -74,6 +74,7 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
     };
     let (plain, elsewhere) =
         (variables(&[("PATH", "/bin"), ("PROCTOR_OUT", "/a")]), variables(&[("PATH", "/bin"), ("PROCTOR_OUT", "/b")]));
+    let narrow = SandboxSettings { max_written: None, ..sandbox.clone() };
     let (other_path, further) = (variables(&[("PATH", "/opt")]), variables(&[("PATH", "/bin"), ("TZ", "UTC")]));
     let digest = |text: &str| Digest::of(text.as_bytes());
     let base = CheckInputs {
@@ -94,6 +95,7 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
         CheckInputs { variables: &other_path, ..base },
         CheckInputs { variables: &further, ..base },
         CheckInputs { sandbox: &overlay, ..base },
+        CheckInputs { sandbox: &narrow, ..base },
         CheckInputs { strongest_isolation: IsolationLevel::Landlock, ..base },
         CheckInputs { place: PlaceOfCheck::Project, ..base },
         CheckInputs { place: PlaceOfCheck::Snapshot { inputs: TreeDigest(digest("other")) }, ..base },
@@ -114,6 +116,7 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         world: World::Closed,
         memory: Some(proctor_model::ByteSize(1 << 30)),
         processes: Some(64),
+        max_written: Some(proctor_model::ByteSize(4 << 30)),
         limits: proctor_model::LimitEnforcement::WherePossible,
         system_call_filter: proctor_model::SystemCallFilter::WherePossible,
         package_credentials: proctor_model::PackageCredentials::Hidden,

@@ -382,8 +382,13 @@ fn a_limit_the_kernel_enforced_is_a_time_out_and_a_cgroup_tells_what_everything_
         peak_memory: Some(3 * 1024 * 1024),
         memory_exceeded,
         processes_exceeded,
+        written_exceeded: !memory_exceeded && !processes_exceeded,
     };
-    for (group, limit) in [(exceeded(true, false), LimitKind::Memory), (exceeded(false, true), LimitKind::Pids)] {
+    for (group, limit) in [
+        (exceeded(true, false), LimitKind::Memory),
+        (exceeded(false, true), LimitKind::Pids),
+        (exceeded(false, false), LimitKind::Written),
+    ] {
         let mut progress = ActionProgress::begin(base, &limits);
         let leader = EndedChild { status: LeaderStatus::Signalled { signal: 9 }, usage: Usage::default() };
         let event = LauncherEvent::Ended { number: NUMBER, leader, survivors: Vec::new(), group: Some(group) };
@@ -394,6 +399,6 @@ fn a_limit_the_kernel_enforced_is_a_time_out_and_a_cgroup_tells_what_everything_
     }
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
-    progress.note_event(at(base, 1), LauncherEvent::Emptied { number: NUMBER, group: Some(exceeded(false, false)) });
+    progress.note_event(at(base, 1), LauncherEvent::Emptied { number: NUMBER, group: Some(GroupUsage::default()) });
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }

@@ -1,0 +1,36 @@
+//! The limit on processes that the kernel keeps for each user namespace, where no cgroup keeps one.
+
+use std::io;
+
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::utsname::uname;
+use nix::unistd::geteuid;
+
+/// Limits the processes of this user in this process's own user namespace, if the kernel counts them there. This process is one of them.
+pub(super) fn limit_processes(most: Option<u32>) -> io::Result<()> {
+    let most = most.filter(|_| counts_processes_by_namespace()).map(|most| u64::from(most) + 1);
+    Ok(most.map_or(Ok(()), |most| setrlimit(Resource::RLIMIT_NPROC, most, most))?)
+}
+
+/// Returns whether `RLIMIT_NPROC` limits the processes of a user namespace, and not all that the user has on the machine: since Linux 5.14,
+/// and never for root. Source: kernel/ucount.c, getrlimit(2).
+pub fn counts_processes_by_namespace() -> bool {
+    let release = uname().ok().and_then(|names| names.release().to_str().map(str::to_owned));
+    !geteuid().is_root() && release.is_some_and(|release| is_since_5_14(&release))
+}
+
+fn is_since_5_14(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (5, 14)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_are_counted_by_namespace_since_linux_5_14() {
+        let releases = ["6.1.0-13-amd64", "5.14", "5.14.0-rc1+", "5.13.19", "4.18.0-553.el8", ""];
+        assert_eq!(releases.map(is_since_5_14), [true, true, true, false, false, false]);
+    }
+}
