@@ -1,8 +1,11 @@
 //! The arguments of `proctor prove`. The doc comments are the help texts (house style H1).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+
+use crate::cli::service_arguments::read_timeout;
 
 /// Say whether the tests of a change fail without the change
 ///
@@ -15,6 +18,9 @@ use clap::Args;
 ///
 /// With `--base`, what fails with the change is run on the base too: it `was red before`, or is `yours`.
 ///
+/// With `--hunks`, each changed function is taken back alone, for 2 minutes in all: a test notices it, or no test notices, or it cannot be
+/// taken back alone.
+///
 /// Exit codes: 0 proved, or the change has no source; 1 not proved; 3 the tests need the change and assert nothing that was seen to fail;
 /// 5 the tests could not be run. With `--base`: 1 if a failure is yours, 3 if one cannot be told.
 ///
@@ -23,6 +29,7 @@ use clap::Args;
 ///   proctor prove main..HEAD
 ///   proctor prove HEAD~1 --json
 ///   proctor prove --base
+///   proctor prove --hunks --budget 10m
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ProveOptions {
@@ -32,6 +39,12 @@ pub(crate) struct ProveOptions {
     /// Say of what fails now whether it failed on the base too
     #[arg(long)]
     pub(crate) base: bool,
+    /// Say of each changed function alone which test notices it
+    #[arg(long, conflicts_with = "base")]
+    pub(crate) hunks: bool,
+    /// How long functions are taken back alone; the rest is not tried
+    #[arg(long, default_value = "2m", value_name = "DURATION", value_parser = read_timeout, requires = "hunks")]
+    pub(crate) budget: Duration,
     /// The project's directory
     #[arg(long, default_value = ".", value_name = "DIR")]
     pub(crate) project: PathBuf,

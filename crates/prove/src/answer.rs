@@ -3,6 +3,7 @@
 use proctor_model::{Digest, ProofOfTest, ProofRecord, TreeDigest};
 use serde::Serialize;
 
+use crate::hunks::TriedPart;
 use crate::roles::FileRole;
 use crate::touched::is_code;
 use crate::words::{ChangeState, ProofWord, Strength};
@@ -21,6 +22,8 @@ pub struct ChangeProof {
     pub commits: usize,
     pub files: Vec<ProvedFile>,
     pub tests: Vec<ProvedTest>,
+    /// The parts of the source; `None` if it was not asked for them.
+    pub parts: Option<Vec<TriedPart>>,
     /// What the answer depends on, in sentences.
     pub notes: Vec<String>,
 }
@@ -162,7 +165,20 @@ pub struct ChangeProofV1<'a> {
     commits: usize,
     files: Vec<ProvedFileV1<'a>>,
     tests: Vec<ProvedTestV1<'a>>,
+    /// Present with `--hunks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Vec<TriedPartV1<'a>>>,
     notes: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TriedPartV1<'a> {
+    file: &'a str,
+    function: &'a str,
+    line: Option<usize>,
+    word: &'static str,
+    seen: &'a str,
 }
 
 #[derive(Serialize)]
@@ -202,6 +218,13 @@ impl<'a> ChangeProofV1<'a> {
             meaning: test.word.meaning(),
             counts: test.counts,
         });
+        let part = |part: &'a TriedPart| TriedPartV1 {
+            file: &part.file,
+            function: &part.name,
+            line: part.line,
+            word: part.word.word(),
+            seen: &part.seen,
+        };
         Self {
             schema: "proctor-change-proof-v1",
             state: proof.state.word(),
@@ -215,6 +238,7 @@ impl<'a> ChangeProofV1<'a> {
                 .map(|file| ProvedFileV1 { path: &file.path, role: file.role.word(), doubtful: file.is_doubtful })
                 .collect(),
             tests: tests.collect(),
+            parts: proof.parts.as_ref().map(|parts| parts.iter().map(part).collect()),
             notes: &proof.notes,
         }
     }

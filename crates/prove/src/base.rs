@@ -149,7 +149,7 @@ fn word_of(name: &str, before: &BTreeMap<String, bool>) -> BaseWord {
 }
 
 /// Returns whether each test worked, by its name. A check that failed without a failed test has no name.
-fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
+pub(crate) fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
     let works = |outcome: TestOutcome| matches!(outcome, TestOutcome::Passed | TestOutcome::Skipped);
     let mut ends: BTreeMap<String, bool> = run.cases.iter().map(|case| (case.full_name.clone(), works(case.status))).collect();
     let has_worked = matches!(run.end, ActionEnd::Exited { code: 0 });

@@ -9,10 +9,11 @@ use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest};
 use crate::answer::ProvedFile;
 use crate::contents::{FileAt, Files};
 use crate::layer::WrittenFile;
+use crate::parts::{SourcePart, parts_of};
 use crate::roles::{FileRole, PathsOfSides};
 use crate::rust::{self, MergedText};
 use crate::stubs::with_stubs;
-use crate::touched::{ChangedText, introduced_words};
+use crate::touched::{ChangedText, TestLanguage, introduced_words};
 
 /// What the text begins with that git has in the place of a file that is stored elsewhere (Git LFS). The working tree has the file.
 const STORED_ELSEWHERE: &[u8] = b"version https://git-lfs";
@@ -182,6 +183,43 @@ impl Change {
         let stem = path.rsplit('/').next().and_then(|name| name.split('.').next());
         let of_all = ["index", "mod", "lib", "main", "__init__"];
         directories.into_iter().chain(stem).filter(move |part| part.len() > 1 && !of_all.contains(part))
+    }
+
+    /// Returns the parts of the source that can be taken back one at a time, each with the path of its file. A file that is no code, or that
+    /// the change removed, is a part without a name.
+    pub(crate) fn parts(&self) -> Vec<(String, Option<SourcePart>)> {
+        let parts = |file: &FileOfChange| -> Vec<Option<SourcePart>> {
+            let [before, Some(after)] = &file.texts else { return vec![None] };
+            let Some(language) = TestLanguage::of(&file.path).filter(|_| before.is_some() || file.before.is_none()) else {
+                return vec![None];
+            };
+            // The tests of a file of Rust stand behind its code in both texts.
+            let merged = [file.merged(), file.path.ends_with(".rs").then(|| rust::with_tests_of(after, after)).flatten()];
+            let [before, after] = match &merged {
+                [Some(before), Some(after)] => [before.text.as_str(), after.text.as_str()],
+                _ => [before.as_deref().unwrap_or_default(), after.as_str()],
+            };
+            parts_of(before, after, &|one, other| language.is_same_code(one, other)).into_iter().map(Some).collect()
+        };
+        self.changed_source().flat_map(|file| parts(file).into_iter().map(|part| (file.path.clone(), part))).collect()
+    }
+
+    /// Returns what the content with the change, but for a part of its source, has otherwise than the working tree.
+    pub(crate) fn part_layer(
+        &self,
+        storage: &GitStorage,
+        work_tree: &Files,
+        (path, part): (&str, Option<&SourcePart>),
+    ) -> Result<ContentLayer, CommandError> {
+        let (mut content, mut made) = (self.after.clone(), BTreeMap::new());
+        match (part, self.before.get(path), self.after.get(path)) {
+            (Some(part), _, Some(file)) => {
+                made.insert(path.to_owned(), WrittenFile { kind: file.kind, text: part.text.clone().into_bytes() });
+            }
+            (_, Some(before), _) => drop(content.insert(path.to_owned(), *before)),
+            (_, None, _) => drop(content.remove(path)),
+        }
+        ContentLayer::of(storage, &content, work_tree, made)
     }
 
     /// Returns what the content with the change has otherwise than the working tree.

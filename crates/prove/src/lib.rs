@@ -11,7 +11,9 @@ mod change;
 mod commands;
 mod contents;
 pub mod failure;
+mod hunks;
 mod layer;
+mod parts;
 mod prove;
 pub mod python;
 pub mod roles;
@@ -25,4 +27,5 @@ pub mod words;
 
 pub use answer::{ChangeProof, ChangeProofV1, ProvedFile, ProvedTest};
 pub use base::{BaseWord, FailureBeside, FailuresBeside, FailuresBesideV1, compare_failures};
+pub use hunks::{PartWord, TriedPart};
 pub use prove::prove;

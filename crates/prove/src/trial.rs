@@ -19,7 +19,9 @@ use proctor_project::{
     ActionPlace, CopiesOutcome, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest, SeenHome, SnapshotBase,
     Workspace, approve_by_rule, prepare_own_caches,
 };
-use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
+use proctor_sandbox::process::{
+    ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise,
+};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
 use proctor_sandbox::{
     ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, is_python_source, isolation, selects_toolchain, usual_places,
@@ -77,6 +79,8 @@ pub(crate) struct Trials<'a> {
     run_id: RunId,
     manifests: BTreeSet<String>,
     made: u32,
+    /// When every command is to have ended; `None` if there is no such time.
+    pub(crate) deadline: Option<clock::Monotonic>,
 }
 
 impl<'a> Trials<'a> {
@@ -103,7 +107,7 @@ impl<'a> Trials<'a> {
         let layers = RunLayers::begin(&base.directory).map_err(ProjectError::Snapshot)?;
         let run_id = RunId::new(clock::now(), held.ledger.next_run_number().map_err(ProjectError::Evidence)?);
         let manifests = manifests(&index);
-        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0 })
+        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0, deadline: None })
     }
 
     /// Returns the index of the working tree, and the directory with its copy.
@@ -129,6 +133,8 @@ impl<'a> Trials<'a> {
     /// Runs a command on the content that a layer makes of the project's copy.
     pub(crate) fn run(&mut self, layer: &Path, action: &Action) -> Result<EndOnContent, ProjectError> {
         self.made += 1;
+        let left = self.deadline.map_or(action.timeout, |deadline| deadline.since(clock::monotonic()));
+        let action = &Action { timeout: action.timeout.min(left), ..action.clone() };
         let output = OutputDirectory::create_for_attempt(&self.held.lock, &self.run_id, &action.id, self.made, None)?;
         let mut environment = self.environment(action, output.path());
         let seen = Action { environment: environment.as_text(), ..action.clone() };

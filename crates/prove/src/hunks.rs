@@ -1,0 +1,193 @@
+//! `proctor prove --hunks`: takes the parts of the source of a change back one at a time, and says which test notices it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use proctor_app::{CommandError, from_run_error};
+use proctor_model::{ActionEnd, words};
+use proctor_sandbox::process::clock;
+
+use crate::answer::ProvedTest;
+use crate::base::ends_of;
+use crate::commands::{language_of, with_variables};
+use crate::prove::{Prover, not_finished};
+use crate::runs::TriedContent;
+use crate::touched::TouchedTest;
+use crate::words::{CaseEnd, SeenRun, Strength};
+
+/// What the tests say of a part of the source that was taken back alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartWord {
+    /// A test fails without it.
+    Noticed,
+    /// Neither a test of the change nor the whole check fails without it.
+    NoTestNotices,
+    /// Without it, the tests cannot be compiled, imported or collected.
+    CannotBeTakenBackAlone,
+    NotTried,
+}
+
+words! {
+    /// Returns the word of the screen and of `--json`.
+    pub fn PartWord::word, ALL:
+    Noticed "noticed",
+    NoTestNotices "no test notices",
+    CannotBeTakenBackAlone "cannot be taken back alone",
+    NotTried "not tried"
+}
+
+/// A part of the source of a change, and what the tests say of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedPart {
+    pub file: String,
+    /// The name of the function; empty for code between functions, and for a file as a whole.
+    pub name: String,
+    /// The number of its first line in the file with the change, from 1; `None` for a file as a whole.
+    pub line: Option<usize>,
+    pub word: PartWord,
+    /// The name of a test that notices it, or why it was not tried. Empty if nothing more is to be said.
+    pub seen: String,
+}
+
+/// What the runs without a part say of it.
+type Answer = (PartWord, String);
+/// Whether each test of a check worked, by its name.
+type Ends = BTreeMap<String, bool>;
+
+impl Prover<'_> {
+    /// Tries the parts of the source one at a time until `budget` is used up: first with the tests that fail without the whole source, then
+    /// with the whole check.
+    pub(crate) fn try_parts(
+        &mut self,
+        (tests, judged): (&[TouchedTest], &[ProvedTest]),
+        budget: Duration,
+    ) -> Result<Vec<TriedPart>, CommandError> {
+        self.trials.deadline = clock::monotonic().plus(budget);
+        let fails_without = |at: &usize| matches!(judged[*at].word.strength(), Strength::Proof | Strength::Weak);
+        let wanted: Vec<usize> = (0..judged.len()).filter(fails_without).collect();
+        let (mut tried, mut with_change) = (Vec::new(), None);
+        for (file, part) in self.change.parts() {
+            let (word, seen) = if self.is_over() {
+                over()
+            } else {
+                let content = self.change.part_layer(&self.repository.storage, &self.work_tree, (&file, part.as_ref()))?;
+                let layer = self.write(&content)?;
+                match self.tests_without(&layer, (tests, &wanted))? {
+                    Some((word, at)) if word == PartWord::Noticed => (word, judged[at].id()),
+                    Some((word, _)) => (word, String::new()),
+                    None => self.check_without(&layer, &mut with_change)?,
+                }
+            };
+            // A run that was stopped by the budget says nothing.
+            let (word, seen) = if self.is_over() { over() } else { (word, seen) };
+            let (name, line) = part.map_or_else(Default::default, |part| (part.name, Some(part.line)));
+            tried.push(TriedPart { file, name, line, word, seen });
+        }
+        self.trials.deadline = None;
+        Ok(tried)
+    }
+
+    fn is_over(&self) -> bool {
+        self.trials.deadline.is_some_and(|deadline| deadline.since(clock::monotonic()).is_zero())
+    }
+
+    /// Returns what some of the tests say without a part, with the position of the test that says it; `None` if they all pass.
+    fn tests_without(
+        &mut self,
+        layer: &Path,
+        (tests, wanted): (&[TouchedTest], &[usize]),
+    ) -> Result<Option<(PartWord, usize)>, CommandError> {
+        let (mut noticed, mut unable) = (None, None);
+        self.run_tests(TriedContent { layer, is_before: false }, tests, wanted, &mut |at, run| match run {
+            SeenRun::Cases(cases) if cases.values().any(|end| matches!(end, CaseEnd::Failed(..))) => {
+                noticed = noticed.or(Some(at))
+            }
+            SeenRun::CannotBegin { .. } => unable = unable.or(Some(at)),
+            SeenRun::Cases(_) | SeenRun::NotRun(_) => {}
+        })?;
+        let noticed = noticed.map(|at| (PartWord::Noticed, at));
+        Ok(noticed.or(unable.map(|at| (PartWord::CannotBeTakenBackAlone, at))))
+    }
+
+    /// Returns what the whole check says without a part. `with_change` has how its tests end with the whole change.
+    fn check_without(&mut self, layer: &Path, with_change: &mut Option<Vec<Option<Ends>>>) -> Result<Answer, CommandError> {
+        let with = match with_change.take() {
+            Some(known) => known,
+            None => {
+                let after = self.change.after_layer(&self.repository.storage, &self.work_tree)?;
+                let after = self.write(&after)?;
+                self.whole_check(&after)?
+            }
+        };
+        let without = self.whole_check(layer)?;
+        let answer = compared(&with, &without);
+        *with_change = Some(with);
+        Ok(answer)
+    }
+
+    /// Runs every check whose tests are told apart. Returns how the tests of each ended; `None` for one that did not end by itself.
+    fn whole_check(&mut self, layer: &Path) -> Result<Vec<Option<Ends>>, CommandError> {
+        let mut ends = Vec::new();
+        for action in self.loaded.plan.steps.iter().filter(|action| language_of(action).is_some()) {
+            let action = with_variables(action, &self.loaded.root);
+            let run = self.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
+            if let Some(reason) = self.trials.stopped() {
+                return Err(not_finished(reason));
+            }
+            ends.push(matches!(run.end, ActionEnd::Exited { .. }).then(|| ends_of(&run)));
+        }
+        Ok(ends)
+    }
+}
+
+fn over() -> Answer {
+    (PartWord::NotTried, "the budget was used up".to_owned())
+}
+
+/// Compares how the tests of each check end with the whole change and without a part of it.
+fn compared(with: &[Option<Ends>], without: &[Option<Ends>]) -> Answer {
+    let not_tried = |why: &str| (PartWord::NotTried, why.to_owned());
+    let (Some(with), Some(without)) = (all_of(with), all_of(without)) else { return not_tried("a check did not end") };
+    if without.is_empty() {
+        return not_tried("no check has tests that are told apart");
+    }
+    let failed = || without.iter().filter(|(_, works)| !**works).map(|(name, _)| *name);
+    if let Some((_, test)) = failed().find(|name| with.get(name) == Some(&true)) {
+        return (PartWord::Noticed, test.to_owned());
+    }
+    let is_lost = with.keys().any(|name| !without.contains_key(name));
+    match failed().find(|name| name.1.is_empty() || !with.contains_key(name)) {
+        Some(whole) if with.contains_key(&whole) => not_tried("a check fails with the change too, and no test of it"),
+        None if !is_lost => (PartWord::NoTestNotices, String::new()),
+        Some(_) | None => (PartWord::CannotBeTakenBackAlone, String::new()),
+    }
+}
+
+/// Returns the tests of all checks, each with the position of its check; `None` if a check did not end by itself.
+fn all_of(ends: &[Option<Ends>]) -> Option<BTreeMap<(usize, &str), bool>> {
+    let mut all = BTreeMap::new();
+    for (check, ends) in ends.iter().enumerate() {
+        all.extend(ends.as_ref()?.iter().map(|(name, works)| ((check, name.as_str()), *works)));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_noticed_only_by_a_test_that_passes_with_it() {
+        let ends = |tests: &[(&str, bool)]| vec![Some(tests.iter().map(|(name, works)| ((*name).to_owned(), *works)).collect())];
+        let word = |with: &[(&str, bool)], without: &[(&str, bool)]| compared(&ends(with), &ends(without)).0;
+        assert_eq!(compared(&ends(&[("a", true)]), &ends(&[("a", false)])), (PartWord::Noticed, "a".to_owned()));
+        assert_eq!(word(&[("a", true), ("b", false)], &[("a", true), ("b", false)]), PartWord::NoTestNotices);
+        assert_eq!(word(&[("a", true)], &[("test_a.py", false)]), PartWord::CannotBeTakenBackAlone);
+        assert_eq!(word(&[("a", true)], &[("", false)]), PartWord::CannotBeTakenBackAlone);
+        assert_eq!(word(&[("a", true)], &[]), PartWord::NotTried);
+        assert_eq!(word(&[("", false)], &[("", false)]), PartWord::NotTried);
+        assert_eq!(word(&[("a", true), ("b", true)], &[("a", true)]), PartWord::CannotBeTakenBackAlone);
+        assert_eq!(compared(&ends(&[("a", true)]), &[None]).0, PartWord::NotTried);
+    }
+}
