@@ -167,18 +167,8 @@ pub struct ChangeProofV1<'a> {
     tests: Vec<ProvedTestV1<'a>>,
     /// Present with `--hunks`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    parts: Option<Vec<TriedPartV1<'a>>>,
+    parts: Option<&'a [TriedPart]>,
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TriedPartV1<'a> {
-    file: &'a str,
-    function: &'a str,
-    line: Option<usize>,
-    word: &'static str,
-    seen: &'a str,
 }
 
 #[derive(Serialize)]
@@ -218,13 +208,6 @@ impl<'a> ChangeProofV1<'a> {
             meaning: test.word.meaning(),
             counts: test.counts,
         });
-        let part = |part: &'a TriedPart| TriedPartV1 {
-            file: &part.file,
-            function: &part.name,
-            line: part.line,
-            word: part.word.word(),
-            seen: &part.seen,
-        };
         Self {
             schema: "proctor-change-proof-v1",
             state: proof.state.word(),
@@ -238,7 +221,7 @@ impl<'a> ChangeProofV1<'a> {
                 .map(|file| ProvedFileV1 { path: &file.path, role: file.role.word(), doubtful: file.is_doubtful })
                 .collect(),
             tests: tests.collect(),
-            parts: proof.parts.as_ref().map(|parts| parts.iter().map(part).collect()),
+            parts: proof.parts.as_deref(),
             notes: &proof.notes,
         }
     }

@@ -232,8 +232,8 @@ impl Change {
         ContentLayer::of(storage, &self.before, work_tree, BTreeMap::new())
     }
 
-    /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python have the
-    /// names that the change introduces; then `None` if there are none.
+    /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python and
+    /// of JavaScript have the names that the change introduces; then `None` if there are none.
     pub(crate) fn before_layer(
         &self,
         storage: &GitStorage,
@@ -249,13 +249,10 @@ impl Change {
             };
             let [before, after] = &file.texts;
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let text = if has_stubs && file.path.ends_with(".py") && file.after.is_some() {
-                let text = with_stubs(old, new);
-                stubs += usize::from(text.is_some());
-                text
-            } else {
-                file.merged().map(|merged| merged.text)
-            };
+            let language = TestLanguage::of(&file.path).filter(|_| has_stubs && file.after.is_some());
+            let stubbed = language.and_then(|language| with_stubs(language, old, new));
+            stubs += usize::from(stubbed.is_some());
+            let text = stubbed.or_else(|| Some(file.merged()?.text));
             if let Some((text, kind)) = text.zip(file.before.or(file.after).map(|side| side.kind)) {
                 made.insert(file.path.clone(), WrittenFile { kind, text: text.into_bytes() });
             }

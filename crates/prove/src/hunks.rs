@@ -4,33 +4,38 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use proctor_app::{CommandError, from_run_error};
+use proctor_app::CommandError;
 use proctor_model::{ActionEnd, words};
 use proctor_sandbox::process::clock;
+use serde::Serialize;
 
 use crate::answer::ProvedTest;
-use crate::base::ends_of;
-use crate::commands::{language_of, with_variables};
-use crate::prove::{Prover, not_finished};
+use crate::base::{ends_of, run_check};
+use crate::commands::language_of;
+use crate::prove::Prover;
 use crate::runs::TriedContent;
 use crate::touched::TouchedTest;
 use crate::words::{CaseEnd, SeenRun, Strength};
 
 /// What the tests say of a part of the source that was taken back alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum PartWord {
     /// A test fails without it.
+    #[serde(rename = "noticed")]
     Noticed,
     /// Neither a test of the change nor the whole check fails without it.
+    #[serde(rename = "no test notices")]
     NoTestNotices,
     /// Without it, the tests cannot be compiled, imported or collected.
+    #[serde(rename = "cannot be taken back alone")]
     CannotBeTakenBackAlone,
+    #[serde(rename = "not tried")]
     NotTried,
 }
 
 words! {
-    /// Returns the word of the screen and of `--json`.
-    pub fn PartWord::word, ALL:
+    /// Returns the word for people.
+    pub fn PartWord::word:
     Noticed "noticed",
     NoTestNotices "no test notices",
     CannotBeTakenBackAlone "cannot be taken back alone",
@@ -38,11 +43,11 @@ words! {
 }
 
 /// A part of the source of a change, and what the tests say of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TriedPart {
     pub file: String,
     /// The name of the function; empty for code between functions, and for a file as a whole.
-    pub name: String,
+    pub function: String,
     /// The number of its first line in the file with the change, from 1; `None` for a file as a whole.
     pub line: Option<usize>,
     pub word: PartWord,
@@ -52,8 +57,8 @@ pub struct TriedPart {
 
 /// What the runs without a part say of it.
 type Answer = (PartWord, String);
-/// Whether each test of a check worked, by its name.
-type Ends = BTreeMap<String, bool>;
+/// Whether each test worked, by the position of its check and its name; `None` if a check did not end by itself.
+type Ends = Option<BTreeMap<(usize, String), bool>>;
 
 impl Prover<'_> {
     /// Tries the parts of the source one at a time until `budget` is used up: first with the tests that fail without the whole source, then
@@ -81,8 +86,8 @@ impl Prover<'_> {
             };
             // A run that was stopped by the budget says nothing.
             let (word, seen) = if self.is_over() { over() } else { (word, seen) };
-            let (name, line) = part.map_or_else(Default::default, |part| (part.name, Some(part.line)));
-            tried.push(TriedPart { file, name, line, word, seen });
+            let (function, line) = part.map_or_else(Default::default, |part| (part.name, Some(part.line)));
+            tried.push(TriedPart { file, function, line, word, seen });
         }
         self.trials.deadline = None;
         Ok(tried)
@@ -111,33 +116,27 @@ impl Prover<'_> {
     }
 
     /// Returns what the whole check says without a part. `with_change` has how its tests end with the whole change.
-    fn check_without(&mut self, layer: &Path, with_change: &mut Option<Vec<Option<Ends>>>) -> Result<Answer, CommandError> {
-        let with = match with_change.take() {
-            Some(known) => known,
-            None => {
-                let after = self.change.after_layer(&self.repository.storage, &self.work_tree)?;
-                let after = self.write(&after)?;
-                self.whole_check(&after)?
-            }
-        };
+    fn check_without(&mut self, layer: &Path, with_change: &mut Option<Ends>) -> Result<Answer, CommandError> {
+        if with_change.is_none() {
+            let after = self.change.after_layer(&self.repository.storage, &self.work_tree)?;
+            let after = self.write(&after)?;
+            *with_change = Some(self.whole_check(&after)?);
+        }
         let without = self.whole_check(layer)?;
-        let answer = compared(&with, &without);
-        *with_change = Some(with);
-        Ok(answer)
+        Ok(compared(with_change.as_ref().unwrap_or(&None), &without))
     }
 
-    /// Runs every check whose tests are told apart. Returns how the tests of each ended; `None` for one that did not end by itself.
-    fn whole_check(&mut self, layer: &Path) -> Result<Vec<Option<Ends>>, CommandError> {
-        let mut ends = Vec::new();
-        for action in self.loaded.plan.steps.iter().filter(|action| language_of(action).is_some()) {
-            let action = with_variables(action, &self.loaded.root);
-            let run = self.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
-            if let Some(reason) = self.trials.stopped() {
-                return Err(not_finished(reason));
+    /// Runs every check whose tests are told apart.
+    fn whole_check(&mut self, layer: &Path) -> Result<Ends, CommandError> {
+        let mut ends = BTreeMap::new();
+        for (at, action) in self.loaded.plan.steps.iter().enumerate().filter(|(_, action)| language_of(action).is_some()) {
+            let run = run_check(self, layer, action)?;
+            if !matches!(run.end, ActionEnd::Exited { .. }) {
+                return Ok(None);
             }
-            ends.push(matches!(run.end, ActionEnd::Exited { .. }).then(|| ends_of(&run)));
+            ends.extend(ends_of(&run).into_iter().map(|(name, works)| ((at, name), works)));
         }
-        Ok(ends)
+        Ok(Some(ends))
     }
 }
 
@@ -145,32 +144,24 @@ fn over() -> Answer {
     (PartWord::NotTried, "the budget was used up".to_owned())
 }
 
-/// Compares how the tests of each check end with the whole change and without a part of it.
-fn compared(with: &[Option<Ends>], without: &[Option<Ends>]) -> Answer {
+/// Compares how the tests of all checks end with the whole change and without a part of it.
+fn compared(with: &Ends, without: &Ends) -> Answer {
     let not_tried = |why: &str| (PartWord::NotTried, why.to_owned());
-    let (Some(with), Some(without)) = (all_of(with), all_of(without)) else { return not_tried("a check did not end") };
+    let (Some(with), Some(without)) = (with, without) else { return not_tried("a check did not end") };
+    let failed = || without.iter().filter(|(_, works)| !**works).map(|(test, _)| test);
+    if let Some((_, name)) = failed().find(|test| with.get(test) == Some(&true)) {
+        return (PartWord::Noticed, name.clone());
+    }
+    let has_lost = with.keys().any(|test| !without.contains_key(test));
     if without.is_empty() {
-        return not_tried("no check has tests that are told apart");
+        not_tried("no check has tests that are told apart")
+    } else if failed().any(|test| test.1.is_empty() && with.contains_key(test)) {
+        not_tried("a check fails with the change too, and no test of it")
+    } else if has_lost || failed().any(|test| !with.contains_key(test)) {
+        (PartWord::CannotBeTakenBackAlone, String::new())
+    } else {
+        (PartWord::NoTestNotices, String::new())
     }
-    let failed = || without.iter().filter(|(_, works)| !**works).map(|(name, _)| *name);
-    if let Some((_, test)) = failed().find(|name| with.get(name) == Some(&true)) {
-        return (PartWord::Noticed, test.to_owned());
-    }
-    let is_lost = with.keys().any(|name| !without.contains_key(name));
-    match failed().find(|name| name.1.is_empty() || !with.contains_key(name)) {
-        Some(whole) if with.contains_key(&whole) => not_tried("a check fails with the change too, and no test of it"),
-        None if !is_lost => (PartWord::NoTestNotices, String::new()),
-        Some(_) | None => (PartWord::CannotBeTakenBackAlone, String::new()),
-    }
-}
-
-/// Returns the tests of all checks, each with the position of its check; `None` if a check did not end by itself.
-fn all_of(ends: &[Option<Ends>]) -> Option<BTreeMap<(usize, &str), bool>> {
-    let mut all = BTreeMap::new();
-    for (check, ends) in ends.iter().enumerate() {
-        all.extend(ends.as_ref()?.iter().map(|(name, works)| ((check, name.as_str()), *works)));
-    }
-    Some(all)
 }
 
 #[cfg(test)]
@@ -179,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_part_is_noticed_only_by_a_test_that_passes_with_it() {
-        let ends = |tests: &[(&str, bool)]| vec![Some(tests.iter().map(|(name, works)| ((*name).to_owned(), *works)).collect())];
+        let ends = |tests: &[(&str, bool)]| Some(tests.iter().map(|(name, works)| ((0, (*name).to_owned()), *works)).collect());
         let word = |with: &[(&str, bool)], without: &[(&str, bool)]| compared(&ends(with), &ends(without)).0;
         assert_eq!(compared(&ends(&[("a", true)]), &ends(&[("a", false)])), (PartWord::Noticed, "a".to_owned()));
         assert_eq!(word(&[("a", true), ("b", false)], &[("a", true), ("b", false)]), PartWord::NoTestNotices);
@@ -188,6 +179,6 @@ mod tests {
         assert_eq!(word(&[("a", true)], &[]), PartWord::NotTried);
         assert_eq!(word(&[("", false)], &[("", false)]), PartWord::NotTried);
         assert_eq!(word(&[("a", true), ("b", true)], &[("a", true)]), PartWord::CannotBeTakenBackAlone);
-        assert_eq!(compared(&ends(&[("a", true)]), &[None]).0, PartWord::NotTried);
+        assert_eq!(compared(&ends(&[("a", true)]), &None).0, PartWord::NotTried);
     }
 }

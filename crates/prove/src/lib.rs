@@ -20,7 +20,7 @@ pub mod roles;
 mod runs;
 mod rust;
 mod sides;
-pub mod stubs;
+mod stubs;
 pub mod touched;
 mod trial;
 pub mod words;

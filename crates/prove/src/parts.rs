@@ -4,8 +4,7 @@
 //! the next line that is indented like its first one, or less, and begins with no closing bracket. The functions of a class, a module or an `impl`
 //! are parts of their own if the text without the change has it too; a new one is one part. What stands between functions is one part at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 /// Words that can stand before the one that says what a line begins.
 const MODIFIERS: &[&str] = &[
@@ -40,43 +39,29 @@ const NO_METHODS: &[&str] = &["if", "for", "while", "switch", "catch", "return",
 pub(crate) struct SourcePart {
     /// The name of the function, with those of the classes around it; empty for what stands between functions.
     pub(crate) name: String,
-    /// The number of its first line in the text with the change, from 1; for what the change removed, of the line that follows.
+    /// The number of its first line in the text with the change, from 1.
     pub(crate) line: usize,
     /// The text with the change, but for this part.
     pub(crate) text: String,
 }
 
-/// Returns the parts in which two texts differ, in the order of the text with the change, and behind them what it removed. `is_same` says
-/// whether two pieces of code differ in layout and comments alone.
+/// Returns the parts in which a text differs from the one before the change. What the change only removed is none. `is_same` says whether two
+/// pieces of code differ in layout and comments alone.
 pub(crate) fn parts_of(before: &str, after: &str, is_same: &dyn Fn(&str, &str) -> bool) -> Vec<SourcePart> {
     let (old, new) = (sections_of(before), sections_of(after));
     let pairs = paired(&old, &new);
-    let known: BTreeSet<usize> = pairs.iter().copied().flatten().collect();
-    let part = |name: &str, range: Range<usize>, put_back: &[Section<'_>]| SourcePart {
-        name: name.to_owned(),
-        line: 1 + new[..range.start].iter().map(|section| section.text.matches('\n').count()).sum::<usize>(),
-        text: [&new[..range.start], put_back, &new[range.end..]].concat().iter().map(|section| section.text).collect(),
-    };
-    let (mut parts, mut done) = (Vec::new(), 0);
+    let (mut parts, mut line, mut done) = (Vec::new(), 1, 0);
     for (at, section) in new.iter().enumerate() {
-        match pairs[at] {
-            Some(other) if is_same(old[other].text, section.text) => {}
-            Some(other) => parts.push(part(&section.name, at..at + 1, &old[other..=other])),
-            None if at < done || is_same("", section.text) => {}
-            None => {
-                done = end_of_section(&new, at);
-                parts.push(part(&section.name, at..done, &[]));
-            }
+        let put_back = pairs[at].map_or("", |other| old[other].text);
+        if at >= done && !is_same(put_back, section.text) {
+            // A new class is one part.
+            let is_inner = |inner: &&Section<'_>| pairs[at].is_none() && inner.key.starts_with(&format!("{}.", section.key));
+            done = at + 1 + new[at + 1..].iter().take_while(is_inner).count();
+            let around =
+                [&new[..at], &new[done..]].map(|sections| sections.iter().map(|section| section.text).collect::<String>());
+            parts.push(SourcePart { name: section.name.clone(), line, text: around.join(put_back) });
         }
-    }
-    let mut done = 0;
-    for (at, section) in old.iter().enumerate().filter(|(at, _)| !known.contains(at)) {
-        if at >= done && !is_same("", section.text) {
-            done = end_of_section(&old, at);
-            let above = (0..at).rev().find_map(|above| pairs.iter().position(|pair| *pair == Some(above)));
-            let place = above.map_or(0, |above| above + 1);
-            parts.push(part(&section.name, place..place, &old[at..done]));
-        }
+        line += section.text.matches('\n').count();
     }
     parts
 }
@@ -91,35 +76,22 @@ struct Section<'t> {
     text: &'t str,
 }
 
-/// Returns the position behind a section and those of the functions in it, if it is a class.
-fn end_of_section(sections: &[Section<'_>], at: usize) -> usize {
-    let inner = format!("{}.", sections[at].key);
-    let is_inner = |section: &&Section<'_>| !sections[at].name.is_empty() && section.key.starts_with(&inner);
-    at + 1 + sections[at + 1..].iter().take_while(is_inner).count()
-}
-
 /// Returns for each section of the text with the change the position of the same one without it: the function of this name. What stands
 /// between functions is the same if its text is, and else in its order.
 fn paired(old: &[Section<'_>], new: &[Section<'_>]) -> Vec<Option<usize>> {
-    let mut free: BTreeSet<usize> = (0..old.len()).collect();
+    let mut free: Vec<usize> = (0..old.len()).collect();
     let mut pairs = vec![None; new.len()];
     for has_equal_text in [true, false] {
-        for (at, section) in new.iter().enumerate().filter(|(at, _)| pairs[*at].is_none()).collect::<Vec<_>>() {
-            let is_like = |other: &&usize| {
-                let is_named = !section.name.is_empty() || !has_equal_text;
-                old[**other].key == section.key && (is_named || old[**other].text.trim() == section.text.trim())
+        for at in (0..new.len()).filter(|at| pairs[*at].is_none()).collect::<Vec<_>>() {
+            let one = &new[at];
+            let is_like = |other: &Section<'_>| {
+                other.key == one.key && (!has_equal_text || !one.name.is_empty() || other.text.trim() == one.text.trim())
             };
-            let found = free.iter().find(is_like).copied();
-            pairs[at] = found.inspect(|found| drop(free.remove(found)));
+            pairs[at] = free.iter().copied().find(|other| is_like(&old[*other]));
+            pairs[at].inspect(|other| free.retain(|free| free != other));
         }
     }
     pairs
-}
-
-/// What a line begins.
-enum Begun {
-    Function(String),
-    Container(String),
 }
 
 /// Divides a text into its sections. Together they are the text.
@@ -140,21 +112,15 @@ fn sections_of(text: &str) -> Vec<Section<'_>> {
         while around.pop_if(|(own, _)| *own > depth || (*own == depth && !is_closing)).is_some() {}
         let has_ended = function.take().is_some() || around.len() < known;
         let path = around.iter().map(|(_, name)| format!("{name}.")).collect::<String>();
-        let name = match begun_by(code, !around.is_empty()) {
-            Some(Begun::Function(name)) => {
-                function = Some(depth);
-                name
-            }
-            Some(Begun::Container(name)) => {
-                around.push((depth, name.clone()));
-                name
-            }
-            None if has_ended => {
-                starts.push((at, String::new(), path));
-                continue;
-            }
-            None => continue,
+        let Some((name, is_function)) = begun_by(code, !around.is_empty()) else {
+            starts.extend(has_ended.then_some((at, String::new(), path)));
+            continue;
         };
+        if is_function {
+            function = Some(depth);
+        } else {
+            around.push((depth, name.clone()));
+        }
         let is_above = |above: &&&str| {
             let is_of_function = ["@", "#", "//", "/*", "*"].iter().any(|mark| above.trim_start().starts_with(mark));
             is_of_function && depth_of(above) >= depth && depth_of(above) <= depth + 1
@@ -164,46 +130,37 @@ fn sections_of(text: &str) -> Vec<Section<'_>> {
         let full = path + &name;
         let count = seen.entry(full.clone()).or_default();
         *count += 1;
-        let key = if *count > 1 { format!("{full}#{count}") } else { full.clone() };
-        starts.push((begins, full, key));
+        starts.push((begins, full.clone(), if *count > 1 { format!("{full}#{count}") } else { full }));
     }
-    let ends: Vec<usize> = starts.iter().skip(1).map(|(start, ..)| *start).chain([lines.len()]).collect();
-    let mut from = 0;
-    let mut section = |(_, name, key): (usize, String, String), range: Range<usize>| {
-        let length = lines[range].iter().map(|line| line.len()).sum::<usize>();
-        from += length;
-        Section { name, key, text: &text[from - length..from] }
-    };
-    starts.into_iter().zip(ends).map(|(start, end)| section(start.clone(), start.0..end)).collect()
+    let mut ends: Vec<usize> = starts.iter().skip(1).map(|(start, ..)| *start).collect();
+    ends.push(lines.len());
+    let position = |line: usize| lines[..line].iter().map(|line| line.len()).sum::<usize>();
+    let pieces = starts.into_iter().zip(ends);
+    pieces.map(|((start, name, key), end)| Section { name, key, text: &text[position(start)..position(end)] }).collect()
 }
 
 fn depth_of(line: &str) -> usize {
     line.chars().take_while(|character| character.is_whitespace()).count()
 }
 
-/// Returns what a line of code begins; `None` if neither a function nor a class.
-fn begun_by(code: &str, is_inside: bool) -> Option<Begun> {
+/// Returns the name of what a line of code begins, and whether that is a function; `None` if it begins neither a function nor a class.
+fn begun_by(code: &str, is_inside: bool) -> Option<(String, bool)> {
     let is_of_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '#');
-    if !code.starts_with(|character: char| character.is_alphabetic() || character == '_') {
-        return None;
-    }
     let words: Vec<&str> = code.split(|character| !is_of_word(character)).filter(|word| !word.is_empty()).collect();
-    let at = words.iter().position(|word| !MODIFIERS.contains(word))?;
-    let (word, next) = (words[at], words.get(at + 1).copied());
+    let at = words.iter().position(|word| !MODIFIERS.contains(word)).filter(|_| code.starts_with(words[0]))?;
+    let (word, (_, rest)) = (words[at], code.split_once(words[at])?);
+    let first_of = |text: &str| text.split(|character| !is_of_word(character)).find(|word| !word.is_empty()).map(str::to_owned);
     if FUNCTIONS.contains(&word) {
         // Go has the receiver before the name of a method.
-        let behind = code.split_once("func (").and_then(|(_, rest)| rest.split_once(") "));
-        let name = behind.and_then(|(_, rest)| rest.split(|character| !is_of_word(character)).next()).or(next);
-        return Some(Begun::Function(name.unwrap_or("default").to_owned()));
+        let behind = rest.strip_prefix(" (").and_then(|rest| rest.split_once(") ")).map_or(rest, |(_, behind)| behind);
+        return Some((first_of(behind)?, true));
     }
     if CONTAINERS.contains(&word) {
-        let rest = code.split_once(word).map_or("", |(_, rest)| rest);
-        return Some(Begun::Container(rest.split(['(', '{', ':', ';']).next().unwrap_or_default().trim().to_owned()));
+        return Some((rest.split(['(', '{', ':', ';']).next().unwrap_or_default().trim().to_owned(), false));
     }
-    let (_, behind) = code.split_once(word)?;
-    let is_arrow = at > 0 && behind.trim_start().starts_with([':', '=']) && (code.contains("=>") || code.contains("= function"));
-    let is_method = is_inside && code.ends_with('{') && behind.starts_with('(') && !NO_METHODS.contains(&word);
-    (is_arrow || is_method).then(|| Begun::Function(word.to_owned()))
+    let is_arrow = at > 0 && rest.trim_start().starts_with([':', '=']) && (code.contains("=>") || code.contains("= function"));
+    let is_method = is_inside && code.ends_with('{') && rest.starts_with('(') && !NO_METHODS.contains(&word);
+    (is_arrow || is_method).then(|| (word.to_owned(), true))
 }
 
 #[cfg(test)]
@@ -240,9 +197,7 @@ mod tests {
         assert!(!parts[1].text.contains("cached") && !parts[1].text.contains("kind"), "{}", parts[1].text);
         assert!(!parts[2].text.contains("two") && parts[2].text.contains("LAST"), "{}", parts[2].text);
         assert_eq!(changed(BEFORE, &BEFORE.replace("RATE = 1", "RATE = 2")), [(String::new(), 1)]);
-        let removed = BEFORE.replace("def quote(net):\n    return net\n\n\n", "");
-        let part = parts_of(BEFORE, &removed, &|one, other| one.trim() == other.trim());
-        assert_eq!((part.len(), part[0].name.as_str(), part[0].text.as_str()), (1, "quote", BEFORE));
+        assert_eq!(changed(BEFORE, &BEFORE.replace("def quote(net):\n    return net\n\n\n", "")), [], "only removed");
     }
 
     #[test]

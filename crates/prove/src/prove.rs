@@ -222,8 +222,9 @@ impl<'a> Prover<'a> {
         }
         let mut judged = words(&seen);
         let hidden = with_word(&judged, ProofWord::CannotRunBefore);
-        let is_python = |at: &usize| TestLanguage::of(&tests[*at].file) == Some(TestLanguage::Python);
-        let hidden: Vec<usize> = hidden.into_iter().filter(is_python).collect();
+        let has_stubs =
+            |at: &usize| matches!(TestLanguage::of(&tests[*at].file), Some(TestLanguage::Python | TestLanguage::Script));
+        let hidden: Vec<usize> = hidden.into_iter().filter(has_stubs).collect();
         let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, true)?.filter(|_| !hidden.is_empty());
         if let Some(stubs) = stubs {
             let stubs = self.write(&stubs)?;

@@ -19,9 +19,7 @@ use proctor_project::{
     ActionPlace, CopiesOutcome, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest, SeenHome, SnapshotBase,
     Workspace, approve_by_rule, prepare_own_caches,
 };
-use proctor_sandbox::process::{
-    ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise,
-};
+use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
 use proctor_sandbox::{
     ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, is_python_source, isolation, selects_toolchain, usual_places,

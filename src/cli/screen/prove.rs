@@ -41,7 +41,7 @@ pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
     for part in proof.parts.iter().flatten() {
         let tone = if part.word == PartWord::NoTestNotices { Tone::Bad } else { Tone::Quiet };
         let place = part.line.map_or_else(|| part.file.clone(), |line| format!("{}:{line}", part.file));
-        let name = if part.name.is_empty() { String::new() } else { format!(" {}", part.name) };
+        let name = if part.function.is_empty() { String::new() } else { format!(" {}", part.function) };
         let seen = match part.word {
             PartWord::Noticed => format!(" by {}", part.seen),
             PartWord::NotTried => format!(": {}", part.seen),
