@@ -80,7 +80,8 @@ impl ChangeProof {
         self
     }
 
-    /// Returns the record of the answer. The two contents are named by their digests: with the change and without its source.
+    /// Returns the record of the answer, without the conditions under which it was made. The two contents are named by their digests: with
+    /// the change and without its source.
     pub(crate) fn record(&self, (tree_digest, without_source): (TreeDigest, Digest), plan_digest: Digest) -> ProofRecord {
         let of_test =
             |test: &ProvedTest| ProofOfTest { test: test.id(), word: test.word.word().to_owned(), added: test.is_added };
@@ -95,6 +96,9 @@ impl ChangeProof {
             summary: self.summary(),
             tests: self.tests.iter().take(ProofRecord::MOST_TESTS).map(of_test).collect(),
             more_tests: self.tests.len().saturating_sub(ProofRecord::MOST_TESTS).try_into().unwrap_or(u32::MAX),
+            made: None,
+            environment_digest: None,
+            unnamed: Vec::new(),
         }
     }
 

@@ -16,8 +16,9 @@ use proctor_model::{
     UnapprovedPlan, World,
 };
 use proctor_project::{
-    ActionPlace, CopiesOutcome, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest, SeenHome, SnapshotBase,
-    Workspace, approve_by_rule, prepare_own_caches,
+    ActionPlace, CopiesOutcome, EarlierLook, EnvironmentSurvey, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError,
+    RunRequest, SeenByChecks, SeenHome, SnapshotBase, SurveyExtent, SurveyScope, Workspace, approve_by_rule, pinned,
+    prepare_own_caches,
 };
 use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
@@ -77,6 +78,7 @@ pub(crate) struct Trials<'a> {
     run_id: RunId,
     manifests: BTreeSet<String>,
     made: u32,
+    survey: Option<EnvironmentSurvey>,
     /// When every command is to have ended; `None` if there is no such time.
     pub(crate) deadline: Option<clock::Monotonic>,
 }
@@ -84,7 +86,7 @@ pub(crate) struct Trials<'a> {
 impl<'a> Trials<'a> {
     /// Locks the project, makes sure that its plan may be carried out, and copies its files as a run does.
     pub(crate) fn begin(workspace: &'a mut Workspace, request: &'a RunRequest<'a>) -> Result<Self, NotTried> {
-        let Workspace { evidence, trees, runner, .. } = &mut *workspace;
+        let Workspace { evidence, trees, runner, installed, .. } = &mut *workspace;
         let stopped = || request.control.requested();
         let mut held = evidence.hold_ledger(request.scope, request.settings.lock_wait, &stopped, &mut |_| ())?;
         held.ledger.read_signing_key(clock::now()).map_err(ProjectError::Evidence)?;
@@ -105,7 +107,10 @@ impl<'a> Trials<'a> {
         let layers = RunLayers::begin(&base.directory).map_err(ProjectError::Snapshot)?;
         let run_id = RunId::new(clock::now(), held.ledger.next_run_number().map_err(ProjectError::Evidence)?);
         let manifests = manifests(&index);
-        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0, deadline: None })
+        let seen = SeenByChecks::new(&runner.ambient, request, &index, Some(base.environments.clone()));
+        let extent = SurveyScope { extent: SurveyExtent::DecidingFiles, earlier: EarlierLook::Leave };
+        let survey = installed.begin_environment_survey(&evidence.store, &request.scope.project, seen, extent);
+        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0, survey: Some(survey), deadline: None })
     }
 
     /// Returns the index of the working tree, and the directory with its copy.
@@ -118,8 +123,13 @@ impl<'a> Trials<'a> {
         Ok(self.layers.add().map_err(ProjectError::Snapshot)?.upper)
     }
 
-    /// Writes an answer about the working tree to the ledger.
-    pub(crate) fn record(&mut self, proof: ProofRecord) -> Result<(), ProjectError> {
+    /// Writes an answer about the working tree to the ledger, with the conditions under which it was made.
+    pub(crate) fn record(&mut self, mut proof: ProofRecord) -> Result<(), ProjectError> {
+        let sandbox = &self.request.settings.sandbox;
+        let level = if sandbox.mode == ProtectionMode::Off { IsolationLevel::ProcessGroup } else { IsolationLevel::Namespace };
+        proof.unnamed = isolation::unnamed_files(level, sandbox);
+        proof.environment_digest = self.survey.take().map(|survey| survey.finish(pinned(&self.base.tree)).digest);
+        proof.made = Some(clock::now());
         self.workspace.evidence.record_proof(&mut self.held, self.request.scope, proof)
     }
 
