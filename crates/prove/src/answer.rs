@@ -29,11 +29,12 @@ pub struct ChangeProof {
 }
 
 /// A changed file, and what it was taken for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProvedFile {
     pub path: String,
     pub role: FileRole,
     /// Whether it could be source and could belong to tests.
+    #[serde(rename = "doubtful")]
     pub is_doubtful: bool,
 }
 
@@ -167,20 +168,12 @@ pub struct ChangeProofV1<'a> {
     /// The commit with the change; null means the working tree.
     after_commit: Option<&'a str>,
     commits: usize,
-    files: Vec<ProvedFileV1<'a>>,
+    files: &'a [ProvedFile],
     tests: Vec<ProvedTestV1<'a>>,
     /// Present with `--hunks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     parts: Option<&'a [TriedPart]>,
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProvedFileV1<'a> {
-    path: &'a str,
-    role: &'static str,
-    doubtful: bool,
 }
 
 #[derive(Serialize)]
@@ -201,7 +194,6 @@ struct ProvedTestV1<'a> {
 impl<'a> ChangeProofV1<'a> {
     /// Returns the document of an answer.
     pub fn of(proof: &'a ChangeProof) -> Self {
-        let files = proof.files.iter();
         let tests = proof.tests.iter().map(|test| ProvedTestV1 {
             file: &test.file,
             test: &test.name,
@@ -221,9 +213,7 @@ impl<'a> ChangeProofV1<'a> {
             base_commit: &proof.base.1,
             after_commit: proof.after.as_deref(),
             commits: proof.commits,
-            files: files
-                .map(|file| ProvedFileV1 { path: &file.path, role: file.role.word(), doubtful: file.is_doubtful })
-                .collect(),
+            files: &proof.files,
             tests: tests.collect(),
             parts: proof.parts.as_deref(),
             notes: &proof.notes,

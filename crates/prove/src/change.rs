@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proctor_app::CommandError;
 use proctor_git::{GitStorage, ObjectId};
 use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest};
+use proctor_run::WrittenFile;
 
 use crate::answer::ProvedFile;
 use crate::contents::{FileAt, Files};
-use crate::layer::WrittenFile;
 use crate::parts::{SourcePart, parts_of};
 use crate::roles::{FileRole, PathsOfSides};
 use crate::rust::{self, MergedText};

@@ -12,7 +12,6 @@ mod commands;
 mod contents;
 pub mod failure;
 mod hunks;
-mod layer;
 mod parts;
 mod prove;
 pub mod python;

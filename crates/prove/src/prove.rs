@@ -12,13 +12,13 @@ use proctor_app::{CommandError, Environment, RunControl, from_run_error};
 use proctor_model::{CommandExit, StopReason, TreePath, TriggerKind};
 use proctor_plan::spec::plan_digest;
 use proctor_project::{ProjectRepository, RunRequest};
+use proctor_run::write_layer;
 use proctor_sandbox::process::LauncherHandle;
 
 use crate::answer::{ChangeProof, ProvedTest};
 use crate::change::{Change, ContentLayer, read_blob};
 use crate::commands::language_of;
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
-use crate::layer::write_layer;
 use crate::runs::TriedContent;
 use crate::rust::MergedText;
 use crate::touched::{TestLanguage, TouchedTest, touched_tests};
@@ -222,9 +222,6 @@ impl<'a> Prover<'a> {
         }
         let mut judged = words(&seen);
         let hidden = with_word(&judged, ProofWord::CannotRunBefore);
-        let has_stubs =
-            |at: &usize| matches!(TestLanguage::of(&tests[*at].file), Some(TestLanguage::Python | TestLanguage::Script));
-        let hidden: Vec<usize> = hidden.into_iter().filter(has_stubs).collect();
         let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, true)?.filter(|_| !hidden.is_empty());
         if let Some(stubs) = stubs {
             let stubs = self.write(&stubs)?;
