@@ -55,6 +55,9 @@ pub struct TriedPart {
     pub seen: String,
 }
 
+/// Why a part was not tried that has to wait for others.
+const OVER: &str = "the budget was used up";
+
 /// What the runs without a part say of it.
 type Answer = (PartWord, String);
 /// Whether each test worked, by the position of its check and its name; `None` if a check did not end by itself.
@@ -73,19 +76,15 @@ impl Prover<'_> {
         let wanted: Vec<usize> = (0..judged.len()).filter(fails_without).collect();
         let (mut tried, mut with_change) = (Vec::new(), None);
         for (file, part) in self.change.parts() {
-            let (word, seen) = if self.is_over() {
-                over()
-            } else {
+            let mut answer = (PartWord::NotTried, OVER.to_owned());
+            if !self.is_over() {
                 let content = self.change.part_layer(&self.repository.storage, &self.work_tree, (&file, part.as_ref()))?;
                 let layer = self.write(&content)?;
-                match self.tests_without(&layer, (tests, &wanted))? {
-                    Some((word, at)) if word == PartWord::Noticed => (word, judged[at].id()),
-                    Some((word, _)) => (word, String::new()),
-                    None => self.check_without(&layer, &mut with_change)?,
-                }
-            };
+                let of_tests = self.tests_without(&layer, (tests, &wanted, judged))?;
+                answer = of_tests.map_or_else(|| self.check_without(&layer, &mut with_change), Ok)?;
+            }
             // A run that was stopped by the budget says nothing.
-            let (word, seen) = if self.is_over() { over() } else { (word, seen) };
+            let (word, seen) = if self.is_over() { (PartWord::NotTried, OVER.to_owned()) } else { answer };
             let (function, line) = part.map_or_else(Default::default, |part| (part.name, Some(part.line)));
             tried.push(TriedPart { file, function, line, word, seen });
         }
@@ -97,22 +96,22 @@ impl Prover<'_> {
         self.trials.deadline.is_some_and(|deadline| deadline.since(clock::monotonic()).is_zero())
     }
 
-    /// Returns what some of the tests say without a part, with the position of the test that says it; `None` if they all pass.
+    /// Returns what some of the tests say without a part; `None` if they all pass.
     fn tests_without(
         &mut self,
         layer: &Path,
-        (tests, wanted): (&[TouchedTest], &[usize]),
-    ) -> Result<Option<(PartWord, usize)>, CommandError> {
-        let (mut noticed, mut unable) = (None, None);
+        (tests, wanted, judged): (&[TouchedTest], &[usize], &[ProvedTest]),
+    ) -> Result<Option<Answer>, CommandError> {
+        let (mut noticed, mut is_unable) = (None, false);
         self.run_tests(TriedContent { layer, is_before: false }, tests, wanted, &mut |at, run| match run {
             SeenRun::Cases(cases) if cases.values().any(|end| matches!(end, CaseEnd::Failed(..))) => {
                 noticed = noticed.or(Some(at))
             }
-            SeenRun::CannotBegin { .. } => unable = unable.or(Some(at)),
+            SeenRun::CannotBegin { .. } => is_unable = true,
             SeenRun::Cases(_) | SeenRun::NotRun(_) => {}
         })?;
-        let noticed = noticed.map(|at| (PartWord::Noticed, at));
-        Ok(noticed.or(unable.map(|at| (PartWord::CannotBeTakenBackAlone, at))))
+        let noticed = noticed.map(|at: usize| (PartWord::Noticed, judged[at].id()));
+        Ok(noticed.or_else(|| is_unable.then(|| (PartWord::CannotBeTakenBackAlone, String::new()))))
     }
 
     /// Returns what the whole check says without a part. `with_change` has how its tests end with the whole change.
@@ -138,10 +137,6 @@ impl Prover<'_> {
         }
         Ok(Some(ends))
     }
-}
-
-fn over() -> Answer {
-    (PartWord::NotTried, "the budget was used up".to_owned())
 }
 
 /// Compares how the tests of all checks end with the whole change and without a part of it.
