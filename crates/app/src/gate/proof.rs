@@ -2,6 +2,7 @@
 
 use proctor_git::{GitStorage, ObjectId};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proctor_model::{GatePolicy, OPEN_WORLD, ProofRecord, TaskId, Timestamp, World};
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject, RequiredPlan};
@@ -28,8 +29,10 @@ pub(super) fn judge_change(
     let since = since.or_else(|| storage.first_parent(commit)).filter(|since| *since != commit)?.hex();
     let found = answers.into_iter().find(|proof| since == proof.record.base);
     let says_proved = found.as_ref().is_some_and(|proof| proof.record.is_proved());
-    let objection =
-        found.as_ref().filter(|_| says_proved).and_then(|proof| objection(&proof.record, policy, plans, clock::now()));
+    let objection = found
+        .as_ref()
+        .filter(|_| says_proved)
+        .and_then(|proof| objection(&proof.record, (policy.world, policy.max_age), plans, clock::now()));
     let is_proved = says_proved && objection.is_none();
     let answer = found.as_ref().map(|proof| format!("{} · {}", proof.record.state, proof.record.summary));
     let reason = GateReason::ChangeNotProved { since, answer, objection };
@@ -50,7 +53,7 @@ pub(super) fn judge_change(
 /// that nobody approved is never stored.
 fn objection(
     record: &ProofRecord,
-    policy: &GatePolicy,
+    (world, max_age): (World, Option<Duration>),
     plans: &BTreeMap<TaskId, RequiredPlan>,
     now: Timestamp,
 ) -> Option<String> {
@@ -59,11 +62,11 @@ fn objection(
     };
     let mut digests = plans.values().flat_map(|plan| &plan.digests).peekable();
     let age = u128::try_from(now.as_millis().saturating_sub(made.as_millis())).unwrap_or_default();
-    if policy.world == World::Closed && record.unnamed.iter().any(|channel| channel.starts_with(OPEN_WORLD)) {
+    if world == World::Closed && record.unnamed.iter().any(|channel| channel.starts_with(OPEN_WORLD)) {
         Some("the tests saw an open world".to_owned())
     } else if digests.peek().is_some() && !digests.any(|digest| *digest == record.plan_digest) {
         Some("the answer was given by other rules than the commit's plan".to_owned())
-    } else if policy.max_age.is_some_and(|most| age > most.as_millis()) {
+    } else if max_age.is_some_and(|most| age > most.as_millis()) {
         Some(format!("the answer was given {made}, which is longer ago than `max_age` allows"))
     } else {
         None
@@ -72,8 +75,6 @@ fn objection(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proctor_model::{CommandExit, Digest, TreeDigest};
 
     use super::*;
@@ -96,21 +97,21 @@ mod tests {
             environment_digest: None,
             unnamed: Vec::new(),
         };
-        let closed = GatePolicy { world: World::Closed, max_age: Some(Duration::from_secs(60)), ..GatePolicy::default() };
+        let closed = (World::Closed, Some(Duration::from_secs(60)));
         let plan = |digests: &[Digest]| RequiredPlan { checks: Vec::new(), digests: digests.to_vec() };
-        let of = |record: &ProofRecord, policy: &GatePolicy, plan: RequiredPlan, seconds: i64| {
+        let of = |record: &ProofRecord, policy: (World, Option<Duration>), plan: RequiredPlan, seconds: i64| {
             let plans = BTreeMap::from([(TaskId::default_task(), plan)]);
             objection(record, policy, &plans, Timestamp::from_millis(made.as_millis() + seconds * 1_000))
         };
         let own = || plan(&[record.plan_digest]);
-        assert_eq!(of(&record, &closed, own(), 60), None);
-        assert_eq!(of(&record, &closed, plan(&[]), 60), None, "its plan depends on what is installed");
+        assert_eq!(of(&record, closed, own(), 60), None);
+        assert_eq!(of(&record, closed, plan(&[]), 60), None, "its plan depends on what is installed");
         let open = ProofRecord { unnamed: vec![format!("{OPEN_WORLD}: all")], ..record.clone() };
         let said = |found: Option<String>, words: &str| found.is_some_and(|found| found.contains(words));
-        assert!(said(of(&open, &closed, own(), 60), "open world"));
-        assert_eq!(of(&open, &GatePolicy { world: World::Open, ..closed.clone() }, own(), 60), None);
-        assert!(said(of(&record, &closed, plan(&[Digest::of(b"other")]), 60), "other rules"));
-        assert!(said(of(&record, &closed, own(), 61), "max_age"));
-        assert!(said(of(&ProofRecord { made: None, ..record.clone() }, &closed, own(), 1), "earlier version"));
+        assert!(said(of(&open, closed, own(), 60), "open world"));
+        assert_eq!(of(&open, (World::Open, closed.1), own(), 60), None);
+        assert!(said(of(&record, closed, plan(&[Digest::of(b"other")]), 60), "other rules"));
+        assert!(said(of(&record, closed, own(), 61), "max_age"));
+        assert!(said(of(&ProofRecord { made: None, ..record.clone() }, closed, own(), 1), "earlier version"));
     }
 }
