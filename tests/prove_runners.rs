@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::{Project, jest_modules, runner_modules, vitest_modules};
 use crate::gate::git;
-use crate::prove::{change, prove, words};
+use crate::prove::{change, parts, prove, words};
 use crate::test_runners::cargo;
 
 /// Files with their texts, or tests with their words.
@@ -86,7 +86,7 @@ fn each_test_of_jest_gets_its_word() {
             &format!("// Jest Snapshot v1, https://jestjs.io/docs/snapshot-testing\n\n{snapshot}"),
         ),
     ];
-    let mut expected = vec![("low", "cannot run before"), ("recorded", "by a snapshot of this change")];
+    let mut expected = vec![("low", "notices it"), ("recorded", "by a snapshot of this change")];
     expected.extend(&WORDS[..6]);
     expected.extend([("row %i", "proves it"), WORDS[6]]);
     expect_words(&project, &files, 1, &expected);
@@ -115,7 +115,7 @@ fn each_test_of_vitest_gets_its_word() {
         ("vat.test.js", &of(TESTS)),
         ("low.test.js", missing),
     ];
-    let expected: Vec<_> = [("low", "cannot run before")].iter().chain(WORDS).copied().collect();
+    let expected: Vec<_> = [("low", "notices it")].iter().chain(WORDS).copied().collect();
     expect_words(&project, &files, 1, &expected);
 }
 
@@ -153,10 +153,40 @@ fn each_test_of_node_gets_its_word() {
         ("other.test.js", &other),
         ("vat.test.js", &of(&(TESTS.to_owned() + parts))),
     ];
-    let mut expected = vec![("low", "cannot run before"), ("label", "passes either way")];
+    let mut expected = vec![("low", "passes either way"), ("label", "passes either way")];
     expected.extend(&WORDS[..6]);
     expected.extend([("whole", "proves it"), WORDS[6]]);
     expect_words(&project, &files, 1, &expected);
+}
+
+/// A name that a module does not export hides every test of the file that imports it. The answer of the second try is weak.
+#[test]
+#[ignore = "wide tier"]
+fn new_exports_are_kept_before_and_each_part_of_a_module_gets_its_word() {
+    let before = "export const quote = (net, kind) => {\n  return net * 1.2;\n};\n";
+    let after = "export const quote = (net, kind) => {\n  return net * (kind === 'reduced' ? 1.05 : 1.2);\n};\n\nexport function label(kind) {\n  return kind + ' rate';\n}\n\nexport class Order {\n  total() {\n    return 1;\n  }\n}\n\nexport function unused() {\n}\n";
+    let head = "import { test } from 'node:test';\nimport assert from 'node:assert';\nimport { quote, label, Order } from './vat.mjs';\n";
+    let tests = "test('reduced', () => { assert.strictEqual(quote(100, 'reduced'), 105); });\n\
+        test('label', () => { assert.strictEqual(label('low'), 'low rate'); });\n\
+        test('order', () => { assert.strictEqual(new Order().total(), 1); });\n\
+        test('there', () => { assert.ok(label); });\n";
+    let files = [("package.json", "{\"name\": \"shop\"}\n"), ("vat.mjs", before)];
+    let project = repository("node-test", "node --test", None, &files);
+    change(&project, &[("vat.mjs", after), ("vat.test.mjs", &(head.to_owned() + tests))]);
+    let answer = prove(&project, &["HEAD~1..HEAD", "--hunks"], 1);
+    let expected = [("reduced", "notices it"), ("label", "notices it"), ("order", "notices it"), ("there", "passes either way")];
+    assert_eq!(words(&answer), expected, "{answer:#}");
+    let seen = answer["tests"][0]["seen"].as_str().expect("text");
+    assert_eq!(seen, "fails before with new names kept (SyntaxError before)");
+    let found = parts(&answer);
+    let words: Vec<(&str, &str)> = found.iter().map(|(place, word, _)| (place.as_str(), *word)).collect();
+    let expected = [
+        ("vat.mjs quote", "noticed"),
+        ("vat.mjs label", "cannot be taken back alone"),
+        ("vat.mjs Order", "cannot be taken back alone"),
+        ("vat.mjs unused", "no test notices"),
+    ];
+    assert_eq!(words, expected, "{answer:#}");
 }
 
 #[test]

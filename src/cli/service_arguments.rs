@@ -323,7 +323,7 @@ impl From<StatusArgument> for CompletionStatus {
 
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
-fn read_timeout(text: &str) -> Result<Duration, String> {
+pub(crate) fn read_timeout(text: &str) -> Result<Duration, String> {
     // `timeout = 10` in proctor.toml means seconds, so a number means seconds here too.
     let seconds = || text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok().map(Duration::from_secs)).flatten();
     let duration = parse_duration(text).or_else(seconds);

@@ -77,6 +77,7 @@ fn a_browser_gets_in_once_and_is_answered_as_the_socket_answers() {
         format!("/v1/projects/{id}/tests"),
         format!("/v1/projects/{id}/matrix?runs=5"),
         format!("/v1/projects/{id}/trends"),
+        format!("/v1/projects/{id}/proof"),
         format!("/v1/projects/{id}/nothing"),
     ];
     for path in paths {

@@ -105,6 +105,9 @@ equal(note(["FAILED", "PASSED"]), "still red", "a red that has not ended has no 
 equal(note(["PASSED", "FAILED"]), "not known", "when the first red began is not known");
 equal(note(["PASSED", "FAILED", "PASSED"], 1), null, "a red that ended has a duration");
 
+const { proofTone } = await load("now.js");
+equal(["proves it", "notices it", "passes either way", "not tried"].map(proofTone), ["passed", "stale", "failed", "none"], "the tone of a test that was tried without the change");
+
 const { inOrder } = await load("chart.js");
 const back = [{ at: "2026-01-01T10:00:00Z", name: "run 3" }, { at: "2026-01-01T12:00:00Z", name: "run 2" }, { at: "no time", name: "" }, { at: "2026-01-01T11:00:00Z", name: "run 1" }];
 equal(inOrder(back).map((point) => point.name), ["run 1", "run 2", "run 3"], "a clock that went back changes no order of runs");

@@ -5,7 +5,9 @@
 
 use proctor_wire::wire;
 
-use proctor_model::{FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, RunComparison, RunTrends, SlowTests, TestPast};
+use proctor_model::{
+    FlakyTest, LoggedRun, MatrixTest, NamedTest, ProjectId, ProofRecord, RunComparison, RunTrends, SlowTests, TestPast, Timestamp,
+};
 
 /// The runs of a project, newest first: `proctor log --json`, `GET /v1/projects/{id}/runs`.
 #[wire(inexact)]
@@ -94,6 +96,24 @@ pub struct TrendsV1 {
     pub project: ProjectId,
     #[serde(flatten)]
     pub trends: RunTrends,
+}
+
+/// What `proctor prove` answered last: `GET /v1/projects/{id}/proof`.
+#[wire(open)]
+pub struct LastProofV1 {
+    /// Always `proctor-last-proof-v1`.
+    pub schema: String,
+    pub project: ProjectId,
+    /// When the answer was stored; null without an answer.
+    pub stored: Option<Timestamp>,
+    pub answer: Option<ProofRecord>,
+}
+
+impl LastProofV1 {
+    pub fn new(project: ProjectId, found: Option<(Timestamp, ProofRecord)>) -> Self {
+        let (stored, answer) = found.unzip();
+        Self { schema: "proctor-last-proof-v1".to_owned(), project, stored, answer }
+    }
 }
 
 impl RunListV1 {

@@ -25,7 +25,9 @@ pub use build_failures::{
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};
 pub use failure::{FailingSinceV1, FailureKindV1, FailureV1, FailuresV1, NextStepV1};
-pub use history::{ComparisonV1, FlakyTestsV1, MatrixV1, RunDetailsV1, RunListV1, SlowTestsV1, TestListV1, TestPastV1, TrendsV1};
+pub use history::{
+    ComparisonV1, FlakyTestsV1, LastProofV1, MatrixV1, RunDetailsV1, RunListV1, SlowTestsV1, TestListV1, TestPastV1, TrendsV1,
+};
 pub use project::{
     AddRequestV1, AddedV1, CycleV1, DoingV1, ListedTaskV1, ListedV1, PageRequestV1, PageTicketV1, PathEventV1, PathHistoryV1,
     ProjectV1, ProjectsV1, WatchingV1,

@@ -73,6 +73,8 @@ pub enum PastRoute {
     Matrix,
     /// Tells how long runs and checks took, and how long a task stayed red.
     Trends,
+    /// Returns the last answer of `proctor prove`.
+    Proof,
 }
 
 /// The HTTP method of a route.
@@ -252,6 +254,10 @@ pub const ROUTES: &[Route] = &[
         ..get(RouteName::Past(PastRoute::Trends), "/v1/projects/{id}/trends")
     },
     Route {
+        summary: "The last stored answer of `proctor prove`, with a word for each test of the change, and when it was given; null if there is none.",
+        ..get(RouteName::Past(PastRoute::Proof), "/v1/projects/{id}/proof")
+    },
+    Route {
         summary: "Verifies the evidence of a run: hashes, signatures and the ledger. As `proctor verify RUN --json` prints it.",
         ..get(RouteName::Verification, "/v1/projects/{id}/runs/{run}/verification")
     },
@@ -373,6 +379,7 @@ mod tests {
             RouteName::Past(PastRoute::Compare),
             RouteName::Past(PastRoute::Matrix),
             RouteName::Past(PastRoute::Trends),
+            RouteName::Past(PastRoute::Proof),
             RouteName::Verification,
             RouteName::Gate,
             RouteName::Page,

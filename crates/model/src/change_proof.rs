@@ -2,7 +2,7 @@
 
 use proctor_wire::wire;
 
-use crate::{CommandExit, Digest, TreeDigest};
+use crate::{CommandExit, Digest, Timestamp, TreeDigest};
 
 /// Which tests of a change failed without its source: one content was tried with the change, one without. Both are named by a digest.
 #[wire(schema, sparse)]
@@ -27,6 +27,12 @@ pub struct ProofRecord {
     pub tests: Vec<ProofOfTest>,
     /// How many such tests are not listed.
     pub more_tests: u32,
+    /// When the tests had been run; `None` in lines of earlier versions of proctor, which did not record the conditions.
+    pub made: Option<Timestamp>,
+    /// The digest of the tools and installed packages that decide how tests run.
+    pub environment_digest: Option<Digest>,
+    /// The open channels by which tests read files that no digest names, as in [`crate::RunConditions::unnamed`].
+    pub unnamed: Vec<String>,
 }
 
 /// How a test of a change ended with the change and without it.

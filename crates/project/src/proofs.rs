@@ -29,14 +29,35 @@ impl StoreReader {
         tree: TreeDigest,
         most: usize,
     ) -> Result<Vec<(Timestamp, ProofRecord)>, ProjectError> {
+        self.proofs(project, most, |proof| proof.tree_digest == tree, usize::MAX)
+    }
+
+    /// Returns the last answer of `proctor prove` that a project's ledger holds, with its time. Only the last `most` lines are read.
+    ///
+    /// # Errors
+    /// As [`Self::proofs_on_tree`].
+    pub fn last_proof(&self, project: &ProjectId, most: usize) -> Result<Option<(Timestamp, ProofRecord)>, ProjectError> {
+        Ok(self.proofs(project, most, |_| true, 1)?.pop())
+    }
+
+    fn proofs(
+        &self,
+        project: &ProjectId,
+        most: usize,
+        is_wanted: impl Fn(&ProofRecord) -> bool,
+        wanted: usize,
+    ) -> Result<Vec<(Timestamp, ProofRecord)>, ProjectError> {
         let ledger = LedgerLookup::open(&self.store, project)?;
         let mut found = Vec::new();
         for line in ledger.newest().take(most) {
             let line = line?;
             if let LedgerBody::Proof(proof) = line.body
-                && proof.tree_digest == tree
+                && is_wanted(&proof)
             {
                 found.push((line.time, *proof));
+                if found.len() == wanted {
+                    break;
+                }
             }
         }
         Ok(found)

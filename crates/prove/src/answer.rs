@@ -3,6 +3,7 @@
 use proctor_model::{Digest, ProofOfTest, ProofRecord, TreeDigest};
 use serde::Serialize;
 
+use crate::hunks::TriedPart;
 use crate::roles::FileRole;
 use crate::touched::is_code;
 use crate::words::{ChangeState, ProofWord, Strength};
@@ -21,16 +22,19 @@ pub struct ChangeProof {
     pub commits: usize,
     pub files: Vec<ProvedFile>,
     pub tests: Vec<ProvedTest>,
+    /// The parts of the source; `None` if it was not asked for them.
+    pub parts: Option<Vec<TriedPart>>,
     /// What the answer depends on, in sentences.
     pub notes: Vec<String>,
 }
 
 /// A changed file, and what it was taken for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProvedFile {
     pub path: String,
     pub role: FileRole,
     /// Whether it could be source and could belong to tests.
+    #[serde(rename = "doubtful")]
     pub is_doubtful: bool,
 }
 
@@ -77,7 +81,8 @@ impl ChangeProof {
         self
     }
 
-    /// Returns the record of the answer. The two contents are named by their digests: with the change and without its source.
+    /// Returns the record of the answer, without the conditions under which it was made. The two contents are named by their digests: with
+    /// the change and without its source.
     pub(crate) fn record(&self, (tree_digest, without_source): (TreeDigest, Digest), plan_digest: Digest) -> ProofRecord {
         let of_test =
             |test: &ProvedTest| ProofOfTest { test: test.id(), word: test.word.word().to_owned(), added: test.is_added };
@@ -92,6 +97,9 @@ impl ChangeProof {
             summary: self.summary(),
             tests: self.tests.iter().take(ProofRecord::MOST_TESTS).map(of_test).collect(),
             more_tests: self.tests.len().saturating_sub(ProofRecord::MOST_TESTS).try_into().unwrap_or(u32::MAX),
+            made: None,
+            environment_digest: None,
+            unnamed: Vec::new(),
         }
     }
 
@@ -160,17 +168,12 @@ pub struct ChangeProofV1<'a> {
     /// The commit with the change; null means the working tree.
     after_commit: Option<&'a str>,
     commits: usize,
-    files: Vec<ProvedFileV1<'a>>,
+    files: &'a [ProvedFile],
     tests: Vec<ProvedTestV1<'a>>,
+    /// Present with `--hunks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<&'a [TriedPart]>,
     notes: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProvedFileV1<'a> {
-    path: &'a str,
-    role: &'static str,
-    doubtful: bool,
 }
 
 #[derive(Serialize)]
@@ -191,7 +194,6 @@ struct ProvedTestV1<'a> {
 impl<'a> ChangeProofV1<'a> {
     /// Returns the document of an answer.
     pub fn of(proof: &'a ChangeProof) -> Self {
-        let files = proof.files.iter();
         let tests = proof.tests.iter().map(|test| ProvedTestV1 {
             file: &test.file,
             test: &test.name,
@@ -211,10 +213,9 @@ impl<'a> ChangeProofV1<'a> {
             base_commit: &proof.base.1,
             after_commit: proof.after.as_deref(),
             commits: proof.commits,
-            files: files
-                .map(|file| ProvedFileV1 { path: &file.path, role: file.role.word(), doubtful: file.is_doubtful })
-                .collect(),
+            files: &proof.files,
             tests: tests.collect(),
+            parts: proof.parts.as_deref(),
             notes: &proof.notes,
         }
     }

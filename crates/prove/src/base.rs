@@ -111,15 +111,15 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
     let mut failures = Vec::new();
     let plan = &prover.loaded.plan;
     for action in plan.steps.iter().filter(|action| matches!(action.kind, ActionKind::Command | ActionKind::CustomScript(_))) {
-        let now = run(&mut prover, &after, action)?;
+        let now = ends_of(&run_check(&mut prover, &after, action)?);
         let failed: Vec<String> = now.into_iter().filter(|(_, ended)| !ended).map(|(name, _)| name).collect();
         if failed.is_empty() {
             continue;
         }
         let before = match narrowed_to(action, &failed, &|file| prover.change.had(file)) {
             Narrowed::Nothing => BTreeMap::new(),
-            Narrowed::To(narrow) => run(&mut prover, &base, &narrow)?,
-            Narrowed::Not => run(&mut prover, &base, action)?,
+            Narrowed::To(narrow) => ends_of(&run_check(&mut prover, &base, &narrow)?),
+            Narrowed::Not => ends_of(&run_check(&mut prover, &base, action)?),
         };
         for name in failed {
             let word = word_of(&name, &before);
@@ -130,12 +130,13 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
     Ok(FailuresBeside { project: plan.project_name.clone(), base, failures })
 }
 
-fn run(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<BTreeMap<String, bool>, CommandError> {
+/// Runs a whole check on a content.
+pub(crate) fn run_check(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<EndOnContent, CommandError> {
     let action = with_variables(action, &prover.loaded.root);
     let run = prover.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
     match prover.trials.stopped() {
         Some(reason) => Err(not_finished(reason)),
-        None => Ok(ends_of(&run)),
+        None => Ok(run),
     }
 }
 
@@ -149,7 +150,7 @@ fn word_of(name: &str, before: &BTreeMap<String, bool>) -> BaseWord {
 }
 
 /// Returns whether each test worked, by its name. A check that failed without a failed test has no name.
-fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
+pub(crate) fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
     let works = |outcome: TestOutcome| matches!(outcome, TestOutcome::Passed | TestOutcome::Skipped);
     let mut ends: BTreeMap<String, bool> = run.cases.iter().map(|case| (case.full_name.clone(), works(case.status))).collect();
     let has_worked = matches!(run.end, ActionEnd::Exited { code: 0 });

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use proctor_app::CommandError;
 use proctor_git::{GitStorage, ObjectId};
 use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest};
+use proctor_run::WrittenFile;
 
 use crate::answer::ProvedFile;
 use crate::contents::{FileAt, Files};
-use crate::layer::WrittenFile;
+use crate::parts::{SourcePart, parts_of};
 use crate::roles::{FileRole, PathsOfSides};
 use crate::rust::{self, MergedText};
 use crate::stubs::with_stubs;
-use crate::touched::{ChangedText, introduced_words};
+use crate::touched::{ChangedText, TestLanguage, introduced_words};
 
 /// What the text begins with that git has in the place of a file that is stored elsewhere (Git LFS). The working tree has the file.
 const STORED_ELSEWHERE: &[u8] = b"version https://git-lfs";
@@ -184,6 +185,43 @@ impl Change {
         directories.into_iter().chain(stem).filter(move |part| part.len() > 1 && !of_all.contains(part))
     }
 
+    /// Returns the parts of the source that can be taken back one at a time, each with the path of its file. A file that is no code, or that
+    /// the change removed, is a part without a name.
+    pub(crate) fn parts(&self) -> Vec<(String, Option<SourcePart>)> {
+        let parts = |file: &FileOfChange| -> Vec<Option<SourcePart>> {
+            let [before, Some(after)] = &file.texts else { return vec![None] };
+            let Some(language) = TestLanguage::of(&file.path).filter(|_| before.is_some() || file.before.is_none()) else {
+                return vec![None];
+            };
+            // The tests of a file of Rust stand behind its code in both texts.
+            let merged = [file.merged(), file.path.ends_with(".rs").then(|| rust::with_tests_of(after, after)).flatten()];
+            let [before, after] = match &merged {
+                [Some(before), Some(after)] => [before.text.as_str(), after.text.as_str()],
+                _ => [before.as_deref().unwrap_or_default(), after.as_str()],
+            };
+            parts_of(before, after, &|one, other| language.is_same_code(one, other)).into_iter().map(Some).collect()
+        };
+        self.changed_source().flat_map(|file| parts(file).into_iter().map(|part| (file.path.clone(), part))).collect()
+    }
+
+    /// Returns what the content with the change, but for a part of its source, has otherwise than the working tree.
+    pub(crate) fn part_layer(
+        &self,
+        storage: &GitStorage,
+        work_tree: &Files,
+        (path, part): (&str, Option<&SourcePart>),
+    ) -> Result<ContentLayer, CommandError> {
+        let (mut content, mut made) = (self.after.clone(), BTreeMap::new());
+        match (part, self.before.get(path), self.after.get(path)) {
+            (Some(part), _, Some(file)) => {
+                made.insert(path.to_owned(), WrittenFile { kind: file.kind, text: part.text.clone().into_bytes() });
+            }
+            (_, Some(before), _) => drop(content.insert(path.to_owned(), *before)),
+            (_, None, _) => drop(content.remove(path)),
+        }
+        ContentLayer::of(storage, &content, work_tree, made)
+    }
+
     /// Returns what the content with the change has otherwise than the working tree.
     pub(crate) fn after_layer(&self, storage: &GitStorage, work_tree: &Files) -> Result<ContentLayer, CommandError> {
         ContentLayer::of(storage, &self.after, work_tree, BTreeMap::new())
@@ -194,8 +232,8 @@ impl Change {
         ContentLayer::of(storage, &self.before, work_tree, BTreeMap::new())
     }
 
-    /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python have the
-    /// names that the change introduces; then `None` if there are none.
+    /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python and
+    /// of JavaScript have the names that the change introduces; then `None` if there are none.
     pub(crate) fn before_layer(
         &self,
         storage: &GitStorage,
@@ -211,13 +249,10 @@ impl Change {
             };
             let [before, after] = &file.texts;
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let text = if has_stubs && file.path.ends_with(".py") && file.after.is_some() {
-                let text = with_stubs(old, new);
-                stubs += usize::from(text.is_some());
-                text
-            } else {
-                file.merged().map(|merged| merged.text)
-            };
+            let language = TestLanguage::of(&file.path).filter(|_| has_stubs && file.after.is_some());
+            let stubbed = language.and_then(|language| with_stubs(language, old, new));
+            stubs += usize::from(stubbed.is_some());
+            let text = stubbed.or_else(|| Some(file.merged()?.text));
             if let Some((text, kind)) = text.zip(file.before.or(file.after).map(|side| side.kind)) {
                 made.insert(file.path.clone(), WrittenFile { kind, text: text.into_bytes() });
             }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use proctor_app::gate::open_repository;
 use proctor_app::project::setup::LoadedProject;
@@ -11,13 +12,13 @@ use proctor_app::{CommandError, Environment, RunControl, from_run_error};
 use proctor_model::{CommandExit, StopReason, TreePath, TriggerKind};
 use proctor_plan::spec::plan_digest;
 use proctor_project::{ProjectRepository, RunRequest};
+use proctor_run::write_layer;
 use proctor_sandbox::process::LauncherHandle;
 
 use crate::answer::{ChangeProof, ProvedTest};
 use crate::change::{Change, ContentLayer, read_blob};
 use crate::commands::language_of;
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
-use crate::layer::write_layer;
 use crate::runs::TriedContent;
 use crate::rust::MergedText;
 use crate::touched::{TestLanguage, TouchedTest, touched_tests};
@@ -27,7 +28,8 @@ use crate::words::{ChangeState, JudgedTest, ProofWord, SeenRun, judge_test};
 /// How often more the tests that are about to prove the change are run on each side.
 const MORE_RUNS: usize = 2;
 
-/// Says whether the tests of a change fail without its source. `range` is `BASE..REV`, or `BASE` for the working tree.
+/// Says whether the tests of a change fail without its source. `range` is `BASE..REV`, or `BASE` for the working tree. With `hunks`, the parts of
+/// the source are tried alone too, for so long.
 ///
 /// # Errors
 /// When the project is in no git repository, its plan waits for an approval, or nothing can be run on other contents than its own.
@@ -36,8 +38,9 @@ pub fn prove(
     launcher: LauncherHandle,
     root: &Path,
     range: Option<&str>,
+    hunks: Option<Duration>,
 ) -> Result<ChangeProof, CommandError> {
-    with_prover(environment, launcher, root, range, |prover| prover.prove())
+    with_prover(environment, launcher, root, range, |prover| prover.prove(hunks))
 }
 
 /// Compares the contents, and hands what is known of them to `answer`.
@@ -113,23 +116,24 @@ impl<'a> Prover<'a> {
         read_of_side(self.repository, self.trials.tree().1, &self.work_tree, (path, file))
     }
 
-    fn prove(mut self) -> Result<ChangeProof, CommandError> {
-        let tests = self.with_doubts(touched_tests(&self.change.texts_with_tests()))?;
+    fn prove(mut self, hunks: Option<Duration>) -> Result<ChangeProof, CommandError> {
+        let touched = self.with_doubts(touched_tests(&self.change.texts_with_tests()))?;
         let mut notes = self.notes();
-        let judged = if self.change.has_source() { self.judge(&tests, &mut notes)? } else { Vec::new() };
-        if !self.change.has_source() && !tests.is_empty() {
-            notes.push(format!("{} touched tests were not run", tests.len()));
+        let judged = if self.change.has_source() { self.judge(&touched, &mut notes)? } else { Vec::new() };
+        if !self.change.has_source() && !touched.is_empty() {
+            notes.push(format!("{} touched tests were not run", touched.len()));
         }
         let known_as = &mut self.known_as;
-        let tests = tests.into_iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
-            known_as: known_as.remove(&at),
-            counts: test.is_sure || word != ProofWord::NotFound,
-            file: test.file,
-            name: test.name,
-            is_added: test.is_added,
-            word,
-            seen: test.doubt.map_or(seen, str::to_owned),
-        });
+        let tests =
+            touched.clone().into_iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
+                known_as: known_as.remove(&at),
+                counts: test.is_sure || word != ProofWord::NotFound,
+                file: test.file,
+                name: test.name,
+                is_added: test.is_added,
+                word,
+                seen: test.doubt.map_or(seen, str::to_owned),
+            });
         let proof = ChangeProof {
             // The tests decide it: see `judged`.
             state: ChangeState::NotProved,
@@ -139,9 +143,12 @@ impl<'a> Prover<'a> {
             commits: self.compared.commits,
             files: self.change.files(),
             tests: tests.collect(),
+            parts: None,
             notes,
         };
-        self.stored(proof.judged())
+        let mut proof = self.stored(proof.judged())?;
+        proof.parts = hunks.map(|budget| self.try_parts((&touched, &proof.tests), budget)).transpose()?;
+        Ok(proof)
     }
 
     /// Stores an answer about the content of the working tree, which is a tree that checks can test. Another answer says that it is not
@@ -215,8 +222,6 @@ impl<'a> Prover<'a> {
         }
         let mut judged = words(&seen);
         let hidden = with_word(&judged, ProofWord::CannotRunBefore);
-        let is_python = |at: &usize| TestLanguage::of(&tests[*at].file) == Some(TestLanguage::Python);
-        let hidden: Vec<usize> = hidden.into_iter().filter(is_python).collect();
         let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, true)?.filter(|_| !hidden.is_empty());
         if let Some(stubs) = stubs {
             let stubs = self.write(&stubs)?;

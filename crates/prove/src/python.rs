@@ -4,6 +4,7 @@ use crate::stubs::DefinedKind;
 use crate::touched::TestInText;
 
 /// A line of code, however many lines of text it has.
+#[derive(PartialEq, Eq)]
 struct LogicalLine {
     /// How many columns it is indented.
     indent: usize,
@@ -74,6 +75,11 @@ pub fn top_level_names(text: &str) -> Vec<(String, DefinedKind)> {
         }
     };
     logical_lines(text).iter().filter(|line| line.indent == 0).flat_map(named).collect()
+}
+
+/// Returns whether two pieces of code differ in layout and comments alone.
+pub(crate) fn is_same_code(one: &str, other: &str) -> bool {
+    logical_lines(one) == logical_lines(other)
 }
 
 fn is_of_name(character: char) -> bool {

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use proctor_model::words;
 use proctor_tools::is_lock_file;
+use serde::Serialize;
 
 use crate::touched::is_code;
 
 /// What a changed file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum FileRole {
     /// A file with tests.
     Test,
     /// A file that tests use: `conftest.py`, a factory, a fixture, data below a directory of tests.
+    #[serde(rename = "test support")]
     TestSupport,
     /// A file that a tool recorded, such as a snapshot.
     Recorded,
@@ -21,12 +23,6 @@ pub enum FileRole {
     /// A text for people, which no test can notice.
     Text,
     Source,
-}
-
-words! {
-    /// Returns the word of `--json`.
-    pub fn FileRole::word:
-    Test "test", TestSupport "test support", Recorded "recorded", Settings "settings", Text "text", Source "source"
 }
 
 /// Directories in which everything belongs to tests.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proctor_model::OneTest;
 
+use crate::braces::{joined, tokens_of};
 use crate::{braced_tests, python, rust};
 
 /// A test as its file has it.
@@ -47,6 +48,12 @@ impl TestLanguage {
             OneTest::ExactName => Self::Rust,
             OneTest::RunPattern => Self::Go,
         }
+    }
+
+    /// Returns whether two pieces of code differ in layout and comments alone. What cannot be divided into words is compared as it is.
+    pub(crate) fn is_same_code(self, one: &str, other: &str) -> bool {
+        let words = |text| tokens_of(text, self).map_or_else(|| text.trim().to_owned(), |tokens| joined(&tokens));
+        if self == Self::Python { python::is_same_code(one, other) } else { words(one) == words(other) }
     }
 
     /// Returns the tests of a text; `None` if the text cannot be read.

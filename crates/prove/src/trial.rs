@@ -6,9 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use proctor_evidence::{
-    ArtifactRefusal, OutputDirectory, TakenReport, create_unnamed_file, read_artifact, remove_outputs_of_run, take_report_file,
-};
+use proctor_evidence::{OutputDirectory, create_unnamed_file, remove_outputs_of_run};
 use proctor_git::find_git_location;
 use proctor_model::{
     Action, ActionEnd, ActionLimits, ActionPhase, ChangedRules, EndedAction, EnvironmentMount, IsolationLevel, ProofRecord,
@@ -16,22 +14,16 @@ use proctor_model::{
     UnapprovedPlan, World,
 };
 use proctor_project::{
-    ActionPlace, CopiesOutcome, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest, SeenHome, SnapshotBase,
-    Workspace, approve_by_rule, prepare_own_caches,
+    ActionPlace, CopiesOutcome, EarlierLook, EnvironmentSurvey, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError,
+    RunRequest, SeenByChecks, SeenHome, SnapshotBase, SurveyExtent, SurveyScope, Workspace, approve_by_rule, pinned,
+    prepare_own_caches,
 };
+use proctor_run::{names_in, read_source, take_report_below};
 use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
-use proctor_sandbox::{
-    ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, is_python_source, isolation, selects_toolchain, usual_places,
-};
+use proctor_sandbox::{ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, isolation, usual_places};
 use proctor_tools::{self as tools, ReportRequest};
-use proctor_tree::{NameSearch, NameTopic, TreeIndex};
-
-/// The largest report that is read, in bytes, and the largest that is held in memory.
-const REPORT_CAP: u64 = 64 << 20;
-const IN_MEMORY: u64 = 2 << 20;
-/// The largest source file that is read to find a test in it, in bytes.
-const SOURCE_CAP: u64 = 1 << 20;
+use proctor_tree::TreeIndex;
 
 /// Why nothing can be tried.
 pub(crate) enum NotTried {
@@ -77,12 +69,15 @@ pub(crate) struct Trials<'a> {
     run_id: RunId,
     manifests: BTreeSet<String>,
     made: u32,
+    survey: Option<EnvironmentSurvey>,
+    /// When every command is to have ended; `None` if there is no such time.
+    pub(crate) deadline: Option<clock::Monotonic>,
 }
 
 impl<'a> Trials<'a> {
     /// Locks the project, makes sure that its plan may be carried out, and copies its files as a run does.
     pub(crate) fn begin(workspace: &'a mut Workspace, request: &'a RunRequest<'a>) -> Result<Self, NotTried> {
-        let Workspace { evidence, trees, runner, .. } = &mut *workspace;
+        let Workspace { evidence, trees, runner, installed, .. } = &mut *workspace;
         let stopped = || request.control.requested();
         let mut held = evidence.hold_ledger(request.scope, request.settings.lock_wait, &stopped, &mut |_| ())?;
         held.ledger.read_signing_key(clock::now()).map_err(ProjectError::Evidence)?;
@@ -102,8 +97,11 @@ impl<'a> Trials<'a> {
         runner.preparation.open(&held.lock)?;
         let layers = RunLayers::begin(&base.directory).map_err(ProjectError::Snapshot)?;
         let run_id = RunId::new(clock::now(), held.ledger.next_run_number().map_err(ProjectError::Evidence)?);
-        let manifests = manifests(&index);
-        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0 })
+        let manifests = proctor_run::manifests(&index);
+        let seen = SeenByChecks::new(&runner.ambient, request, &index, Some(base.environments.clone()));
+        let extent = SurveyScope { extent: SurveyExtent::DecidingFiles, earlier: EarlierLook::Leave };
+        let survey = installed.begin_environment_survey(&evidence.store, &request.scope.project, seen, extent);
+        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0, survey: Some(survey), deadline: None })
     }
 
     /// Returns the index of the working tree, and the directory with its copy.
@@ -116,8 +114,13 @@ impl<'a> Trials<'a> {
         Ok(self.layers.add().map_err(ProjectError::Snapshot)?.upper)
     }
 
-    /// Writes an answer about the working tree to the ledger.
-    pub(crate) fn record(&mut self, proof: ProofRecord) -> Result<(), ProjectError> {
+    /// Writes an answer about the working tree to the ledger, with the conditions under which it was made.
+    pub(crate) fn record(&mut self, mut proof: ProofRecord) -> Result<(), ProjectError> {
+        let sandbox = &self.request.settings.sandbox;
+        let level = if sandbox.mode == ProtectionMode::Off { IsolationLevel::ProcessGroup } else { IsolationLevel::Namespace };
+        proof.unnamed = isolation::unnamed_files(level, sandbox);
+        proof.environment_digest = self.survey.take().map(|survey| survey.finish(pinned(&self.base.tree)).digest);
+        proof.made = Some(clock::now());
         self.workspace.evidence.record_proof(&mut self.held, self.request.scope, proof)
     }
 
@@ -129,6 +132,8 @@ impl<'a> Trials<'a> {
     /// Runs a command on the content that a layer makes of the project's copy.
     pub(crate) fn run(&mut self, layer: &Path, action: &Action) -> Result<EndOnContent, ProjectError> {
         self.made += 1;
+        let left = self.deadline.map_or(action.timeout, |deadline| deadline.since(clock::monotonic()));
+        let action = &Action { timeout: action.timeout.min(left), ..action.clone() };
         let output = OutputDirectory::create_for_attempt(&self.held.lock, &self.run_id, &action.id, self.made, None)?;
         let mut environment = self.environment(action, output.path());
         let seen = Action { environment: environment.as_text(), ..action.clone() };
@@ -144,7 +149,10 @@ impl<'a> Trials<'a> {
             Err(failure) => return Ok(not_started(failure)),
         };
         let report = match &preparation.report {
-            ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => take_report(path, output.path()),
+            ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
+                let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
+                take_report_below(path.parent().unwrap_or(output.path()), name, &output)
+            }
             ReportRequest::None | ReportRequest::Own { .. } | ReportRequest::Several { .. } => ToolReport::NotRequested,
         };
         let input = tools::Input {
@@ -311,31 +319,4 @@ fn not_started(failure: SpawnFailure) -> EndOnContent {
     let reason = failure.to_string();
     let end = ActionEnd::NotStarted(failure);
     EndOnContent { end, reason, cases: Vec::new(), failures: Vec::new(), output: String::new() }
-}
-
-fn take_report(path: &Path, output: &Path) -> ToolReport {
-    let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-    match take_report_file(output, name, REPORT_CAP, IN_MEMORY, output) {
-        Ok(TakenReport::Small(artifact)) => ToolReport::Fresh(artifact.bytes),
-        Ok(TakenReport::Large(report)) => ToolReport::Large(report),
-        Err(ArtifactRefusal::NotThere) => ToolReport::Missing,
-        Err(refused) => ToolReport::Refused(refused.to_string()),
-    }
-}
-
-fn names_in(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-}
-
-fn read_source(root: &Path, path: &Path) -> Option<String> {
-    String::from_utf8(read_artifact(root, path, SOURCE_CAP).ok()?.bytes).ok()
-}
-
-/// Returns the names of a tree's files that select toolchains.
-fn manifests(index: &TreeIndex) -> BTreeSet<String> {
-    let named = index.named(NameSearch { topic: NameTopic::Toolchains, is_wanted: selects_toolchain });
-    let names = named.into_iter().filter_map(|(path, _)| Some(path.as_path().file_name()?.to_string_lossy().into_owned()));
-    let has_python = index.holds(NameSearch { topic: NameTopic::PythonSources, is_wanted: is_python_source });
-    names.chain(has_python.then(|| ".py".to_owned())).collect()
 }

@@ -66,6 +66,7 @@ mod steps;
 mod test_facts;
 mod test_history;
 mod written_configuration;
+mod written_layer;
 
 /// Whether checks can run on a server, which the feature `remote` decides.
 pub const HAS_REMOTE: bool = cfg!(feature = "remote");
@@ -74,8 +75,9 @@ pub use check_place::look_and_copy;
 pub use client_start::SQLITE_ARGUMENT;
 pub use compile_modules::compile_modules;
 pub use followed_file::LogFollower;
-pub use perform::ask_server;
 pub(crate) use perform::ended_not_started;
+pub use perform::{ask_server, manifests, names_in, read_source, take_report_below};
 pub use refuse::{RefusedRequest, refuse};
 pub use repeat_after_death::run_plan;
 pub use sqlite_query::{SqliteQueryError, query_sqlite};
+pub use written_layer::{WrittenFile, write_layer};

@@ -70,6 +70,7 @@ pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, 
 pub(crate) use self::control::may_replace_session;
 pub(crate) use self::listing::configured_files;
 pub(crate) use self::process::PreparedAttempt;
+pub use self::reports::{names_in, read_source, take_report_below};
 pub(crate) use self::running_service::RunningService;
 pub use self::server::ask_server;
 pub(crate) use self::services::ServiceStart;
@@ -463,7 +464,7 @@ impl<'w, 'c> Performer<'w, 'c> {
 }
 
 /// Returns the names of a tree's files that select toolchains.
-fn manifests(index: &TreeIndex) -> BTreeSet<String> {
+pub fn manifests(index: &TreeIndex) -> BTreeSet<String> {
     let named = index.named(NameSearch { topic: NameTopic::Toolchains, is_wanted: selects_toolchain });
     let names = named.into_iter().filter_map(|(path, _)| Some(path.as_path().file_name()?.to_string_lossy().into_owned()));
     let has_python = index.holds(NameSearch { topic: NameTopic::PythonSources, is_wanted: is_python_source });

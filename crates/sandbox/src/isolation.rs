@@ -207,7 +207,7 @@ fn open_channels(
 }
 
 /// Returns the open channels by which actions read files that no verdict names.
-fn unnamed_files(level: IsolationLevel, settings: &SandboxSettings) -> Vec<String> {
+pub fn unnamed_files(level: IsolationLevel, settings: &SandboxSettings) -> Vec<String> {
     if level == IsolationLevel::ProcessGroup {
         return vec![format!("{OPEN_WORLD}: all files of the user (this level hides none)")];
     }

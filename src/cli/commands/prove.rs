@@ -21,7 +21,8 @@ pub(crate) fn execute(options: &ProveOptions, environment: &Environment) -> Resu
         }
         return Ok(found.exit());
     }
-    let proof = proctor_prove::prove(environment, launcher, &root, options.range.as_deref())?;
+    let proof =
+        proctor_prove::prove(environment, launcher, &root, options.range.as_deref(), options.hunks.then_some(options.budget))?;
     if options.json {
         render::document(&ChangeProofV1::of(&proof));
     } else {

@@ -3,7 +3,7 @@
 use crate::cli::style::{Line, Style, Tone};
 use proctor_prove::roles::FileRole;
 use proctor_prove::words::{ChangeState, Strength};
-use proctor_prove::{BaseWord, ChangeProof, FailuresBeside};
+use proctor_prove::{BaseWord, ChangeProof, FailuresBeside, PartWord};
 
 /// The widest column of names of tests, in characters.
 const WIDEST: usize = 60;
@@ -37,6 +37,17 @@ pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
         };
         let line = Line::from(format!("  {name:of_names$}  {:of_seen$}  ", test.seen));
         lines.push(line.and(style.paint(tone, test.word.meaning())));
+    }
+    for part in proof.parts.iter().flatten() {
+        let tone = if part.word == PartWord::NoTestNotices { Tone::Bad } else { Tone::Quiet };
+        let place = part.line.map_or_else(|| part.file.clone(), |line| format!("{}:{line}", part.file));
+        let name = if part.function.is_empty() { String::new() } else { format!(" {}", part.function) };
+        let seen = match part.word {
+            PartWord::Noticed => format!(" by {}", part.seen),
+            PartWord::NotTried => format!(": {}", part.seen),
+            PartWord::NoTestNotices | PartWord::CannotBeTakenBackAlone => String::new(),
+        };
+        lines.push(Line::from(format!("  without {place}{name}: ")).and(style.paint(tone, part.word.word())).and(seen));
     }
     lines.extend(proof.notes.iter().map(|note| style.paint(Tone::Quiet, &format!("  {note}"))));
     let tone = match proof.state {

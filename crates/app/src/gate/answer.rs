@@ -187,8 +187,12 @@ impl GateAnswer {
     fn command_for(&self, reason: &GateReason) -> Option<String> {
         let text = match reason {
             GateReason::Failed { .. } | GateReason::OnPlatform { .. } => return None,
-            GateReason::ChangeNotProved { since, answer } => {
-                let first = if answer.is_some() { "let each added test assert what the change does; then " } else { "" };
+            GateReason::ChangeNotProved { since, answer, objection } => {
+                let first = if answer.is_some() && objection.is_none() {
+                    "let each added test assert what the change does; then "
+                } else {
+                    ""
+                };
                 return Some(format!("{first}`proctor prove {}..{}` where it is checked out", &since[..12], self.revision));
             }
             GateReason::PersonNeeded { .. } => "`proctor status` says what the task waits for",

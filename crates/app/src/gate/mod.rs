@@ -244,7 +244,7 @@ pub(crate) fn look(
             let own = own.into_iter().map(|(_, record)| GateProof { record, is_own: true });
             let others = attested.proofs.drain(..).map(|record| GateProof { record, is_own: false });
             let change = (commit, base.map(|(base, _)| base));
-            let change = proof::judge_change(own.chain(others), storage, change).unzip();
+            let change = proof::judge_change(own.chain(others), storage, change, (&compared.policy, &by.plans)).unzip();
             judged.judgements.extend(change.0);
             proved = change.1.flatten();
         }

@@ -72,6 +72,9 @@ mod tests {
             summary: "1 test fails without the change and passes with it".to_owned(),
             tests: vec![test],
             more_tests: 0,
+            made: None,
+            environment_digest: None,
+            unnamed: Vec::new(),
         };
         let git_tree = ObjectId::parse(&"1".repeat(40)).unwrap();
         let below = TreePath::try_from("sub/project").unwrap();

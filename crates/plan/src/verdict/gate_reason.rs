@@ -58,6 +58,8 @@ pub enum GateReason {
         since: String,
         /// The answer of `proctor prove`, in words; `None` if there is none.
         answer: Option<String>,
+        /// Why the answer does not count by the conditions under which it was made.
+        objection: Option<String>,
     },
     /// No check of the run runs the project's own test command.
     TestsNotRun { run: RunId, tests: String },
@@ -146,8 +148,9 @@ impl fmt::Display for GateReason {
             Self::UntrustedSigner { run, key } => {
                 write!(formatter, "{run} was signed by the key {key}, which `signers` does not name")
             }
-            Self::ChangeNotProved { answer: Some(answer), .. } => formatter.write_str(answer),
-            Self::ChangeNotProved { since, answer: None } => {
+            Self::ChangeNotProved { answer: Some(answer), objection: None, .. } => formatter.write_str(answer),
+            Self::ChangeNotProved { answer: Some(answer), objection: Some(why), .. } => write!(formatter, "{answer}, but {why}"),
+            Self::ChangeNotProved { since, answer: None, .. } => {
                 write!(formatter, "no answer of `proctor prove` since {} is stored for this content", &since[..12])
             }
             Self::OnPlatform { platform, reason } => write!(formatter, "on {platform}: {reason}"),

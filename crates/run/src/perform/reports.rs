@@ -119,7 +119,7 @@ pub(super) fn take_report(
         ReportRequest::None => ToolReport::NotRequested,
         ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
             let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
-            take(path.parent().unwrap_or(output.path()), name, output)
+            take_report_below(path.parent().unwrap_or(output.path()), name, output)
         }
         ReportRequest::Several { directory, glob } => {
             let written = mount.and_then(|mount| place_of_written(mount, root));
@@ -129,17 +129,18 @@ pub(super) fn take_report(
         ReportRequest::Own { path } => {
             let full = normalise_path(&directory.join(path));
             if let Some((layer, path)) = mount.and_then(|mount| place_of_written(mount, &full)) {
-                return take(&layer, &path, output);
+                return take_report_below(&layer, &path, output);
             }
             let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
                 return ToolReport::Refused("its path names no file".to_owned());
             };
-            take(base, Path::new(name), output)
+            take_report_below(base, Path::new(name), output)
         }
     }
 }
 
-fn take(base: &Path, relative: &Path, output: &OutputDirectory) -> ToolReport {
+/// Takes a report into the directory of an action's output. `relative` is its path from `base`.
+pub fn take_report_below(base: &Path, relative: &Path, output: &OutputDirectory) -> ToolReport {
     match take_report_file(base, relative, REPORT_CAP, IN_MEMORY, output.path()) {
         Ok(TakenReport::Small(artifact)) => ToolReport::Fresh(artifact.bytes),
         Ok(TakenReport::Large(report)) => ToolReport::Large(report),
@@ -187,7 +188,7 @@ pub(super) fn package_scripts(root: &Path, action: &Action) -> BTreeMap<String, 
 }
 
 /// Returns the text of a source file of the project; `None` if it is no regular file, or larger than a source file is.
-pub(super) fn read_source(root: &Path, path: &Path) -> Option<String> {
+pub fn read_source(root: &Path, path: &Path) -> Option<String> {
     let ToolReport::Fresh(bytes) = as_report(read_artifact(root, path, SOURCE_CAP)) else { return None };
     String::from_utf8(bytes).ok()
 }
@@ -207,7 +208,7 @@ pub(super) fn normalise_path(path: &Path) -> PathBuf {
 }
 
 /// Returns the names in a directory; none if it cannot be read.
-pub(super) fn names_in(directory: &Path) -> Vec<String> {
+pub fn names_in(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }

@@ -13,8 +13,8 @@ use crate::control::query::wrong;
 use crate::service::from_run_error;
 use proctor_api::page::RawOutput;
 use proctor_api::{
-    AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, MatrixV1, PastRoute, RunDetailsV1, RunListV1, TestListV1, TestPastV1, TrendsV1,
-    failure_names,
+    AnswerV1, ComparisonV1, ErrorKindV1, ErrorV1, LastProofV1, MatrixV1, PastRoute, RunDetailsV1, RunListV1, TestListV1,
+    TestPastV1, TrendsV1, failure_names,
 };
 use proctor_app::Environment;
 use proctor_evidence::Store;
@@ -35,6 +35,8 @@ const MATRIX_RUNS: (u32, u32) = (60, 500);
 const MATRIX_TESTS: u32 = 2000;
 /// How many runs trends are made of if the client does not say, and the most.
 const TREND_RUNS: (u32, u32) = (200, 2000);
+/// In how many of the newest lines of a ledger the last answer of `proctor prove` is looked for.
+const LINES_FOR_PROOF: usize = 2000;
 
 /// Where past runs are read from.
 #[derive(Clone)]
@@ -210,6 +212,7 @@ fn answer(archive: &StoreReader, question: &HistoryQuestion) -> Result<Response,
             let trends = archive.run_trends(&project, question.task()?.as_ref(), question.number("runs", TREND_RUNS)?)?;
             Ok(respond(200, &TrendsV1::new(project, trends)))
         }
+        PastRoute::Proof => Ok(respond(200, &LastProofV1::new(project.clone(), archive.last_proof(&project, LINES_FOR_PROOF)?))),
         PastRoute::Runs => {
             let task = question.task()?;
             let find = |test: &String| find_test(archive, &project, task.as_ref(), test);

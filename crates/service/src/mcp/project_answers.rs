@@ -109,7 +109,8 @@ impl ProjectAnswers {
 
     fn prove(&self, environment: &Environment, range: Option<&str>) -> Result<Value, ToolRefusal> {
         let root = self.registered(environment, None)?;
-        let proof = start_launcher(environment).and_then(|launcher| proctor_prove::prove(environment, launcher, &root, range));
+        let proof =
+            start_launcher(environment).and_then(|launcher| proctor_prove::prove(environment, launcher, &root, range, None));
         proof.map(|proof| json!(ChangeProofV1::of(&proof))).map_err(|error| refusal(&error))
     }
 

@@ -153,6 +153,7 @@ export function Now({ project }) {
       <${Checks} task=${task} trends=${trends.data} project=${project} />
       <${RecentRuns} runs=${listed} project=${project} />
     </div>
+    <${LastProof} query=${query} project=${project} tree=${task?.tree} />
     ${runs.problem ? html`<${Problem} of=${runs.problem} />` : null}
   </div>`;
 }
@@ -266,6 +267,26 @@ function Checks({ task, trends, project }) {
 function RecentRuns({ runs, project }) {
   if (runs.length === 0) return null;
   return html`<section aria-label="Last runs"><div class="section-head"><h2>Last runs</h2><a href=${href(project.id, "runs")}>all runs</a></div><ul class="rows">${runs.slice(0, 8).map((run) => html`<li key=${run.runId}><a class="row" href=${href(project.id, "runs", runNumber(run.runId))} data-row="run"><${RunRow} run=${run} /></a></li>`)}</ul></section>`;
+}
+
+// The tone of each word of `proctor prove`; of any other word the test says nothing.
+const PROOF_TONES = { "proves it": "passed", "notices it": "stale", "by a snapshot of this change": "stale", "cannot run before": "stale", "newly fails": "failed", "fails before and after": "failed", "flaky": "attention", "passes either way": "failed" };
+
+export function proofTone(word) {
+  return PROOF_TONES[word] ?? "none";
+}
+
+// What `proctor prove` answered last: whether each test of the change fails without it.
+function LastProof({ query, project, tree }) {
+  const { data } = useAnswer(hasAnswer(`${query}/proof`) ? `${query}/proof` : null, project.id);
+  const answer = data?.answer;
+  if (!answer) return null;
+  const about = tree === undefined || tree === null || tree === answer.treeDigest ? "" : ", about other files than now";
+  return html`<section aria-label="Tests of the change"><div class="section-head"><h2>Tests of the change</h2><span class="quiet"><${Time} at=${data.stored} />${about}</span></div>
+    <p>${answer.state} · <${Line} of=${answer.summary} /></p>
+    <ul class="rows">${(answer.tests ?? []).map((one) => html`<li class="row" key=${one.test}><${Mark} tone=${proofTone(one.word)} /><span class="row-name"><${Line} of=${one.test} mono=${true} /></span><span class="row-word">${one.word}</span></li>`)}</ul>
+    ${answer.moreTests ? html`<p class="quiet">${count(answer.moreTests, "more test")}</p>` : null}
+  </section>`;
 }
 
 // The inside of a line about one run.

@@ -13,15 +13,15 @@ use proctor_model::EntryKind;
 
 /// A file as a content has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WrittenFile {
-    pub(crate) kind: EntryKind,
+pub struct WrittenFile {
+    pub kind: EntryKind,
     /// The text of a file, or where a link leads.
-    pub(crate) text: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 /// Writes a layer. `None` means that the content lacks the file. `has_below` says whether the content has a file below a directory: a
 /// directory without one is hidden as a whole, because Python imports from empty directories.
-pub(crate) fn write_layer(
+pub fn write_layer(
     layer: &Path,
     differences: &BTreeMap<String, Option<WrittenFile>>,
     has_below: &dyn Fn(&str) -> bool,
