@@ -143,9 +143,7 @@ impl SmallRelease {
         let exported = project.proctor(["key", "export", "--ssh", "--number", "1"]).success().stdout;
         let key: Vec<&str> = exported.split_whitespace().skip_while(|word| *word != "ssh-ed25519").take(2).collect();
         let script = fs::read_to_string(repository().join("packaging/install.sh")).expect("the script");
-        let machine = printed(Command::new("uname").arg("-m"));
-        let script =
-            script.replace("@RELEASE_KEY@", &key.join(" ")).replace("@ARCHIVE@", "small").replace("@MACHINE@", machine.trim());
+        let script = script.replace("@RELEASE_KEY@", &key.join(" ")).replace("@ARCHIVE@", "small");
         fs::write(directory.join("install.sh"), script).expect("the root is ours");
         let release = Self { project, directory };
         let sums = printed(Command::new("sha256sum").arg("small.tar.gz").current_dir(&release.directory));
@@ -294,19 +292,20 @@ fn nothing_is_signed_without_an_attestation_or_when_the_source_changed_meanwhile
              said['signed'] += 'sign' in command\n    \
              return said['head'] if command[0] == 'git' else 'ssh-ed25519 AAAA'\n\
          module.run, module.why_unproved = run, lambda proctor: said['why']\n\
-         options = types.SimpleNamespace(proctor='proctor', unproved=False, static_verifier='verifier')\n\
+         options = types.SimpleNamespace(proctor='proctor', unproved=False)\n\
          release = module.Release(options, place, '1', 'one')\n\
          def row(function):\n    \
              release.make('it', function)\n    \
              return release.rows[-1][0], release.rows[-1][2]\n\
          sign = lambda: release.sign('small')\n\
-         assert row(release.attest) == (False, 'refused')\n\
+         attest = lambda: release.attest('verifier')\n\
+         assert row(attest) == (False, 'refused')\n\
          assert release.attestation is None and not (place / 'attestation.json').exists()\n\
          assert row(sign) == (False, 'there is no archive')\n\
          (place / 'small.tar.gz').write_text('')\n\
          assert row(sign) == (False, 'there is no attestation')\n\
          said['refused'] = False\n\
-         assert row(release.attest)[0]\n\
+         assert row(attest)[0]\n\
          said['why'] = 'files differ'\n\
          assert row(sign) == (False, 'files differ')\n\
          said['why'], said['head'] = None, 'two'\n\
