@@ -215,6 +215,36 @@ fn the_wrapper_for_npm_ends_as_the_program_ends() {
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&stopped.status), Some(15), "{stopped:?}");
 }
 
+/// The head of a program of 64 bits for a machine, as ELF has it: with one part, which names a dynamic linker.
+fn head_of_program(machine: u8) -> Vec<u8> {
+    let mut head = vec![0; 64 + 56];
+    head[..4].copy_from_slice(b"\x7fELF");
+    (head[18], head[32], head[54], head[56], head[64]) = (machine, 64, 56, 1, 3);
+    head
+}
+
+/// Each program gets a package by the machine that it is for, and the wrapper names them all.
+#[test]
+fn the_packages_for_npm_are_named_by_the_machines_of_their_programs() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let place = directory.path();
+    let mut command = Command::new(repository().join("packaging/npm/build"));
+    for (name, machine) in [("ours", 62), ("theirs", 183)] {
+        fs::write(place.join(name), head_of_program(machine)).expect("the directory is ours");
+        command.arg("--program").arg(place.join(name));
+    }
+    printed(command.arg(place));
+    let read = |name: &str| {
+        let package = place.join(format!("{name}-{}.tgz", env!("CARGO_PKG_VERSION")));
+        let said = printed(Command::new("tar").arg("-xzOf").arg(package).arg("package/package.json"));
+        serde_json::from_str::<serde_json::Value>(&said).expect("JSON")
+    };
+    for (name, cpu) in [("proctor-bin-linux-x64", "x64"), ("proctor-bin-linux-arm64", "arm64")] {
+        assert_eq!(read(name)["cpu"][0], cpu);
+        assert_eq!(read("proctor-bin")["optionalDependencies"][name], env!("CARGO_PKG_VERSION"));
+    }
+}
+
 /// The hooks of the plugin are those that `proctor hook install` writes, and its version is that of the program.
 #[test]
 fn the_plugin_for_agents_has_the_hooks_and_the_version_of_the_program() {
