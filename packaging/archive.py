@@ -17,6 +17,11 @@ def manifest():
     return {name: inherited[name] if value == {"workspace": True} else value for name, value in read["package"].items()}
 
 
+def machine(program):
+    """Returns what the kernel calls the machine that an ELF file, given as bytes, is for."""
+    return {62: "x86_64", 183: "aarch64"}[struct.unpack_from("<H", program, 18)[0]]
+
+
 def needs_interpreter(program):
     """Returns whether an ELF file of 64 bits, given as bytes, names a dynamic linker (a program header of type 3, PT_INTERP)."""
     (at,), (size, count) = struct.unpack_from("<Q", program, 32), struct.unpack_from("<HH", program, 54)

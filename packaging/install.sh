@@ -9,7 +9,7 @@
 set -eu
 
 key='@RELEASE_KEY@'
-name='@ARCHIVE@'
+name="@ARCHIVE@"
 to=$HOME/.local/bin
 signers=
 fail() {
@@ -26,11 +26,11 @@ while [ $# -gt 0 ]; do
     *) fail 'usage: sh install.sh [--to DIRECTORY] [--signers FILE]' ;;
   esac
 done
-[ "$(uname -s) $(uname -m)" = 'Linux @MACHINE@' ] || fail "this release is for Linux on @MACHINE@, not for $(uname -s) on $(uname -m)"
 for needed in ssh-keygen sha256sum tar gzip; do
   command -v "$needed" >/dev/null || fail "\`$needed\` is missing: without it nothing is installed (Debian's packages: openssh-client, coreutils, tar, gzip)"
 done
 directory=$(cd "$(dirname "$0")" && pwd)
+[ "$(uname -s)" = Linux ] && [ -f "$directory/$name.tar.gz" ] || fail "there is no $name.tar.gz for $(uname -s) on $(uname -m)"
 # A relative directory is the caller's, whatever this script changes to.
 case $to in /*) ;; *) to=$PWD/$to ;; esac
 work=$(mktemp -d)

@@ -19,9 +19,8 @@ PLATFORM = "x86_64-unknown-linux-gnu"
 LICENCE_FILE = re.compile(r"(un)?licen[cs]e|copying|copyright|notice|authors|patents", re.I)
 # Texts in these directories are of what is not linked in.
 NOT_LINKED = {"tests", "test", "benches", "benchmarks", "examples", "fuzz", "target", "docs", "doc", ".github"}
-# Debian's notices and licence of the C library, which a static program has in it.
-LIBRARY_NOTICES = ["/usr/share/doc/libc6-dev/copyright", "/usr/share/common-licenses/LGPL-2.1"]
-LIBRARY_LICENCE = "LGPL-2.1-or-later"
+# Debian's notices of musl, the C library that a static program has in it.
+LIBRARY_NOTICES = pathlib.Path("/usr/share/doc/musl/copyright")
 # How deep below a crate's directory the sources of others lie, such as `ring/third_party/fiat`.
 DEEPEST = 3
 LONGEST = 1 << 20
@@ -86,7 +85,7 @@ def standard_texts(package):
 
 
 def notices(is_static=False):
-    """Returns the text. A static program has the C library in it too; who wants another one in it builds the program from its source."""
+    """Returns the text. A static program has the C library in it too."""
     heads, texts = [], {}
 
     def add(who, found):
@@ -98,8 +97,8 @@ def notices(is_static=False):
         heads.append(f"{who} · {package['license'] or 'see the text'} · {package['repository'] or 'https://crates.io/crates/' + package['name']}")
         add(who, texts_of(package) or standard_texts(package))
     if is_static:
-        heads.append(f"GNU C Library · {LIBRARY_LICENCE} · https://www.gnu.org/software/libc/")
-        add("GNU C Library", {path: pathlib.Path(path).read_text().strip("\n") for path in LIBRARY_NOTICES})
+        heads.append("musl, the C library · MIT · https://musl.libc.org")
+        add("musl", {LIBRARY_NOTICES.name: LIBRARY_NOTICES.read_text().strip("\n")})
     for path in sorted((ROOT / "crates/api/src/page/assets/vendor").glob("LICENSE-*")):
         add(f"{path.name.removeprefix('LICENSE-')}, in the page", {path.name: path.read_text().strip("\n")})
     line = "=" * 100

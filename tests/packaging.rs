@@ -143,9 +143,7 @@ impl SmallRelease {
         let exported = project.proctor(["key", "export", "--ssh", "--number", "1"]).success().stdout;
         let key: Vec<&str> = exported.split_whitespace().skip_while(|word| *word != "ssh-ed25519").take(2).collect();
         let script = fs::read_to_string(repository().join("packaging/install.sh")).expect("the script");
-        let machine = printed(Command::new("uname").arg("-m"));
-        let script =
-            script.replace("@RELEASE_KEY@", &key.join(" ")).replace("@ARCHIVE@", "small").replace("@MACHINE@", machine.trim());
+        let script = script.replace("@RELEASE_KEY@", &key.join(" ")).replace("@ARCHIVE@", "small");
         fs::write(directory.join("install.sh"), script).expect("the root is ours");
         let release = Self { project, directory };
         let sums = printed(Command::new("sha256sum").arg("small.tar.gz").current_dir(&release.directory));
@@ -215,6 +213,36 @@ fn the_wrapper_for_npm_ends_as_the_program_ends() {
     assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(3), &b"a word\n"[..]));
     let stopped = start(&["-c", "kill -TERM $$"]);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&stopped.status), Some(15), "{stopped:?}");
+}
+
+/// The head of a program of 64 bits for a machine, as ELF has it: with one part, which names a dynamic linker.
+fn head_of_program(machine: u8) -> Vec<u8> {
+    let mut head = vec![0; 64 + 56];
+    head[..4].copy_from_slice(b"\x7fELF");
+    (head[18], head[32], head[54], head[56], head[64]) = (machine, 64, 56, 1, 3);
+    head
+}
+
+/// Each program gets a package by the machine that it is for, and the wrapper names them all.
+#[test]
+fn the_packages_for_npm_are_named_by_the_machines_of_their_programs() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let place = directory.path();
+    let mut command = Command::new(repository().join("packaging/npm/build"));
+    for (name, machine) in [("ours", 62), ("theirs", 183)] {
+        fs::write(place.join(name), head_of_program(machine)).expect("the directory is ours");
+        command.arg("--program").arg(place.join(name));
+    }
+    printed(command.arg(place));
+    let read = |name: &str| {
+        let package = place.join(format!("{name}-{}.tgz", env!("CARGO_PKG_VERSION")));
+        let said = printed(Command::new("tar").arg("-xzOf").arg(package).arg("package/package.json"));
+        serde_json::from_str::<serde_json::Value>(&said).expect("JSON")
+    };
+    for (name, cpu) in [("proctor-bin-linux-x64", "x64"), ("proctor-bin-linux-arm64", "arm64")] {
+        assert_eq!(read(name)["cpu"][0], cpu);
+        assert_eq!(read("proctor-bin")["optionalDependencies"][name], env!("CARGO_PKG_VERSION"));
+    }
 }
 
 /// The hooks of the plugin are those that `proctor hook install` writes, and its version is that of the program.
@@ -294,19 +322,20 @@ fn nothing_is_signed_without_an_attestation_or_when_the_source_changed_meanwhile
              said['signed'] += 'sign' in command\n    \
              return said['head'] if command[0] == 'git' else 'ssh-ed25519 AAAA'\n\
          module.run, module.why_unproved = run, lambda proctor: said['why']\n\
-         options = types.SimpleNamespace(proctor='proctor', unproved=False, static_verifier='verifier')\n\
+         options = types.SimpleNamespace(proctor='proctor', unproved=False)\n\
          release = module.Release(options, place, '1', 'one')\n\
          def row(function):\n    \
              release.make('it', function)\n    \
              return release.rows[-1][0], release.rows[-1][2]\n\
          sign = lambda: release.sign('small')\n\
-         assert row(release.attest) == (False, 'refused')\n\
+         attest = lambda: release.attest('verifier')\n\
+         assert row(attest) == (False, 'refused')\n\
          assert release.attestation is None and not (place / 'attestation.json').exists()\n\
          assert row(sign) == (False, 'there is no archive')\n\
          (place / 'small.tar.gz').write_text('')\n\
          assert row(sign) == (False, 'there is no attestation')\n\
          said['refused'] = False\n\
-         assert row(release.attest)[0]\n\
+         assert row(attest)[0]\n\
          said['why'] = 'files differ'\n\
          assert row(sign) == (False, 'files differ')\n\
          said['why'], said['head'] = None, 'two'\n\

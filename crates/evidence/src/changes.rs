@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, FallocateFlags, PosixFadviseAdvice, RenameFlags, fallocate, posix_fadvise, renameat2};
+use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::error::failed;
 use crate::failure_injection::{fail_if_planned, write_unless_planned_to_fail};
@@ -252,8 +253,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), EvidenceError> {
 
 /// Renames a file unless the new name is taken; returns whether it was renamed.
 pub(super) fn rename_if_free(from: &Path, to: &Path) -> Result<bool, EvidenceError> {
-    let outcome =
-        change(FileOperation::Rename, to, || Ok(renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?));
+    let outcome = change(FileOperation::Rename, to, || Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?));
     match outcome {
         Ok(()) => Ok(true),
         Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -265,7 +265,7 @@ pub(super) fn rename_if_free(from: &Path, to: &Path) -> Result<bool, EvidenceErr
 pub(super) fn exchange(one: &Path, other: &Path) -> Result<(), Errno> {
     let to_errno = |error: io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
     fail_if_planned(FileOperation::Rename, other).map_err(to_errno)?;
-    renameat2(AT_FDCWD, one, AT_FDCWD, other, RenameFlags::RENAME_EXCHANGE)
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
 }
 
 /// Removes a file or link. A missing file is not an error.

@@ -182,8 +182,8 @@ fn read_inotify_use(proc: &Path) -> (u64, u64) {
 
 /// Reads the file system of a path; `None` if it cannot be read.
 fn read_file_system(path: &Path) -> Option<FileSystemType> {
-    // The kernel's number has 32 bits. The mask removes the sign bits that the conversion to a wider type adds.
-    Some(FileSystemType(statfs(path).ok()?.filesystem_type().0 & 0xFFFF_FFFF))
+    // The number has 32 bits; the C library may have added sign bits.
+    Some(FileSystemType(i64::from(statfs(path).ok()?.filesystem_type().0 as u32)))
 }
 
 fn read_space(path: &Path) -> Option<Space> {

@@ -16,12 +16,13 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, RenameFlags, openat, renameat2};
+use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{FileStat, Mode};
 use nix::unistd::{UnlinkatFlags, unlinkat};
+use rustix::fs::RenameFlags;
 
 use crate::snapshot::copy_out::{READ, digest_of};
-use crate::snapshot::entries::{stat_of, there};
+use crate::snapshot::entries::{rename_with, stat_of, there};
 use proctor_model::{Digest, TreePath};
 use proctor_tree::{open_below, open_root};
 
@@ -158,7 +159,7 @@ impl BegunCopy {
             if !is_untouched {
                 return keep_saved(parent, &self.temporary, &name);
             }
-            renameat2(parent, self.temporary.as_c_str(), parent, name.as_c_str(), RenameFlags::RENAME_EXCHANGE)?;
+            rename_with(parent, &self.temporary, &name, RenameFlags::EXCHANGE)?;
         }
         Ok(unlinkat(parent, self.temporary.as_c_str(), UnlinkatFlags::NoRemoveDir)?)
     }
@@ -175,7 +176,7 @@ pub(super) fn keep_saved(parent: &OwnedFd, temporary: &CString, name: &CString) 
     for number in 1..=MOST_SAVED {
         let end = if number == 1 { String::new() } else { format!(".{number}") };
         let saved = CString::new([name.to_bytes(), b".saved", end.as_bytes()].concat())?;
-        match renameat2(parent, temporary.as_c_str(), parent, saved.as_c_str(), RenameFlags::RENAME_NOREPLACE) {
+        match rename_with(parent, temporary, &saved, RenameFlags::NOREPLACE) {
             Err(Errno::EEXIST) => {}
             renamed => return Ok(renamed?),
         }

@@ -19,6 +19,7 @@ use nix::sys::stat::{
 };
 use nix::sys::time::{TimeSpec, TimeValLike as _};
 use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, symlinkat, unlinkat};
+use rustix::fs::{RenameFlags, renameat_with};
 use sha2::{Digest as _, Sha256};
 
 use crate::snapshot::SnapshotError;
@@ -352,6 +353,11 @@ pub(super) fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileSta
 
 fn is_directory(directory: &OwnedFd, name: &CString) -> bool {
     stat_of(directory, name).is_ok_and(|stat| format(&stat) == libc::S_IFDIR)
+}
+
+/// Renames a file within a directory (renameat2(2), which nix has for one C library alone).
+pub(super) fn rename_with(directory: &OwnedFd, from: &CString, to: &CString, flags: RenameFlags) -> Result<(), Errno> {
+    renameat_with(directory, from, directory, to, flags).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
 }
 
 pub(super) fn format(stat: &FileStat) -> libc::mode_t {

@@ -276,7 +276,7 @@ pub fn find_eventless(magic: i64) -> Option<&'static str> {
 pub(super) fn read_eventless(directory: &Path) -> Option<&'static str> {
     let kind = statfs(directory).ok()?.filesystem_type();
     // The kernel returns 32 bits, which may have been sign-extended.
-    find_eventless(kind.0 & 0xFFFF_FFFF)
+    find_eventless(i64::from(kind.0 as u32))
 }
 
 /// The errors of starting a watcher or placing a watch.

@@ -15,6 +15,6 @@ pub(in crate::process) fn bring_loopback_up(socket: &OwnedFd) -> io::Result<()> 
     }
     request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).expect("the flags are small");
     // SAFETY: the structure lives until the call returns, and its name ends with a NUL.
-    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut request) };
+    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &raw mut request) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
