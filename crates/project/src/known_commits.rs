@@ -158,15 +158,14 @@ pub struct TrustedTip {
     pub commit: ObjectId,
 }
 
-/// Returns the commit that a trusted branch would contain if it had only gone on: the one that was trusted last of it in this store, else
-/// the one that was trusted last of any branch. `None` if the branch contains that, or nothing was trusted before.
+/// Returns the commit of the branch (else of any) that was trusted last, if the branch lacks it now.
 pub fn replaced_commit(store: &Store, (root, storage): (&Path, &GitStorage), now: &TrustedTip) -> Option<ObjectId> {
     let tips = own_tips(store, root);
     let last = tips.iter().find(|tip| tip.name == now.name).or_else(|| tips.first())?.commit;
     (!storage.is_ancestor(last, now.commit)).then_some(last)
 }
 
-/// Keeps a commit of a branch of a remote repository as the one that was trusted last.
+/// Keeps the commit as the one that was trusted last.
 pub fn keep_trusted_tip(store: &Store, root: &Path, tip: TrustedTip) {
     let mut tips = own_tips(store, root);
     if tips.first() == Some(&tip) {

@@ -33,8 +33,7 @@ pub struct ProgramSearch<'a> {
 }
 
 impl ProgramSearch<'_> {
-    /// Adds to the terms of a plan what is found of the programs of its checks now. Only a person approves a program that lies in a
-    /// directory of its own: whoever starts the first run chooses the search path.
+    /// Adds to the terms what is found of the programs of checks. Only a person approves one that lies in a directory of its own.
     pub(crate) fn record(&self, plan: &Plan, mut terms: PlanTerms, by: ApprovalReason) -> PlanTerms {
         for action in &plan.steps {
             if let Some(recorded) = terms.actions.get_mut(&action.id) {
